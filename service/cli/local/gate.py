@@ -19,7 +19,7 @@ from service.cli.local.project_text import read_project_text
 from service.cli.local.verdicts import print_verdict, verdicts_to_json
 from service.domain.decision.vote import CONSEQUENCES, LocalEnd, Outcome
 from service.domain.project.project_file import FILE_NAME
-from service.steps.local.gate import LocalVerdict, choose_jobs, find_project_file, gate, local_spec
+from service.steps.local.gate import LocalVerdict, choose_jobs, find_project_file, gate, local_spec, rename_as
 from service.wiring.machine import make_build_host
 
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ def command(
     host.source.fetch(project, base_commit, patch_commit)
     text, where = _project_file(host.source, project, {base: base_commit, patch: patch_commit}, project_file)
     jobs, misconfigured = choose_jobs(text, job_name, where)
+    if project_file is None:
+        jobs = rename_as(host.source, project, patch_commit, jobs)
     for job in misconfigured:
         click.echo(f"{job.name}: {Outcome.MISCONFIGURED}: {job.problem}", err=True)
     if not jobs:

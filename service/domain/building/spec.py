@@ -60,7 +60,7 @@ class BuildSpec:
     all others. ``longer``: more pairs than the policy's, of some. ``commands``: the groups that had
     permissions when the build was planned, which pages and messages offer commands by; a group's name is
     empty if a previous version planned the build. ``second``: the slow-downs that vote −1 are measured again
-    in a sequence of their own.
+    in a sequence of their own. ``is_renaming``: the patch set's own project file says what it renames.
     """
 
     kind: RunKind
@@ -75,6 +75,7 @@ class BuildSpec:
     longer: Longer | None = None
     commands: Commands = NO_COMMANDS
     second: bool = False
+    is_renaming: bool = False
 
     @property
     def is_local(self) -> bool:
@@ -116,7 +117,8 @@ class BuildSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
-        names = [each.name for each in fields(self) if each.name != "commands"]
+        left_out = {"commands", *(() if self.is_renaming else ("is_renaming",))}
+        names = [each.name for each in fields(self) if each.name not in left_out]
         groups = {each: self.commands.group_for(each) for each in self.commands.granted}
         # Left out if there are none, so that the specs of a previous version stay as they are.
         granted = {"permissions": list(groups), "groups": groups} if groups else {}
@@ -149,4 +151,5 @@ class BuildSpec:
             longer=Longer(**found["longer"]) if found.get("longer") else None,
             commands=Commands(**dict.fromkeys(found.get("permissions", ()), "") | found.get("groups", {})),
             second=found.get("second", False),
+            is_renaming=found.get("is_renaming", False),
         )

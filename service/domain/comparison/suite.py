@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,20 +31,26 @@ _WARNINGS: Final = 3  # of one launch that are kept; all are in the stored outpu
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The benchmarks of a suite on each side, as the programs list them before the first launch."""
+    """The benchmarks of a suite on each side, as the programs list them before the first launch.
+
+    The base's have the names by which they are compared: ``renamed`` maps each that the patch renames to its
+    name in the base.
+    """
 
     suite: str
     base: tuple[str, ...]
     patch: tuple[str, ...]
     is_same_program: bool = False
     long: frozenset[str] = frozenset()  # those with few and long repetitions
+    renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> Listing:
         """Read a stored listing; an old one without a mark for the same program means different programs."""
         is_same = bool(found.get("same_program", False))
         long = frozenset(found.get("long", ()))
-        return Listing(found["suite"], tuple(found["base"]), tuple(found["patch"]), is_same, long)
+        renamed = dict(found.get("renamed", {}))
+        return Listing(found["suite"], tuple(found["base"]), tuple(found["patch"]), is_same, long, renamed)
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
@@ -54,6 +60,7 @@ class Listing:
             "base": list(self.base),
             "same_program": self.is_same_program,
             "long": sorted(self.long),
+            **({"renamed": dict(self.renamed)} if self.renamed else {}),
         }
 
     @property

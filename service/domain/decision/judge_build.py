@@ -94,7 +94,7 @@ def judge_measured(
         circumstances: those that the machine reported; the missing pairs are counted here.
     """
     listings = tuple(map(Listing.from_mapping, listing))
-    pairs = read_pairs(records, job.benchmark.suites)
+    pairs = read_pairs(records, job.benchmark.suites).under_new_names(listings)
     launches = tuple(counting_launches(pairs.as_built, job.policy.base_pairs))
     seconds = seconds_of_a_pair(launches)
     as_built = tuple(

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from service.domain.comparison.renaming import under_new_names
 from service.domain.comparison.second_opinion import SECOND
 from service.domain.comparison.suite import read_launch
 from service.domain.errors import BadResults
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from service.domain.comparison.launch import Launch
+    from service.domain.comparison.suite import Listing
     from service.domain.gbench.reader import GBenchRun, ReadLimits
     from service.domain.measuring.instruction_counts import Counts
     from service.domain.project.benchmark import Suite
@@ -67,6 +69,15 @@ class MeasuredPairs:
     relinked: tuple[Launch, ...] = ()
     second: tuple[Launch, ...] = ()
     counts: Counts = field(default_factory=dict)
+
+    def under_new_names(self, listings: Sequence[Listing]) -> MeasuredPairs:
+        """Give the results of the base the names by which they are compared; the counts have them."""
+        return replace(
+            self,
+            as_built=under_new_names(self.as_built, listings),
+            relinked=under_new_names(self.relinked, listings),
+            second=under_new_names(self.second, listings),
+        )
 
 
 def with_counts(launches: Sequence[RawLaunch], counts: Counts) -> list[RawLaunch]:
@@ -131,7 +142,7 @@ def _decode_earlier(each: Any) -> RawLaunch:  # noqa: ANN401 - any JSON
 
 
 def read_pairs(records: Iterable[PairRecord], suites: Sequence[Suite]) -> MeasuredPairs:
-    """Read every pair of a build, once.
+    """Read every pair of a build, once. The base's benchmarks have the names that its programs wrote.
 
     Raises:
         BadResults: a record cannot be read.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from service.domain.forms import OFF, Duration, Name, Record, Text, about, after, differ, limit, whole
+from service.domain.forms import OFF, Duration, Name, Record, Text, about, after, differ, limit, text, whole
 from service.domain.project.build_commands import BuildCommands, InnerPath
 from service.domain.project.job_kinds import Configuration
 
@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 _SUITES: Final = limit(min_length=1)
 _NAMES_DIFFER: Final = differ("suite names", by="name")
 _SECONDS_OR_NONE: Final = after(lambda seconds: seconds or None)
+
+
+_Benchmark = Annotated[str, text(r"[^\x00\n]{1,1024}", "names of benchmarks, of 1 to 1024 characters")]
+Renamed = dict[_Benchmark, _Benchmark]
+
+
+def _unambiguous(renamed: dict[str, str]) -> dict[str, str]:
+    news = list(renamed.values())
+    if twice := sorted({new for new in news if news.count(new) > 1}):
+        raise ValueError(f"new names must differ; twice: {', '.join(twice)}")
+    if chained := sorted(set(renamed) & set(news)):
+        raise ValueError(f"a new name must not be renamed again: {', '.join(chained)}")
+    return renamed
 
 
 class Instructions(StrEnum):
@@ -43,6 +56,9 @@ class Suite(Record):
     repetitions: Annotated[int | None, whole(1, 100), about("per launch; the best one counts")] = None
     min_time: Annotated[Duration | None, _SECONDS_OR_NONE, about("of one repetition")] = None
     timeout: Annotated[Duration, about("of one launch")] = 300.0
+    renamed: Annotated[Renamed, after(_unambiguous), about("new name by old name of benchmarks")] = field(
+        default_factory=dict, hash=False
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,7 +129,17 @@ def _node(schema: dict[str, Any], path: Path) -> dict[str, Any]:
     node = schema
     for step in (None, *path):
         if step is not None:
-            node = node["items"] if isinstance(step, int) else node["properties"][step]
+            node = node["items"] if isinstance(step, int) else _value(node, step)
         while "$ref" in node:
             node = schema["$defs"][node["$ref"].removeprefix("#/$defs/")]
     return node
+
+
+def _value(node: dict[str, Any], key: str) -> dict[str, Any]:
+    """Find the JSON Schema of a key's value, in a record or in a mapping whose keys are names."""
+    if "properties" in node:
+        values = node["properties"]
+    else:
+        key, values = next(iter(node["patternProperties"])), node["patternProperties"]
+    found: dict[str, Any] = values[key]
+    return found

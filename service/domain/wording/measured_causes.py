@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from service.domain.comparison.renaming import short_form, unused_entries
 from service.domain.decision.vote import Outcome
 from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.verdict import Verdict
-from service.domain.text import plain, signed_percent
+from service.domain.text import listed, plain, signed_percent
 from service.domain.wording.judgement import describe, judgement_causes
 from service.domain.wording.reasons import BLIND_COUNTS, SAME_PROGRAM, text_of
 
@@ -15,19 +17,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from service.domain.calibration.evidence import Session
+    from service.domain.comparison.suite import Listing
     from service.domain.decision.judge_build import Measured, Notes
     from service.domain.inference.policy import Policy
     from service.domain.inference.verdict import ComparedRow, Comparison
+    from service.domain.project.benchmark import Suite
 
 WITHOUT_HISTORY: Final = "judged without history: the rate of false alarms on this machine is not known"
 _SHOWN: Final = 3  # warnings of the reader that a message repeats
+_MOST_RENAMED: Final = 100  # pairs of names in a message; entries for whole families make fewer
+_RENAMED_IN_LINE: Final = 5
 
 
 def measured_causes(measured: Measured, policy: Policy, machine: str) -> tuple[str, ...]:
     """Return the sentences of a build that ``machine`` measured."""
     if measured.judgement.outcome is Outcome.NO_PARENT:
         return ("nothing to compare with: no benchmark of the parent matches the filters of the suites",)
-    return (*judgement_causes(measured.judgement, policy, machine), *_notes(measured, policy))
+    return (
+        *judgement_causes(measured.judgement, policy, machine),
+        *_renamed(measured.listings),
+        *_notes(measured, policy),
+    )
 
 
 def measured_notes(notes: Notes) -> tuple[str, ...]:
@@ -37,6 +47,18 @@ def measured_notes(notes: Notes) -> tuple[str, ...]:
         return ()
     count = f"{again + kept} of {pairs} pairs were disturbed by other work"
     return (f"{count}: {again} measured again, {kept} kept",)
+
+
+def renaming_notes(suites: Sequence[Suite], listings: Sequence[Listing]) -> tuple[str, ...]:
+    """Name the entries of ``renamed`` that fit no benchmark, for pages and local results."""
+    sides = {each.suite: ((*each.base, *each.renamed.values()), each.patch) for each in listings}
+    unused = [
+        f"{old} → {new}"
+        for suite in suites
+        if suite.name in sides
+        for old, new in unused_entries(suite.renamed, *sides[suite.name])
+    ]
+    return (f"renamed: no such benchmarks: {plain(listed(unused))}",) if unused else ()
 
 
 def calibration_cause(rows: Sequence[Comparison], sessions: Mapping[ComparedRow, Session]) -> str:
@@ -52,6 +74,19 @@ def calibration_cause(rows: Sequence[Comparison], sessions: Mapping[ComparedRow,
     worst = max(alarms, key=lambda row: abs(row.worsening))
     word = "alarms" if len(alarms) > 1 else "alarm"
     return f"{len(alarms)} false {word} in {of}; worst: {describe(worst)}"
+
+
+def _renamed(listings: Sequence[Listing]) -> Iterator[str]:
+    """Name each pair of benchmarks with different names; those that differ in their arguments only, once."""
+    counted = Counter(short_form(old, new) for each in listings for new, old in each.renamed.items())
+    pairs = [
+        f"{plain(old)} → {plain(new)}{f' ({count} benchmarks)' if count > 1 else ''}"
+        for (old, new), count in counted.items()
+    ]
+    for first in range(0, min(len(pairs), _MOST_RENAMED), _RENAMED_IN_LINE):
+        yield f"compared as renamed: {', '.join(pairs[first : first + _RENAMED_IN_LINE])}"
+    if len(pairs) > _MOST_RENAMED:
+        yield f"{len(pairs) - _MOST_RENAMED} more pairs of renamed benchmarks"
 
 
 def _notes(measured: Measured, policy: Policy) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from service.domain.building.spec import BuildSpec
 from service.domain.calibration.evidence import History, voting_status_of, why_withheld
 from service.domain.calibration.sessions import sessions_of
+from service.domain.comparison.renaming import former_names
 from service.domain.comparison.suite import compare_suites
 from service.domain.decision.build_outcome import Group
 from service.domain.decision.judge_build import judge_measured
@@ -22,17 +23,22 @@ from service.domain.wording.measured_causes import (
     calibration_cause,
     measured_causes,
     measured_notes,
+    renaming_notes,
 )
 from service.ports.records import BuildRecord, StoredComparison, StoredResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from service.domain.comparison.launch import Launch
     from service.domain.decision.build_outcome import Withheld
     from service.domain.inference.verdict import ComparedRow, Comparison
+    from service.domain.project.job import Job
     from service.ports.building import Artifacts
     from service.ports.store import Evidence, Results, Transaction
+
+    _Former = Mapping[tuple[str, str], str]  # by suite and benchmark
 
 
 def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:
@@ -46,12 +52,14 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
         for each in tx.stored_pairs(sequence)
     )
     job, is_calibration = spec.judged, spec.kind is RunKind.CALIBRATION
+    listing = tx.listing(sequence)
+    former = _former(job, listing)
     report = MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
     measured = judge_measured(
         job,
-        tx.listing(sequence),
+        listing,
         records,
-        lambda rows: _withheld(tx, build, spec, rows),
+        lambda rows: _withheld(tx, build, spec, rows, former),
         report.circumstances,
     )
     everything = tuple(suite.name for suite in job.benchmark.suites)
@@ -63,6 +71,8 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
         else ()
     )
     _store(tx, build, spec, rows if is_calibration else measured.comparisons, measured.launches)
+    if spec.kind is RunKind.POST_SUBMIT:
+        tx.continue_series(_successors(spec, measured.comparisons, former))
     slower = measured.judgement.groups.get(Group.SLOWER, ())
     tx.store_slowdowns(build.id, tuple(map(Slowdown.of, slower)))
     sessions = sessions_of(rows, measured.launches, suites)
@@ -72,22 +82,48 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
         return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
     policy, judgement = spec.job.policy, measured.judgement
     causes = measured_causes(measured, policy, build.machine)
-    notes = measured_notes(measured.notes)
+    notes = (*measured_notes(measured.notes), *renaming_notes(job.benchmark.suites, measured.listings))
     if policy.probation == 0 and judgement.outcome is Outcome.SLOWER:
         notes = (*notes, WITHOUT_HISTORY)
     return BuildEnd(judgement.outcome, causes, judgement.blamed, notes)
 
 
-def _withheld(tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison]) -> Withheld:
-    """Map each slower row that may not vote to the reason, by the evidence on the build's machine."""
+def _former(job: Job, listing: Sequence[Mapping[str, Any]]) -> _Former:
+    """Map suite and name of each benchmark that was renamed to its former name."""
+    names = {each["suite"]: each["patch"] for each in listing}
+    return {
+        (suite.name, new): old
+        for suite in job.benchmark.suites
+        for new, old in former_names(suite.renamed, names.get(suite.name, ())).items()
+    }
+
+
+def _successors(spec: BuildSpec, rows: Sequence[Comparison], former: _Former) -> dict[SeriesKey, SeriesKey]:
+    """Map the series of each renamed benchmark to the one that it continues."""
+    before = {row.row: former.get((row.row.suite, row.row.benchmark)) for row in rows}
+    return {_series(spec, row): _series(spec, row, old) for row, old in before.items() if old}
+
+
+def _withheld(
+    tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison], former: _Former
+) -> Withheld:
+    """Map each slower row that may not vote to the reason, by the evidence on the build's machine.
+
+    A renamed benchmark has the evidence of its former name until it has as much of its own.
+    """
     policy = spec.job.policy
     slower = {row: _series(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
     if not policy.probation or not slower:
         return {}
-    histories = tx.evidence(build.machine, list(slower.values()))
+    before = _successors(spec, list(slower), former)
+    histories = tx.evidence(build.machine, [*slower.values(), *before.values()])
+
+    def history(key: SeriesKey) -> History:
+        known = [histories.get(each, History()) for each in (key, before.get(key, key))]
+        return max(known, key=lambda each: each.sessions)
+
     reasons = {
-        row.row: why_withheld(voting_status_of(histories.get(key, History()), policy), row)
-        for row, key in slower.items()
+        row.row: why_withheld(voting_status_of(history(key), policy), row) for row, key in slower.items()
     }
     return {row: reason for row, reason in reasons.items() if reason is not None}
 
@@ -126,7 +162,7 @@ def _store(
     tx.store_results(build, spec.kind, series, results, comparisons)
 
 
-def _series(spec: BuildSpec, row: ComparedRow) -> SeriesKey:
+def _series(spec: BuildSpec, row: ComparedRow, benchmark: str = "") -> SeriesKey:
     return SeriesKey(
         instance=spec.instance,
         project=spec.project,
@@ -134,7 +170,7 @@ def _series(spec: BuildSpec, row: ComparedRow) -> SeriesKey:
         machine_class=spec.job.pool,
         job=spec.job.name,
         suite=row.suite,
-        benchmark=row.benchmark,
+        benchmark=benchmark or row.benchmark,
         metric=row.metric.name,
     )
 

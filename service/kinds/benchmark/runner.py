@@ -24,7 +24,7 @@ from service.steps.machine.find_identical_binaries import find_identical_binarie
 from service.steps.machine.launching import Launcher, SideFailed, cpus_wanted
 from service.steps.machine.measure import measure
 from service.steps.machine.prepare_sides import prepare_sides
-from service.steps.machine.rehearse import fix_listings, long_by_suite
+from service.steps.machine.rehearse import fix_listings, long_by_suite, renamed_by_suite
 from service.steps.machine.second_opinion import ask_again
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def run(session: BuildSession) -> MachineReport:
             return replace(ended, seconds=seconds, conditions=conditions)
         session.claimed.enter("measure")
         listings = fix_listings(session, sides.rehearsals, unchanged)
-        launcher = Launcher(session, sides.trees, long_by_suite(listings))
+        stored = stored.under_new_names(listings)
+        launcher = Launcher(session, sides.trees, long_by_suite(listings), renamed_by_suite(listings))
         try:
             measured = measure(launcher, listings, stored)
             second = ask_again(launcher, measured)

@@ -10,8 +10,14 @@ from service.domain.decision.judge_build import judge_measured
 from service.domain.decision.machine_report import BuildEnd
 from service.domain.errors import BadInput, BadProjectFile
 from service.domain.identity import RunKind
+from service.domain.project.own_renames import with_own_renames
 from service.domain.project.project_file import FILE_NAME, parse_project_file
-from service.domain.wording.measured_causes import WITHOUT_HISTORY, measured_causes, measured_notes
+from service.domain.wording.measured_causes import (
+    WITHOUT_HISTORY,
+    measured_causes,
+    measured_notes,
+    renaming_notes,
+)
 from service.ports.machine import Claimed
 from service.steps.machine.execute import execute_build
 
@@ -88,6 +94,14 @@ def choose_jobs(text: str, name: str | None, where: str) -> tuple[tuple[Job, ...
     raise BadProjectFile("there is no job to run; another CI runs the jobs of kind external", where)
 
 
+def rename_as(source: Source, project: str, patch: str, jobs: Sequence[Job]) -> tuple[Job, ...]:
+    """Let the project file of the patch say which benchmarks it renames, as the service does."""
+    try:
+        return with_own_renames(jobs, source.read(project, patch, FILE_NAME))
+    except BadInput:  # not text, or far too large
+        return tuple(jobs)
+
+
 def local_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:
     """The build of a job on two commits of a local repository; ``jobs`` jobs compare them."""
     sides = [Revision(commit, source.tree(project, commit), commit, TRUST) for commit in (base, patch)]
@@ -104,6 +118,7 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
         return LocalVerdict(spec.job.name, (), end, report.seconds, report.findings)
     found = judge_measured(spec.judged, build.listing, build.pairs(), circumstances=report.circumstances)
     causes = (*measured_causes(found, spec.judged.policy, "this machine"), *report.causes)
-    notes = (*measured_notes(found.notes), WITHOUT_HISTORY)
+    unused = renaming_notes(spec.job.benchmark.suites, found.listings)
+    notes = (*measured_notes(found.notes), *unused, WITHOUT_HISTORY)
     end = BuildEnd(found.judgement.outcome, (*causes, *notes))
     return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds)

@@ -67,7 +67,7 @@ def _count(launcher: Launcher, suite: str, side: Side, name: str, left: dict[Sid
         begun = clock()
         try:
             dumps, log = launcher.count(launcher.suites[suite], side, name, left[side])
-            launches.append(trials(dumps, log, name))
+            launches.append(trials(dumps, log, launcher.own_name(suite, side, name)))
         except SideFailed as error:
             return Counted(why=f"{error.side}: {error.end}")
         except BadResults as error:

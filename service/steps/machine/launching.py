@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Command, Completed, Limits, Mount
 from service.domain.comparison.counting_pairs import is_disturbed
+from service.domain.comparison.renaming import with_names
 from service.domain.errors import BadResults, BenchgateError, CommandFailed
 from service.domain.gbench.reader import ReadLimits, read_run
+from service.domain.identity import Side
 from service.domain.machine.environment import load_between
 from service.domain.measuring.callgrind import LOGGING, OPTIONS
 from service.domain.measuring.launch_order import (
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
     from service.domain.comparison.launch import Launch
     from service.domain.gbench.reader import GBenchRun
-    from service.domain.identity import Side
     from service.domain.project.benchmark import Suite
     from service.steps.machine.session import BuildSession
 
@@ -96,6 +97,7 @@ class Launcher:
     session: BuildSession  # the build that measures them
     trees: Mapping[Side, Path]  # the built tree of each side
     long: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by suite, those of long repetitions
+    renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # by suite, old names by new ones
     variant: int = 0  # 0 as the project links them, else a relink
 
     @property
@@ -154,7 +156,7 @@ class Launcher:
         """
         cpus = self._cpus(suite, benchmarks)
         env = {_PAD: "x" * environment_pad(self.session.claimed.seed, pair, self.variant)}
-        invocation = _Invocation(_MEASURE, self._flags(suite, benchmarks), cpus, env)
+        invocation = _Invocation(_MEASURE, self._flags(suite, side, benchmarks), cpus, env)
         read_load = self.session.host.read_load
         before = read_load()
         done, output, _ = self._run(suite, side, invocation)
@@ -174,9 +176,15 @@ class Launcher:
         except BadResults as error:
             # Before the pair is stored: what cannot be read now could not be read later either.
             raise SideFailed(side, suite.name, f"{RESULT}: {error.what}") from None
-        if problem := _too_many(run) or _missing(run, benchmarks):
+        own = [self.own_name(suite.name, side, name) for name in benchmarks]
+        if problem := _too_many(run) or _missing(run, own):
             raise SideFailed(side, suite.name, problem)
-        return raw, launch_of(raw, run, suite, pair, self.variant)
+        return raw, self._as_compared(launch_of(raw, run, suite, pair, self.variant))
+
+    def own_name(self, suite: str, side: Side, benchmark: str) -> str:
+        """The name that a side's program has for a benchmark, which the patch may have renamed."""
+        renamed = self.renamed.get(suite, {}) if side is Side.BASE else {}
+        return renamed.get(benchmark, benchmark)
 
     def renew(self, draw: int) -> bool:
         """Put new copies in the place of both sides' programs, in the order in which a pair launches them.
@@ -206,7 +214,8 @@ class Launcher:
             SideFailed: the program did not end well, or left no result that can be read.
         """
         once = replace(suite, repetitions=1, min_time=suite.min_time or SHORT.min_time)
-        invocation = _Invocation(_MEASURE, self._flags(once, benchmarks), self._cpus(suite, benchmarks))
+        flags = self._flags(once, side, benchmarks)
+        invocation = _Invocation(_MEASURE, flags, self._cpus(suite, benchmarks))
         done, output, _ = self._run(suite, side, invocation)
         if not output.strip():
             # What the library leaves if its filter matches nothing, because no name is a benchmark's.
@@ -232,16 +241,20 @@ class Launcher:
             suite, repetitions=1, min_time=_COUNTED_SECONDS, timeout=min(suite.timeout, seconds)
         )
         cpus = self._cpus(suite, (benchmark,))
-        flags = (*self._flags(counted, (benchmark,)), *LOGGING)
+        flags = (*self._flags(counted, side, (benchmark,)), *LOGGING)
         _, dumps, log = self._run(counted, side, _Invocation(_COUNT, flags, cpus, env, DUMPS))
         return dumps, log
 
-    def _flags(self, suite: Suite, benchmarks: Sequence[str]) -> tuple[str, ...]:
+    def _as_compared(self, launch: Launch) -> Launch:
+        names = {old: new for new, old in self.renamed.get(launch.suite, {}).items()}
+        return with_names(launch, names) if launch.side is Side.BASE and names else launch
+
+    def _flags(self, suite: Suite, side: Side, benchmarks: Sequence[str]) -> tuple[str, ...]:
         is_long = not self.long.get(suite.name, frozenset()).isdisjoint(benchmarks)
         repetitions = repetitions_of(suite, is_long=is_long)
         return (
             "--benchmark_out_format=json",
-            f"--benchmark_filter={filter_for(benchmarks)}",
+            f"--benchmark_filter={filter_for(self.own_name(suite.name, side, name) for name in benchmarks)}",
             f"--benchmark_repetitions={repetitions.count}",
             # A plain number is the one form that needs no probing: versions before 1.8 refuse a unit, later
             # ones want one (0.05s), take the number as seconds nevertheless, and say so on standard error.

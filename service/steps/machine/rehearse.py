@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from service.domain.comparison.renaming import new_name, renamed_benchmarks
 from service.domain.comparison.suite import Listing
 from service.domain.decision.side_end import SideEnd, Stage
 from service.domain.identity import Side
@@ -53,7 +54,8 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
         except SideFailed as failed:
             ends[suite.name] = SideEnd(stage, failed.what, failed.end)
             continue
-        known = found.ran.union(parent.names.get(suite.name, ()))
+        before = parent.names.get(suite.name, ())
+        known = found.ran.union(before, (new_name(suite.renamed, name) for name in before))
         names[suite.name] = tuple(name for name in listed if name in known)
         long[suite.name] = found.long
         if not names[suite.name]:
@@ -83,22 +85,37 @@ def fix_listings(
     """Fix, before the first launch that counts, what will be measured and how."""
     base, patch = rehearsals[Side.BASE], rehearsals[Side.PATCH]
     found = [
-        Listing(
-            suite=name,
-            base=base.names.get(name, ()),
-            patch=patch.names.get(name, ()),
-            is_same_program=name in unchanged,
-            long=base.long.get(name, frozenset()) | patch.long.get(name, frozenset()),
-        )
-        for name in (suite.name for suite in session.spec.job.benchmark.suites)
+        _listing(suite, base, patch, is_same_program=suite.name in unchanged)
+        for suite in session.spec.job.benchmark.suites
     ]
     fixed = session.claimed.fix_listing([each.to_mapping() for each in found])
     return tuple(map(Listing.from_mapping, fixed))
 
 
+def _listing(suite: Suite, base: Rehearsal, patch: Rehearsal, *, is_same_program: bool) -> Listing:
+    name = suite.name
+    before, after = base.names.get(name, ()), patch.names.get(name, ())
+    renamed = renamed_benchmarks(suite.renamed, before, after)
+    new = {old: new for new, old in renamed.items()}
+    long = frozenset(new.get(each, each) for each in base.long.get(name, ()))
+    return Listing(
+        suite=name,
+        base=tuple(new.get(each, each) for each in before),
+        patch=after,
+        is_same_program=is_same_program,
+        long=long | patch.long.get(name, frozenset()),
+        renamed=renamed,
+    )
+
+
 def long_by_suite(listings: Iterable[Listing]) -> dict[str, frozenset[str]]:
     """By suite, the benchmarks that get few and long repetitions."""
     return {listing.suite: listing.long for listing in listings}
+
+
+def renamed_by_suite(listings: Iterable[Listing]) -> dict[str, Mapping[str, str]]:
+    """By suite, the name in the base of each benchmark that the patch renames."""
+    return {listing.suite: listing.renamed for listing in listings if listing.renamed}
 
 
 def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> None:

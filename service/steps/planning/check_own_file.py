@@ -1,8 +1,8 @@
-"""The check of a patch set's own project file, which is only parsed: its jobs run once it is merged."""
+"""The patch set's own project file, which is checked and names what it renames: its jobs run once merged."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.building.findings import MOST, Finding, finding_at
@@ -11,6 +11,7 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import OWN_FILE, Configuration, JobKind
+from service.domain.project.own_renames import with_own_renames
 from service.domain.project.project_file import FILE_NAME, parse_project_file, problems_of
 from service.domain.wording.own_file import LEAVES, plan_changes
 
@@ -32,17 +33,21 @@ class OwnFile:
 
 def read_own_file(
     source: Source, project: str, parent: str | None, patch: str, planned: ProjectFile
-) -> OwnFile | None:
-    """Read and check the file of a patch set that changes it; the revisions were fetched."""
+) -> tuple[ProjectFile, OwnFile | None]:
+    """Read and check the file of a patch set that changes it; the revisions were fetched.
+
+    Also return the planned file with the benchmarks that the patch set's file renames.
+    """
     try:
         text = source.read(project, patch, FILE_NAME)
     except BadInput as error:  # not text, or far too large
-        return _failed(planned, [str(error)], [(1, error.what)])
+        return planned, _failed(planned, [str(error)], [(1, error.what)])
     try:
         before = source.read(project, parent, FILE_NAME) if parent else None
     except BadInput:
         before = None
-    return check_own_file(text, before, planned)
+    planned = replace(planned, jobs=with_own_renames(planned.jobs, text))
+    return planned, check_own_file(text, before, planned)
 
 
 def check_own_file(text: str | None, before: str | None, planned: ProjectFile) -> OwnFile | None:

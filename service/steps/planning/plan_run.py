@@ -72,6 +72,7 @@ class _Plan:
     patch: Revision
     builds: tuple[PlannedBuild, ...]
     own_file: OwnFile | None = None  # if the patch set changes the project file
+    renaming: frozenset[str] = frozenset()  # the jobs for which that file renames benchmarks
 
     @property
     def voters(self) -> int:
@@ -80,18 +81,20 @@ class _Plan:
 
 
 def _plan(source: Source, run: RunRecord) -> _Plan:
-    project_file = read_project_file(source, run.project, run.branch)
+    project_file = of_branch = read_project_file(source, run.project, run.branch)
     base, patch = _revisions(source, run)
     own_file = None
     if run.kind is RunKind.CALIBRATION:
         builds = tuple(each for each in plan_builds(project_file, None) if is_calibrated(each.job, run.pool))
     else:
         paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
-        builds = plan_builds(project_file, paths)
         if run.kind is RunKind.CHECK and (paths is None or FILE_NAME in paths):
             parent = base.commit if base else None
-            own_file = read_own_file(source, run.project, parent, patch.commit, project_file)
-    return _Plan(project_file, base, patch, builds, own_file)
+            project_file, own_file = read_own_file(source, run.project, parent, patch.commit, project_file)
+        builds = plan_builds(project_file, paths)
+    pairs = zip(project_file.jobs, of_branch.jobs, strict=True)
+    renaming = frozenset(job.name for job, known in pairs if job.source != known.source)
+    return _Plan(project_file, base, patch, builds, own_file, renaming)
 
 
 def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revision]:
@@ -135,6 +138,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
             plan.voters,
             session,
             commands=plan.project_file.commands,
+            is_renaming=job.name in plan.renaming,
         )
 
     waits = False

@@ -10,6 +10,7 @@ from service.domain.comparison.second_opinion import SECOND
 from service.domain.decision.reruns import Place, failed_jobs, next_run, rerun_in
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Ballot, Counts, Outcome
+from service.domain.project.own_renames import with_renames_of
 from service.domain.wording.replies import (
     FAILED_ELSEWHERE,
     NOTHING_FAILED,
@@ -125,9 +126,12 @@ def _targets(
 def _as_configured(tx: Pairs, build: BuildRecord, job: Job | None) -> BuildSpec | None:
     """Make the spec with the job's current configuration and without extra pairs; None: no difference.
 
-    If the configuration is unchanged, a build that is slower gets its second opinion.
+    If the configuration is unchanged, a build that is slower gets its second opinion. A patch set that
+    renames benchmarks by its own project file goes on doing so.
     """
     spec = BuildSpec.from_mapping(build.spec)
+    if job is not None and spec.is_renaming:
+        job = with_renames_of(job, spec.job)
     was_planned = build.sequence_id is not None or build.is_external
     is_alike = job is not None and (job.kind == spec.job.kind or not was_planned)
     if job is not None and is_alike and job.config_hash != spec.job.config_hash:

@@ -15,6 +15,7 @@ from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import Silence
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from service.domain.decision.machine_report import MachineReport
@@ -30,11 +31,18 @@ class Machine:
         self.host = host
         self.log = b""
 
+    def commits(
+        self, before: Mapping[str, bytes | Path], after: Mapping[str, bytes | Path]
+    ) -> tuple[str, str]:
+        """Fetch a commit with the first files, and one with the second on top of it."""
+        base = self._repository.commit(dict(before))
+        patch = self._repository.commit(dict(after), base)
+        self.host.source.fetch("kv", base, patch)
+        return base, patch
+
     def run(self, files: dict[str, bytes | Path], job: str) -> MachineReport:
         """Run the job with these lines on a commit with these files."""
-        base = self._repository.commit({"README": b"before\n"})
-        patch = self._repository.commit(files, base)
-        self.host.source.fetch("kv", base, patch)
+        base, patch = self.commits({"README": b"before\n"}, files)
         parsed = parse_project_file(f"version: 1\njobs:\n  job:\n{job}").job("job")
         assert not parsed.problem
         spec = local_spec(self.host.source, "kv", base, patch, parsed)

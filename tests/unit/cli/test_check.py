@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GOOD = "version: 1\njobs:\n  perf:\n    kind: benchmark\n    suites: [{name: a, program: build/a}]\n"
-SUITE_KEYS = "name, program, filter, args, metrics, higher_is_better, cpus, repetitions, min_time, timeout"
+SUITE_KEYS = (
+    "name, program, filter, args, metrics, higher_is_better, cpus, repetitions, min_time, timeout, renamed"
+)
 BAD = """\
 version: 1
 lable: Performance

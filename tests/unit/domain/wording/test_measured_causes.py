@@ -3,13 +3,15 @@ from __future__ import annotations
 import pytest
 
 from service.domain.comparison.counting_pairs import DisturbedPairs
+from service.domain.comparison.suite import Listing
 from service.domain.decision.build_outcome import Judgement
 from service.domain.decision.judge_build import Measured, Notes
 from service.domain.decision.vote import Outcome
 from service.domain.inference.policy import Policy
 from service.domain.measuring.callgrind import Trial
 from service.domain.measuring.instruction_counts import LAUNCHES, Counted, compare_instructions
-from service.domain.wording.measured_causes import measured_causes, measured_notes
+from service.domain.project.benchmark import Suite
+from service.domain.wording.measured_causes import measured_causes, measured_notes, renaming_notes
 
 POLICY = Policy(max_pairs=32)
 TOO_FEW = (
@@ -23,8 +25,52 @@ def causes_of(notes: Notes, outcome: Outcome = Outcome.PASSED, missing_pairs: in
     return list(measured_causes(Measured((), (), judgement, notes), POLICY, "perf-01"))
 
 
+def renaming(**renamed: str) -> list[str]:
+    """Return the causes of a build that compares these new names with these old ones."""
+    listing = Listing("executor", tuple(renamed), tuple(renamed), renamed=renamed)
+    measured = Measured((), (), Judgement(Outcome.PASSED), Notes(), (listing,))
+    return list(measured_causes(measured, POLICY, "perf-01"))
+
+
 def counted(instructions: int) -> Counted:
     return Counted(((Trial(100, 100 * instructions),),) * LAUNCHES)
+
+
+def test_each_pair_of_names_is_shown() -> None:
+    found = renaming(**{f"BM_b{n}": f"BM_a{n}" for n in range(6)})
+
+    assert found == [
+        "compared as renamed: BM_a0 → BM_b0, BM_a1 → BM_b1, BM_a2 → BM_b2, BM_a3 → BM_b3, BM_a4 → BM_b4",
+        "compared as renamed: BM_a5 → BM_b5",
+    ]
+
+
+def test_a_renamed_family_is_one_pair() -> None:
+    assert renaming(**{"BM_b/8": "BM_a/8", "BM_b/64": "BM_a/64"}) == [
+        "compared as renamed: BM_a → BM_b (2 benchmarks)"
+    ]
+
+
+def test_pairs_beyond_the_hundredth_are_counted() -> None:
+    found = renaming(**{f"BM_b{n}": f"BM_a{n}" for n in range(102)})
+
+    assert (len(found), found[-1]) == (21, "2 more pairs of renamed benchmarks")
+
+
+def test_a_name_of_the_patch_is_shown_without_control_characters() -> None:
+    assert renaming(**{"BM_b\nBuild Successful": "BM_a"}) == [
+        "compared as renamed: BM_a → BM_b Build Successful"
+    ]
+
+
+def test_entries_that_fit_no_benchmark_are_a_note() -> None:
+    suite = Suite("executor", "build/x", renamed={f"BM_{n}": f"BM_n{n}" for n in range(5)})
+    listing = Listing("executor", ("BM_n0",), ("BM_n0",))
+
+    assert renaming_notes([suite], [listing]) == (
+        "renamed: no such benchmarks: BM_1 → BM_n1, BM_2 → BM_n2, BM_3 → BM_n3 and 1 more",
+    )
+    assert renaming_notes([suite], []) == ()
 
 
 def test_a_build_without_notes_has_no_causes() -> None:
