@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.vote import Outcome
-from service.domain.failures.ctest_lines import OPENING, status_in
+from service.domain.failures.ctest_lines import status_in
+from service.domain.failures.failed_tests import failures_of_ctest
 from service.domain.failures.failure import (
     FailureKind,
     beside_limit,
@@ -26,15 +27,6 @@ if TYPE_CHECKING:
 
 _NOTHING: Final = "no test ran"
 _LAST_CODE: Final = 128  # the exit codes beyond are those of signals
-
-
-def _of_ctest(run: TestRun) -> Iterator[Failure]:
-    """Describe failed tests of CTest that the output does not name."""
-    for case in run.cases:
-        is_unrun = case.status is CaseStatus.NOT_RUN
-        headline = "Not Run" if is_unrun else "Failed"
-        line = f"{OPENING}{case.name}: {case.message}" if is_unrun else f"{OPENING}{case.name}"
-        yield failure_of(FailureKind.TEST, case.name, headline, line, case.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +63,7 @@ class Tested:
     named: tuple[Failure, ...] = ()
     is_cut: bool = False
     unfinished: tuple[str, ...] = ()
-    describe: Callable[[TestRun], Iterable[Failure]] = _of_ctest
+    describe: Callable[[TestRun], Iterable[Failure]] = failures_of_ctest
 
     @property
     def last(self) -> Completed:

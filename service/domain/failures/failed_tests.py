@@ -1,23 +1,43 @@
-"""Failures of the tests in the results of GoogleTest, as its output would name them."""
+"""Failures of the tests in the results of a framework, as its output would name them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.assertions import headline_of
-from service.domain.failures.failure import Failure, FailureKind, failure_of
+from service.domain.failures.ctest_lines import OPENING as OPENING_OF_CTEST
+from service.domain.failures.failure import NO_REASON, Failure, FailureKind, failure_of
+from service.domain.failures.log_lines import LINE_BYTES
+from service.domain.failures.reasons import Reason
 from service.domain.failures.source_names import SANDBOX, source_name
+from service.domain.testing.cases import CaseStatus
 from service.domain.testing.gtest import NO_END
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from service.domain.testing.cases import TestRun
+    from service.domain.testing.cases import TestCase, TestRun
 
 OPENING: Final = "Failure of a GoogleTest test "
 """The words before the name of a test of GoogleTest in a message."""
 OPENING_OF_OTHERS: Final = "Failure of a test "
 """The words before the name of a test of an unknown framework."""
+_UNKNOWN_PLACE: Final = "unknown file"  # of an exception, in the words of GoogleTest
+
+
+def failures_of_ctest(run: TestRun) -> Iterator[Failure]:
+    """Yield the failures of a run of CTest by its results; their reasons are those in its log.
+
+    Args:
+        run: from :func:`service.domain.testing.junit.read_junit`. The results do not say which tests crashed.
+    """
+    for case in run.cases:
+        if case.status is CaseStatus.NOT_RUN:
+            line = f"{OPENING_OF_CTEST}{case.name}: {case.message}"
+            yield failure_of(FailureKind.TEST, case.name, "Not Run", line, case.place)
+        elif case.has_failed:
+            line = f"{OPENING_OF_CTEST}{case.name}"
+            yield _with_reason(failure_of(FailureKind.TEST, case.name, NO_REASON, line, case.place), case)
 
 
 def failures_of(run: TestRun, sources: str = "", opening: str = OPENING) -> Iterator[Failure]:
@@ -33,6 +53,17 @@ def failures_of(run: TestRun, sources: str = "", opening: str = OPENING) -> Iter
         if case.has_failed:
             path, _, line = case.place.rpartition(":")
             kind = FailureKind.CRASH if case.message == NO_END else FailureKind.TEST
-            headline = headline_of(case.message.split("\n"))
             place = f"{source_name(path, roots)}:{line}" if path else ""
-            yield failure_of(kind, case.name, headline, f"{opening}{case.name}", place)
+            lines = case.message.split("\n")
+            if opening == OPENING or place or len(lines) == 1 or lines[0] == _UNKNOWN_PLACE:
+                yield failure_of(kind, case.name, headline_of(lines), f"{opening}{case.name}", place)
+            else:
+                failure = failure_of(kind, case.name, NO_REASON, f"{opening}{case.name}", place)
+                yield _with_reason(failure, case)
+
+
+def _with_reason(failure: Failure, case: TestCase) -> Failure:
+    reason = Reason()
+    for line in case.message.split("\n"):
+        reason.read(line.encode(errors="replace")[:LINE_BYTES])
+    return reason.of(failure)

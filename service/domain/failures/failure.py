@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 MOST: Final = 200  # failures of a build; of more, the list is cut
+NO_REASON: Final = "Failed"
+"""The headline of a failed test whose output does not say why, and the text of its signature."""
+REASONS: Final = "; "
+"""The separator of the lines that say why a test failed."""
 _MAX_SUBJECT: Final = 1024  # characters, as of the name of a test
 _MAX_TEXT: Final = 1000
 _MAX_LINE: Final = 300

@@ -11,6 +11,7 @@ from service.domain.failures.failure import MOST, Failure, FailureKind, failure_
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import cleaned, decoded
 from service.domain.failures.program_output import ProgramOutput
+from service.domain.failures.signature import signature_of
 from service.domain.failures.single_lines.weak_patterns import WEAK
 from service.domain.failures.source_names import SANDBOX
 
@@ -38,8 +39,9 @@ class _Ctest(NamedTuple):
 def failures_in(log: Iterable[bytes], sources: str = "") -> Iterator[Failure]:
     """Find the failures that a log names, each once, in order.
 
-    A failed test of CTest is the failures in its output, if it has any, each with the line of CTest. A test
-    that passes on a later try is no failure. The time is linear in the length of the log.
+    A failed test of CTest is the failures in its output, each with the line of CTest; if it has none, one
+    failure with the lines that say why. A test that passes on a later try is no failure. The time is
+    linear in the length of the log.
 
     Args:
         log: the lines of the log; at most the first 4,096 bytes of each are looked at.
@@ -178,8 +180,6 @@ class _Reading:
         kind, headline = status.failure()
         shown = decoded(text).strip()
         line = shown if status.is_quoted else f"{OPENING}{shown}"
-        if output:
-            inner.add(output.end(kind, headline))
         self._ctest = _Ctest(
             failure_of(kind, status.name, headline, line), output or self._new_output(), inner
         )
@@ -197,12 +197,20 @@ class _Reading:
             return
         outer, output, inner = self._ctest
         self._ctest = None
+        outer = output.with_reason(outer)
         inner.add(output.end(outer.kind, outer.headline))
         for failure in inner:
             subject = failure.subject or ("" if failure.kind is FailureKind.SANITIZER else outer.subject)
             self._found.add([replace(failure, subject=subject, line=outer.line)], outer.subject)
-        if not output.explains(outer, tuple(inner)):
+        if not output.explains(outer, tuple(inner)) and not self._is_repeated(outer):
             self._found.add([outer], outer.subject)
+
+    def _is_repeated(self, failure: Failure) -> bool:
+        """Return whether an earlier try of a test failed for the same reason, with other numbers."""
+        signature = signature_of(failure)
+        return any(
+            each.subject == failure.subject and signature_of(each) == signature for each in self._found
+        )
 
     def _listed(self, status: CtestLine) -> None:
         if status.has_failed and not self._found.has(status.name):

@@ -10,6 +10,7 @@ from service.domain.failures.failed_tests import OPENING
 from service.domain.failures.failure import Failure, FailureKind, failure_of
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import decoded
+from service.domain.failures.reasons import Reason
 from service.domain.failures.sanitizers.reports import SanitizerReports
 from service.domain.failures.single_lines.line_patterns import OF_BUILDS, OF_PROGRAMS
 from service.domain.failures.single_lines.signals import SIGNAL_WORDS
@@ -33,10 +34,6 @@ _WHAT: Final = Pattern(r"^ *what\(\): *(.*)$")
 # Lines of the report itself: frames, bytes at an address, and those of the runtime that ends the program.
 _OF_REPORT: Final = Pattern(
     r"^\s*#\d+ |Sanitizer|: runtime error: |^=+$|^==\d+==|: note: |^\s*[0-9a-f]{2}(?: [0-9a-f]{2})+\b|^ *\^"
-)
-_LIKE_A_FAILURE: Final = Pattern(
-    r"(?i)\b(?:not ok|fail(?:s|ed|ures?|ing)?|errors?|wrong|assert\w*|mismatch\w*|expect(?:ed|s)?|"
-    r"panic\w*|fatal)\b"
 )
 _REPORT_LINES: Final = 100  # from the middle of a report of ASan to the signal that ends the program: 60
 _FEW_LINES: Final = 10  # from a message of the C or C++ library to the signal
@@ -69,7 +66,7 @@ class ProgramOutput:
         self._lines_since = 0  # that failure
         self._has_crashed = False  # in the running test
         self._ends_in_report = False  # of a sanitizer
-        self._is_like_a_failure = False  # some line outside of such reports
+        self._reason = Reason()  # outside of such reports
         self._has_ended = False  # GoogleTest, which names all failed tests
 
     def read(self, text: bytes) -> Iterator[Failure]:
@@ -80,7 +77,7 @@ class ProgramOutput:
         is_outside = not was_open and not self._reports.is_open
         if is_outside and text.strip() and not _OF_REPORT.search(text):
             self._ends_in_report = False
-            self._is_like_a_failure |= _LIKE_A_FAILURE.search(text) is not None
+            self._reason.read(text)
         if text[:1] == b"[" and (mark := _MARK.groups(text)):
             yield from self._marked(mark[0], mark[1], text)
         elif self._message is not None and belongs(decoded(text), self._message):
@@ -108,6 +105,10 @@ class ProgramOutput:
             yield self._of_test(kind, self._test, headline)
         self._test, self._assertion = "", None
 
+    def with_reason(self, failure: Failure) -> Failure:
+        """Add to a failed test the lines of its output that say why it failed."""
+        return self._reason.of(failure)
+
     def explains(self, outer: Failure, inner: Sequence[Failure]) -> bool:
         """Return whether the failures in the output are the reason for the end of its test.
 
@@ -129,7 +130,7 @@ class ProgramOutput:
             return is_near
         if all(headline.startswith("runtime error: ") for headline in reports):
             return bool(reports) and self._ends_in_report
-        return self._has_ended or not self._is_like_a_failure
+        return self._has_ended or not self._reason.is_like_a_failure
 
     def _noted(self, failures: Iterator[Failure]) -> Iterator[Failure]:
         for failure in failures:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.assertions import headline_of
 from service.domain.failures.ctest_lines import status_in
-from service.domain.failures.failure import FailureKind
+from service.domain.failures.failure import NO_REASON, REASONS, FailureKind
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import LINE_BYTES, cleaned
 from service.domain.failures.single_lines.signals import SIGNAL_WORDS, signal_word
@@ -18,10 +18,11 @@ from service.domain.failures.source_names import source_name
 if TYPE_CHECKING:
     from service.domain.failures.failure import Failure
 
-RULES: Final = 1
+RULES: Final = 2
 """The version of the rules. Another version gives other digests, which known failures no longer match."""
 
 _MAX_TEXT: Final = 300  # characters
+_WITH_REASON: Final = f"{NO_REASON}: "
 _REST: Final = 8  # digits for the end of a longer text
 _QUOTES: Final = str.maketrans(dict.fromkeys("‘’“”`'", '"') | {"\\": "/", "µ": "u", "μ": "u"})
 _FILES: Final = "c|cc|cpp|cxx|c\\+\\+|h|hh|hpp|hxx|ipp|inl|inc|cu|m|mm|py|cmake|txt|sh|pl|rs|go|java|js"
@@ -84,6 +85,7 @@ _MARKS: Final = (  # of terminals and of other programs
 _ASSERTIONS: Final = (  # the values go; expressions, which are code, stay, and so do matchers
     _replace(r"(?:^|; | )(?:Which is|Actual): [^;]*", b""),
     _replace(r", actual: .*$", b""),
+    _replace(rf"\b(AssertionError: )-?{_NUMBER}\b", rb"\1N"),  # a value, and no number of an error
     _replace(r" evaluates to [^;]*", b""),
     _replace(r"^(Check failed: .*?) \(.* vs\. [^)]*\)", rb"\1"),
     _keep(
@@ -172,6 +174,11 @@ class Signature:
     text: str
 
     @property
+    def covers_any_failure(self) -> bool:
+        """True for a test that failed for an unknown reason: all its failures without one are alike."""
+        return self.kind is FailureKind.TEST and self.text == NO_REASON
+
+    @property
     def digest(self) -> bytes:
         """The identity of the signature, 32 bytes."""
         parts = (str(RULES), str(self.kind), self.subject, self.text)
@@ -194,6 +201,8 @@ def _text(failure: Failure) -> str:
         kind, headline = status.failure()
     elif "\n" in headline:
         headline = headline_of(headline.split("\n"))
+    if kind is FailureKind.TEST and headline.startswith(_WITH_REASON):
+        return _of_reason(headline)
     if kind is FailureKind.MEMORY and _WORDS_OF_MEMORY.search(headline.encode(errors="replace")):
         return "out of memory"
     if kind is FailureKind.TIMEOUT:
@@ -203,12 +212,21 @@ def _text(failure: Failure) -> str:
     return normalised(headline, kind)
 
 
+def _of_reason(headline: str) -> str:
+    """Apply the rules to each line of a reason; their order may depend on threads."""
+    lines = {normalised(line) for line in headline.removeprefix(_WITH_REASON).split(REASONS)} - {""}
+    return _shortened(f"{_WITH_REASON}{REASONS.join(sorted(lines))}" if lines else NO_REASON)
+
+
 def normalised(text: str, kind: FailureKind = FailureKind.TEST) -> str:
     """Apply the rules of a kind to a text of one line."""
     data = text[:LINE_BYTES].translate(_QUOTES).encode(errors="replace")[:LINE_BYTES]
     for rule in _RULES_OF_SOURCES if kind in _OF_SOURCES else _RULES:
         data = rule(data)
-    shown = data.translate(_SHOW).decode(errors="replace").strip()
+    return _shortened(data.translate(_SHOW).decode(errors="replace").strip())
+
+
+def _shortened(shown: str) -> str:
     if len(shown) <= _MAX_TEXT:
         return shown
     rest = hashlib.sha256(shown.encode(errors="replace")).hexdigest()[:_REST]

@@ -9,8 +9,7 @@ from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, NotFound
-from service.domain.failures.ctest_lines import OPENING
-from service.domain.failures.failed_tests import OPENING_OF_OTHERS, failures_of
+from service.domain.failures.failed_tests import OPENING_OF_OTHERS, failures_of, failures_of_ctest
 from service.domain.failures.failure import distinct
 from service.domain.testing.junit import Dialect, read_junit
 from service.domain.testing.record import RECORD_BYTES, TestSuite, read_tests, write_tests
@@ -18,7 +17,7 @@ from service.domain.wording.failures import failure_causes
 from service.ports.failures.storing import BuildFailures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from service.domain.failures.failure import Failure
     from service.domain.testing.cases import TestRun
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from service.ports.store import Store, Transaction
 
 MOST_SUITES: Final = 100
-# How the line of a failed test begins in a message.
-_OPENINGS: Final = {Dialect.CTEST: OPENING, Dialect.GENERIC: OPENING_OF_OTHERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) ->
         NotFound: no such build was reported.
     """
     run = read_junit(reported.data, reported.dialect)
-    new, has_more = distinct(failures_of(run, opening=_OPENINGS[reported.dialect]))
+    new, has_more = distinct(_failures_of(run, reported.dialect))
     is_cut_here = run.is_cut or has_more
     with store.transaction() as tx:
         named = tx.builds_numbered(reported.instance, reported.project, reported.job, reported.number)
@@ -130,6 +127,14 @@ def _kept(
     named = {case.name for each in replaced for case in each.cases}
     still = {case.name for each in others for case in each.cases if case.has_failed}
     return [each for each in failures if each.subject not in named or each.subject in still]
+
+
+def _failures_of(run: TestRun, dialect: Dialect) -> Iterator[Failure]:
+    match dialect:
+        case Dialect.CTEST:
+            return failures_of_ctest(run)
+        case Dialect.GENERIC:
+            return failures_of(run, opening=OPENING_OF_OTHERS)
 
 
 def report_of(build: BuildRecord) -> MachineReport:

@@ -333,6 +333,10 @@ class Builtins:
         self._builtins: Final = builtins
         self._table: Final = PatternTable(builtin.pattern for builtin in builtins)
 
+    def is_any_in(self, text: bytes) -> bool:
+        """Return whether a pattern matches a line."""
+        return bool(self._table.matching(text))
+
     def failure_in(self, text: bytes, roots: Sequence[str]) -> Failure | None:
         """Return the failure that a line names; None if no pattern matches."""
         for place in self._table.matching(text):
@@ -342,6 +346,8 @@ class Builtins:
         return None
 
 
+FRAMEWORKS: Final = Builtins(*_FRAMEWORKS)
+"""Patterns of the lines in which test frameworks report a failed check."""
 OF_PROGRAMS: Final = Builtins(*_CRASHES, *_MEMORY)
 """Patterns that also hold in the output of tests."""
 OF_BUILDS: Final = Builtins(

@@ -76,7 +76,9 @@ def test_a_time_out_during_a_test_of_googletest_names_that_test() -> None:
 
 
 def test_an_error_that_a_test_prints_is_no_compile_error() -> None:
-    assert ends(in_ctest("a.cc:3:5: error: no such thing")) == [(TEST, "unit", "Failed")]
+    assert ends(in_ctest("a.cc:3:5: error: no such thing")) == [
+        (TEST, "unit", "Failed: a.cc:3:5: error: no such thing")
+    ]
 
 
 def test_a_report_of_a_sanitizer_replaces_the_end_of_its_test() -> None:

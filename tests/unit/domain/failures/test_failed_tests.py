@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from service.domain.failures.failed_tests import failures_of
+from service.domain.failures.failed_tests import OPENING_OF_OTHERS, failures_of, failures_of_ctest
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.patterns import failures_in
 from service.domain.failures.signature import signature_of
 from service.domain.testing.cases import CaseStatus, TestCase, TestRun
 from service.domain.testing.gtest import read_gtest
+from service.domain.testing.junit import Dialect, read_junit
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "testing"
 OUTPUT = (SAMPLES / "gtest_1.12.1.txt").read_bytes()
@@ -41,3 +42,23 @@ def test_a_place_is_named_from_the_root_of_the_sources() -> None:
     case = TestCase("A.b", CaseStatus.FAILED, 0, "no", "/home/ann/kv/t/a.cc:3")
     [failure] = failures_of(TestRun((case,)), "/home/ann/kv")
     assert failure.place == "t/a.cc:3"
+
+
+def test_the_output_of_another_framework_gives_the_reason_and_not_its_first_line() -> None:
+    def text(reason: str) -> str:
+        output = f"Traceback (most recent call last):\n  File &quot;a.py&quot;, line 3\nValueError: {reason}"
+        data = f'<testsuite><testcase name="a"><failure>{output}</failure></testcase></testsuite>'
+        [failure] = failures_of(read_junit(data.encode(), Dialect.GENERIC), opening=OPENING_OF_OTHERS)
+        return signature_of(failure).text
+
+    assert "ValueError: no mode" in text("no mode")
+    assert text("no mode") != text("no name")
+
+
+def test_a_test_that_ctest_could_not_run_says_so() -> None:
+    case = TestCase("unit", CaseStatus.NOT_RUN, 0, "Unable to find executable: /src/unit")
+    [failure] = failures_of_ctest(TestRun((case,)))
+    assert (failure.headline, failure.line) == (
+        "Not Run",
+        "Failure of a CTest test unit: Unable to find executable: /src/unit",
+    )

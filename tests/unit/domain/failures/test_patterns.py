@@ -50,8 +50,18 @@ def test_each_end_of_a_ctest_test_is_a_failure_of_its_kind() -> None:
 
 
 def test_verbose_and_quiet_logs_of_ctest_name_the_same_failures() -> None:
-    verbose = ends(sample("testing", "ctest_3.25.1_verbose.log"))
-    assert sorted(verbose) == sorted(ends(sample("testing", "ctest_3.25.1_parallel.log")))
+    verbose, parallel, quiet = (
+        {failure.subject: failure for failure in found(sample("testing", f"ctest_3.25.1_{mode}.log"))}
+        for mode in ("verbose", "parallel", "output_on_failure")
+    )
+    assert {name: each.kind for name, each in verbose.items()} == {
+        name: each.kind for name, each in parallel.items()
+    }
+    assert {name: each.headline for name, each in verbose.items() if name != "flaky"} == {
+        name: each.headline for name, each in quiet.items()
+    }
+    assert verbose["fails"].headline == "Failed: a <b> & c ]]>; red bell"
+    assert parallel["fails"].headline == "Failed", "it was run without --output-on-failure"
 
 
 def test_a_test_that_passes_on_a_later_try_is_no_failure() -> None:

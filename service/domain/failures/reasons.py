@@ -1,0 +1,119 @@
+"""The reason of a failed test: the lines of its output that say why it failed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
+
+from service.domain.failures.failure import NO_REASON, REASONS, Failure, FailureKind, failure_of
+from service.domain.failures.linear import Pattern
+from service.domain.failures.log_lines import decoded
+from service.domain.failures.signature import normalised
+from service.domain.failures.single_lines.line_patterns import FRAMEWORKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_LAST: Final = 3  # the last line usually says why; the two before it tell it from a mere summary
+_SHOWN: Final = 2 * _LAST
+_MOST_NAMED: Final = 200
+_LONGEST: Final = 140  # characters of a line, so that those shown fit a headline
+_BEGINNING: Final = 120  # of a longer line
+# These take linear time with Python's engine too, and are quicker.
+_NUMBER: Final = re.compile(rb"[0-9][0-9a-fA-F.:]*")
+_WORD: Final = re.compile(rb"[A-Za-z0-9\x80-\xff]")
+_NEVER_A_REASON: Final = re.compile(
+    rb"\[ *(?:RUN|OK|FAILED|SKIPPED|PASSED|DISABLED|-+|=+) *\]|"  # GoogleTest
+    # CTest: around the output of `ctest -V`, and behind an output that is too long
+    rb"test \d+$|(?:Test command|Working Directory|Environment variables|Test timeout computed to be): |"
+    rb"The rest of the test output was removed since it exceeds the threshold|"
+    rb"(?:real|user|sys)\s+\d+m[\d.]+s$"  # bash
+)
+_LIKE_A_FAILURE: Final = Pattern(
+    r"(?i)\b(?:not ok|fail(?:s|ed|ures?|ing)?|errors?|wrong|assert\w*|mismatch\w*|expect(?:ed|s)?|"
+    r"panic\w*|fatal)\b"
+)
+_EXCEPTION: Final = Pattern(r"^(?:\w+[.:]+)*[A-Z]\w*(?:Error|Exception)\b(?:: |$)")
+_WORDS_OF_FRAMEWORKS: Final = (b"Error", b"Exception", b"CHECK", b"REQUIRE")
+# Letters that no rule of signatures takes for a number.
+_LETTERS: Final = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
+
+_Lines = dict[bytes, tuple[int, bytes]]
+
+
+class Reason:
+    """The lines of an output that say why its test failed, read line by line.
+
+    Those are all lines in which a test framework or an exception reports a failure, the last ones that look
+    like a failure, and the last ones. A line that is repeated with other numbers counts once.
+    """
+
+    __slots__ = ("_failures", "_last", "_named", "_read", "is_like_a_failure")
+
+    def __init__(self) -> None:
+        self._read = 0
+        self._named: _Lines = {}
+        self._failures: _Lines = {}
+        self._last: _Lines = {}
+        self.is_like_a_failure = False  # some line
+
+    def read(self, text: bytes) -> None:
+        """Read a line that is in no report of a sanitizer."""
+        is_like_a_failure = _LIKE_A_FAILURE.search(text) is not None
+        self.is_like_a_failure |= is_like_a_failure
+        if not _WORD.search(text) or _NEVER_A_REASON.match(text):
+            return
+        self._read += 1
+        key, line = _NUMBER.sub(b"N", text.strip()), (self._read, text.strip())
+        _keep(self._last, key, line)
+        is_worth_a_search = is_like_a_failure or any(word in text for word in _WORDS_OF_FRAMEWORKS)
+        if is_worth_a_search and (FRAMEWORKS.is_any_in(text) or _EXCEPTION.search(text)):
+            if len(self._named) < _MOST_NAMED:
+                self._named.setdefault(key, line)
+        elif is_like_a_failure:
+            _keep(self._failures, key, line)
+
+    def of(self, failure: Failure) -> Failure:
+        """Add the reason to a failed test; a crash, a time-out and full memory are reasons by themselves."""
+        chosen = sorted({**self._last, **self._failures, **self._named}.values(), key=itemgetter(0))
+        is_failed = failure.kind is FailureKind.TEST and failure.headline.startswith(NO_REASON)
+        if not is_failed or not chosen:
+            return failure
+        stated = failure.headline.removeprefix(NO_REASON).removeprefix(": ")
+        parts = [stated] if stated else []
+        parts += _joined([text for _, text in chosen])
+        headline = f"{NO_REASON}: {REASONS.join(parts)}"
+        return failure_of(failure.kind, failure.subject, headline, failure.line, failure.place)
+
+
+def _keep(lines: _Lines, key: bytes, line: tuple[int, bytes]) -> None:
+    """Keep the last different lines."""
+    lines.pop(key, None)
+    lines[key] = line
+    if len(lines) > _LAST:
+        del lines[next(iter(lines))]
+
+
+def _joined(lines: Sequence[bytes]) -> list[str]:
+    """Return the last lines, and one text for those before them: another line there is another reason."""
+    before, shown = lines[:-_SHOWN], lines[-_SHOWN:]
+    parts = [_shortened(decoded(text)) for text in shown]
+    if before:
+        parts.append(f"and {len(before)} more, {_mark_of(normalised(decoded(text)) for text in before)}")
+    return parts
+
+
+def _shortened(text: str) -> str:
+    """Shorten a long line to a form that does not depend on the lengths of its numbers."""
+    if len(text) <= _LONGEST:
+        return text
+    whole = normalised(text)
+    return whole if len(whole) <= _LONGEST else f"{whole[:_BEGINNING]}… {_mark_of([whole])}"
+
+
+def _mark_of(texts: Iterable[str]) -> str:
+    """Return a word that stands for texts, in any order."""
+    whole = "\n".join(sorted(set(texts)))
+    return hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:8].translate(_LETTERS)
