@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from service.domain.failures.signature import signature_of
 from service.domain.text import plain
 from service.domain.triage.known import MAX_BUG
 
@@ -32,6 +33,7 @@ NOTHING_KNOWN: Final = (
     "overridden on this patch set only: the failed builds do not say what failed, so it cannot be recognised "
     "again"
 )
+_ANY_FAILURE: Final = "any failure of this test, because no output says why it failed"
 _SLOWER_NAMED: Final = 5  # benchmarks; a person needs an example, the message has all
 _MAX_NAMES: Final = 500
 
@@ -139,4 +141,6 @@ def made_known(
 
 
 def _name_of(failure: Failure) -> str:
+    if signature_of(failure).covers_any_failure:
+        return f"{plain(failure.subject, 120)}: {_ANY_FAILURE}"
     return plain(": ".join(filter(None, (failure.subject, failure.headline))), 120)

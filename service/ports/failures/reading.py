@@ -7,6 +7,8 @@ from datetime import date, datetime  # noqa: TC003 - rows are read by the annota
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from service.domain.failures.failure import FailureKind
+from service.domain.failures.signature import Signature
 from service.domain.triage.known import ACTIVE, TriageState
 from service.ports.failures.bugs import Bug  # noqa: TC001 - rows are read by the annotation
 
@@ -78,6 +80,13 @@ class KnownRow:
     builds: int
     since: int
     last_seen_at: datetime | None
+
+    @property
+    def covers_any_failure(self) -> bool:
+        """True if nothing is known of it except the test that failed."""
+        return (
+            bool(self.kind) and Signature(FailureKind(self.kind), self.subject, self.text).covers_any_failure
+        )
 
     @property
     def status(self) -> KnownStatus:

@@ -67,8 +67,8 @@ class Site:
             tx.finish_build(build, outcome, [])
         return run
 
-    def make_known(self, days: int = 30) -> int:
-        digest = signature_of(FLAKY).digest
+    def make_known(self, days: int = 30, failure: Failure = FLAKY) -> int:
+        digest = signature_of(failure).digest
         new = NewKnown(signature=digest, scope=SCOPE, bug="MB-37948", reason="known intermittent", days=days)
         with self.store.transaction() as tx:
             return tx.make_known(new, BOB).id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
+
+VAGUE: Final = Failure(FailureKind.TEST, "ep.eviction", "Failed", "2/2 Test #2: ep.eviction")
 
 
 @pytest.fixture
@@ -121,6 +123,14 @@ class TestOne:
         known = site.make_known()
         site.database.change("UPDATE build SET external_number = 812")
         assert '<a href="/job/linux/812/">linux/812</a>' in site.read(f"/failures/{known}")
+
+    def test_its_page_says_how_much_it_covers(self, site: Site) -> None:
+        site.fail()
+        for number, failure in enumerate((FLAKY, VAGUE), 8):
+            site.fail(number, failure)
+            known = site.make_known(failure=failure)
+            for page in ("/failures?status=active", f"/failures/{known}"):
+                assert ("any failure of this test" in site.read(page)) is (failure is VAGUE)
 
     def test_what_does_not_exist_is_not_found(self, site: Site) -> None:
         with pytest.raises(NotFound, match="known failure 99"):

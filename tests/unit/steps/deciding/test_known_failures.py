@@ -93,9 +93,16 @@ class TestTheCommand:
         decided, reply = say(service, KNOWN)
         assert decided.startswith("{'Verified': 1} Build Successful")
         assert "overridden by Bob: known intermittent failure (MB-37948)" in decided
-        assert "`override`: known until 2026-04-01 as MB-37948 on master: linux: ep.expiry: Failed" in reply
+        assert "`override`: known until 2026-04-01 as MB-37948 on master: linux: ep.expiry: any fail" in reply
         assert "https://bench.example.com/failures/1" in reply
         assert "set its state to fixed or invalid" in reply
+
+    def test_the_reply_says_how_much_is_known(self, service: Service) -> None:
+        """Only with a reason is it less than any failure of the test."""
+        assert fail(service, 1, FLAKY, "a.cc:7:1: error: no x") == -1
+        _, reply = say(service, KNOWN)
+        assert "ep.expiry: any failure of this test, because no output says why it failed" in reply
+        assert "a.cc: error: no x" in reply
 
     def test_each_signature_becomes_one_known_failure(self, service: Service) -> None:
         fail(service, 1, FLAKY, AGAIN, NEW)
