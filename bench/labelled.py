@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
 SAMPLES: Final = Path(__file__).parents[1] / "tests" / "samples" / "signatures"
+THIRD: Final = SAMPLES / "third"
 
 
 @dataclass(frozen=True, slots=True)

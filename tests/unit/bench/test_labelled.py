@@ -6,9 +6,11 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from bench.labelled import Text, read_texts, score
+from bench.labelled import THIRD, Text, read_texts, score
 
 TEXTS = read_texts()
+THIRD_TEXTS = read_texts(THIRD)
+SETS = pytest.mark.parametrize("texts", [TEXTS, THIRD_TEXTS], ids=["halves", "third"])
 KINDS = {
     *("test", "sanitizer", "crash", "timeout", "memory", "compile", "link", "configure"),
     *("lint", "format", "command", "configured"),
@@ -23,29 +25,38 @@ def test_the_set_has_more_than_a_hundred_texts_in_each_half() -> None:
     assert min(Counter(text.is_held_out for text in TEXTS).values()) > 100
 
 
-def test_every_label_has_two_different_texts_or_more() -> None:
+@SETS
+def test_every_label_has_two_different_texts_or_more(texts: tuple[Text, ...]) -> None:
     by_label = defaultdict(set)
-    for text in TEXTS:
+    for text in texts:
         by_label[text.label].add((text.raw, text.source))
 
     assert min(map(len, by_label.values())) >= 2
-    assert sum(map(len, by_label.values())) == len(TEXTS)
+    assert sum(map(len, by_label.values())) == len(texts)
 
 
-def test_a_family_is_in_one_half() -> None:
+@SETS
+def test_a_family_is_in_one_half(texts: tuple[Text, ...]) -> None:
     halves = defaultdict(set)
-    for text in TEXTS:
+    for text in texts:
         halves[text.family].add(text.is_held_out)
 
     assert {len(half) for half in halves.values()} == {1}
 
 
-def test_one_failure_never_has_two_labels() -> None:
+@SETS
+def test_one_failure_never_has_two_labels(texts: tuple[Text, ...]) -> None:
     labels = defaultdict(set)
-    for text in TEXTS:
+    for text in texts:
         labels[text.kind, text.subject, text.headline].add(text.label)
 
     assert [names for names in labels.values() if len(names) > 1] == []
+
+
+def test_the_third_set_has_more_than_a_hundred_texts_and_no_family_of_a_half() -> None:
+    assert len(THIRD_TEXTS) > 100
+    assert {text.family for text in THIRD_TEXTS} & {text.family for text in TEXTS} == set()
+    assert {text.kind for text in THIRD_TEXTS} <= KINDS
 
 
 def test_the_set_uses_known_kinds_and_sources() -> None:
