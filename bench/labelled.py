@@ -18,7 +18,10 @@ THIRD: Final = SAMPLES / "third"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One failure as a tool printed it. Texts with one label must get one signature."""
+    """One failure as a tool printed it. Texts with one label must get one signature.
+
+    ``tool``: the name of its file, which has the texts of one tool or of similar ones.
+    """
 
     label: str
     is_held_out: bool
@@ -28,6 +31,7 @@ class Text:
     raw: str
     source: str
     sources: str
+    tool: str = ""
 
     @property
     def family(self) -> str:
@@ -58,8 +62,11 @@ class Score:
 
 def read_texts(folder: Path = SAMPLES) -> tuple[Text, ...]:
     """Read the labelled texts of all files of a folder."""
-    rows = [row for file in sorted(folder.glob("*.yaml")) for row in yaml.safe_load(file.read_bytes())]
-    return tuple(_text(row) for row in rows)
+    return tuple(
+        _text(row, file.stem)
+        for file in sorted(folder.glob("*.yaml"))
+        for row in yaml.safe_load(file.read_bytes())
+    )
 
 
 def score(texts: Sequence[Text], signature: Callable[[Text], Hashable | None]) -> Score:
@@ -77,7 +84,7 @@ def score(texts: Sequence[Text], signature: Callable[[Text], Hashable | None]) -
     return Score(together, tuple(missed), tuple(merged))
 
 
-def _text(row: dict[str, Any]) -> Text:
+def _text(row: dict[str, Any], tool: str) -> Text:
     return Text(
         label=row["label"],
         is_held_out=row["held-out"],
@@ -87,4 +94,5 @@ def _text(row: dict[str, Any]) -> Text:
         raw=row["raw"],
         source=row["source"],
         sources=row.get("sources", "/src"),
+        tool=tool,
     )
