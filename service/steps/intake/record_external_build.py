@@ -13,6 +13,7 @@ from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.failures.configured import NO_PATTERNS
 from service.domain.failures.failure import distinct
 from service.domain.failures.reported import failures_of_causes
+from service.domain.failures.signature import signature_of
 from service.domain.identity import RunKind
 from service.domain.wording.build_causes import WITHDRAWN
 from service.domain.wording.failures import failure_causes
@@ -92,7 +93,10 @@ def _end_of(report: Report, tested: MachineReport, patterns: ConfiguredPatterns)
         return BuildEnd(outcome, causes)
     named, is_cut = failures_of_causes(causes, patterns)
     unnamed = [each for each in tested.failures if not any(each.subject in cause for cause in causes)]
-    failures, has_more = distinct([*named, *tested.failures])
+    # The results of a test say why it failed; a cause has only its name.
+    reported = {each.subject for each in tested.failures}
+    vague = [each for each in named if signature_of(each).covers_any_failure and each.subject in reported]
+    failures, has_more = distinct([*(each for each in named if each not in vague), *tested.failures])
     shown = failure_causes(unnamed, is_cut=tested.is_cut and bool(unnamed))
     is_cut = is_cut or tested.is_cut or has_more
     return BuildEnd(outcome, (*causes, *shown), failures=failures, is_cut=is_cut)

@@ -86,6 +86,19 @@ def test_failed_tests_are_failures_that_can_be_recognised_again(
     assert not found.is_cut
 
 
+def test_the_results_of_a_test_give_the_reason_that_its_cause_has_not(
+    service: Service, artifacts: MemoryArtifacts
+) -> None:
+    """The name alone would make any failure of the test known."""
+    send(service, artifacts)
+    end(service, "linux", 5, "FAILURE", "Failure of a CTest test 49/198 Test #49: Queue.shrinks ......")
+
+    found = service.store.memory.build_failures[1]
+    assert [(each.subject, each.headline) for each in found.failures] == [
+        ("Queue.shrinks", "Expected equality")
+    ]
+
+
 def test_a_test_that_a_cause_names_is_not_named_twice(service: Service, artifacts: MemoryArtifacts) -> None:
     send(service, artifacts)
     end(service, "linux", 5, "FAILURE", "Queue.shrinks is broken")
