@@ -103,7 +103,10 @@ def test_a_known_failure_from_the_first_minus_one_to_its_expiry(running: Running
     assert upload(running, 3, late="99", broken="yes") == -1
     assert re.search(r"Failure of a CTest test .*store", last(running, "Build Failed"))
 
+    assert upload(running, 4, late="for the wrong node, not") == -1, "the same test, another reason"
+    assert "known failure" not in last(running, "Build Failed")
+
     with running.plane.engine.begin() as connection:
         connection.execute(text("UPDATE known_failure SET expires_at = now()"))
-    assert upload(running, 4, late="31", note="third code") == -1
+    assert upload(running, 5, late="31", note="third code") == -1
     assert "known failure" not in last(running, "Build Failed")
