@@ -10,7 +10,7 @@ from service.domain.failures.failed_tests import OPENING
 from service.domain.failures.failure import Failure, FailureKind, failure_of
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import decoded
-from service.domain.failures.reasons import Reason
+from service.domain.failures.reasons import Reason, UnexplainedTest, is_explained_below
 from service.domain.failures.sanitizers.reports import SanitizerReports
 from service.domain.failures.single_lines.line_patterns import OF_BUILDS, OF_PROGRAMS
 from service.domain.failures.single_lines.signals import SIGNAL_WORDS
@@ -66,7 +66,8 @@ class ProgramOutput:
         self._lines_since = 0  # that failure
         self._has_crashed = False  # in the running test
         self._ends_in_report = False  # of a sanitizer
-        self._reason = Reason()  # outside of such reports
+        self._reason = None if is_build else Reason()  # outside of such reports
+        self._unexplained: UnexplainedTest | None = None  # in the output of a build
         self._has_ended = False  # GoogleTest, which names all failed tests
 
     def read(self, text: bytes) -> Iterator[Failure]:
@@ -77,7 +78,10 @@ class ProgramOutput:
         is_outside = not was_open and not self._reports.is_open
         if is_outside and text.strip() and not _OF_REPORT.search(text):
             self._ends_in_report = False
-            self._reason.read(text)
+            if self._reason:
+                self._reason.read(text)
+            elif self._unexplained:
+                yield from self._explanation(text)
         if text[:1] == b"[" and (mark := _MARK.groups(text)):
             yield from self._marked(mark[0], mark[1], text)
         elif self._message is not None and belongs(decoded(text), self._message):
@@ -96,6 +100,7 @@ class ProgramOutput:
             kind: how the program ended, if it ended during a test of GoogleTest.
             headline: the same in words.
         """
+        yield from self._end_of_unexplained()
         yield from self._end_of_message()
         yield from self._noted(self._reports.end())
         yield from self._noted(self._end_of_exception())
@@ -107,7 +112,7 @@ class ProgramOutput:
 
     def with_reason(self, failure: Failure) -> Failure:
         """Add to a failed test the lines of its output that say why it failed."""
-        return self._reason.of(failure)
+        return self._reason.of(failure) if self._reason else failure
 
     def explains(self, outer: Failure, inner: Sequence[Failure]) -> bool:
         """Return whether the failures in the output are the reason for the end of its test.
@@ -130,7 +135,7 @@ class ProgramOutput:
             return is_near
         if all(headline.startswith("runtime error: ") for headline in reports):
             return bool(reports) and self._ends_in_report
-        return self._has_ended or not self._reason.is_like_a_failure
+        return self._has_ended or not (self._reason and self._reason.is_like_a_failure)
 
     def _noted(self, failures: Iterator[Failure]) -> Iterator[Failure]:
         for failure in failures:
@@ -153,8 +158,20 @@ class ProgramOutput:
             return
         yield from self._end_of_exception()
         failure = self._patterns.failure_in(text, self._roots)
-        if failure and not self._is_end_of_crash(failure):
+        if failure and is_explained_below(failure, text):
+            yield from self._end_of_unexplained()
+            self._unexplained = UnexplainedTest(failure)
+        elif failure and not self._is_end_of_crash(failure):
             yield failure
+
+    def _explanation(self, text: bytes) -> Iterator[Failure]:
+        if self._unexplained and not self._unexplained.read(text):
+            yield from self._end_of_unexplained()
+
+    def _end_of_unexplained(self) -> Iterator[Failure]:
+        if test := self._unexplained:
+            self._unexplained = None
+            yield test.failure
 
     def _is_end_of_crash(self, failure: Failure) -> bool:
         """Return whether a signal only ends the crash before it."""

@@ -36,6 +36,12 @@ _LIKE_A_FAILURE: Final = Pattern(
     r"panic\w*|fatal)\b"
 )
 _EXCEPTION: Final = Pattern(r"^(?:\w+[.:]+)*[A-Z]\w*(?:Error|Exception)\b(?:: |$)")
+_EXPLAINED_BELOW: Final = Pattern(r"^not ok \d|^(?:FAIL|ERROR): \w+ \(")
+_NEXT_RESULT: Final = Pattern(
+    r"^(?:not )?ok \d|^\d+\.\.\d|^# (?:Looks like|(?:[Ff]ailed \d|tests|pass|fail|TOTAL)\b)|"  # TAP
+    r"^=+$|^Ran \d+ tests? in |^[A-Z]+: "  # unittest, Automake
+)
+_MOST_LINES: Final = 100  # of a traceback
 _WORDS_OF_FRAMEWORKS: Final = (b"Error", b"Exception", b"CHECK", b"REQUIRE")
 # Letters that no rule of signatures takes for a number.
 _LETTERS: Final = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
@@ -86,6 +92,36 @@ class Reason:
         parts += _joined([text for _, text in chosen])
         headline = f"{NO_REASON}: {REASONS.join(parts)}"
         return failure_of(failure.kind, failure.subject, headline, failure.line, failure.place)
+
+
+class UnexplainedTest:
+    """A failed test of unittest or TAP, and the lines behind it, which say why."""
+
+    __slots__ = ("_failure", "_lines", "_reason")
+
+    def __init__(self, failure: Failure) -> None:
+        self._failure = failure
+        self._reason = Reason()
+        self._lines = 0
+
+    def read(self, text: bytes) -> bool:
+        """Read a line behind it; return whether the next one may also belong to it."""
+        self._lines += 1
+        if self._lines > _MOST_LINES or _NEXT_RESULT.search(text):
+            return False
+        self._reason.read(text)
+        return True
+
+    @property
+    def failure(self) -> Failure:
+        """The failure, with the reason so far."""
+        return self._reason.of(self._failure)
+
+
+def is_explained_below(failure: Failure, text: bytes) -> bool:
+    """Return whether the lines behind the line of a failed test say why it failed."""
+    is_bare = failure.kind is FailureKind.TEST and failure.headline == NO_REASON
+    return is_bare and _EXPLAINED_BELOW.search(text) is not None
 
 
 def _keep(lines: _Lines, key: bytes, line: tuple[int, bytes]) -> None:

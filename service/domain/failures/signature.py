@@ -201,7 +201,7 @@ def _text(failure: Failure) -> str:
         kind, headline = status.failure()
     elif "\n" in headline:
         headline = headline_of(headline.split("\n"))
-    if kind is FailureKind.TEST and headline.startswith(_WITH_REASON):
+    if kind is FailureKind.TEST and headline.startswith(f"{NO_REASON}:"):
         return _of_reason(headline)
     if kind is FailureKind.MEMORY and _WORDS_OF_MEMORY.search(headline.encode(errors="replace")):
         return "out of memory"
@@ -214,7 +214,7 @@ def _text(failure: Failure) -> str:
 
 def _of_reason(headline: str) -> str:
     """Apply the rules to each line of a reason; their order may depend on threads."""
-    lines = {normalised(line) for line in headline.removeprefix(_WITH_REASON).split(REASONS)} - {""}
+    lines = {normalised(line) for line in headline.removeprefix(f"{NO_REASON}:").split(REASONS)} - {""}
     return _shortened(f"{_WITH_REASON}{REASONS.join(sorted(lines))}" if lines else NO_REASON)
 
 

@@ -165,3 +165,34 @@ def test_the_results_of_ctest_have_the_reason_of_its_log(output: str) -> None:
     )
     [failure] = failures_of_ctest(read_junit(data.encode(), Dialect.CTEST))
     assert signature_of(failure) == signature(output)
+
+
+def of_log(log: str) -> list[tuple[str, str]]:
+    return [(each.subject, signature_of(each).text) for each in failures_in(log.encode().splitlines())]
+
+
+def test_a_test_of_unittest_has_the_exception_behind_it() -> None:
+    size = PYTHON.format(4).replace("expiry", "size").removeprefix("F.\n")
+    both = PYTHON.format(3).replace("-" * 70 + "\nRan 2 tests in 0.012s\n\nFAILED (failures=1)", size)
+    [(expiry, first), (other, second)] = of_log(both)
+    assert (expiry, other) == ("store.Items.test_expiry", "store.Items.test_size")
+    assert "AssertionError: N != N" in first
+    assert of_log(PYTHON.format(7)) == [(expiry, first)]
+    assert of_log(PYTHON.replace("AssertionError", "KeyError").format(3)) != [(expiry, first)]
+    assert "size" in second
+
+
+def test_a_test_of_tap_has_the_lines_behind_it() -> None:
+    log = "not ok 1 - opens\n# got 3\nok 2 - reads\n# fine\nnot ok 3 - closes\nnot ok 4 - ends\n1..4"
+    assert of_log(log) == [("opens", "Failed: # got N"), ("closes", "Failed"), ("ends", "Failed")]
+
+
+def test_a_reason_behind_a_test_does_not_hide_another_failure() -> None:
+    found = of_log("not ok 1 - opens\n# no\na.cc:1:2: error: no")
+    assert {subject for subject, _ in found} == {"opens", "a.cc"}
+    assert of_log("not ok 1 - opens\n" + "log\n" * 200)[0][0] == "opens"
+
+
+def test_a_short_summary_without_a_reason_has_none() -> None:
+    [failure] = failures_in([b"FAILED t/a.py::test_a"])
+    assert signature_of(failure).covers_any_failure
