@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "20261123_0475"
-down_revision = "20261123_0470"
+revision = "20261123_0500"
+down_revision = "20261123_0490"
 branch_labels = None
 depends_on = None
 
