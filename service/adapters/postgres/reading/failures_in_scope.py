@@ -35,7 +35,7 @@ _FAILURES: Final = text(f"""
 WITH k AS ({_OF_SCOPE})
 SELECT b.id, b.job, b.number, s.kind, s.subject, f.headline, f.line, f.place
 FROM k JOIN build AS b ON b.finished_at > {SINCE} AND {COUNTED} AND b.outcome = 'failed' AND {IN_SCOPE}
-JOIN failure AS f ON f.build_id = b.id JOIN signature AS s ON s.id = f.signature_id
+JOIN failure AS f ON f.build_id = b.id AND NOT f.is_cleared JOIN signature AS s ON s.id = f.signature_id
 WHERE {measured_in_sight("b.id")}
 ORDER BY b.id DESC, f.position LIMIT {_MOST + 1}
 """)  # noqa: S608 - put together from constants

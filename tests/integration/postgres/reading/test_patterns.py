@@ -14,6 +14,7 @@ from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.triage.known import Scope, pattern_of
 from service.ports.failures.reading import KnownStatus
+from service.ports.failures.storing import BuildFailures
 from tests.integration.postgres.reading.known_site import FLAKY, Site
 from tests.support.store_samples import change, check_run, named, start
 from tests.support.web import call
@@ -79,6 +80,13 @@ class TestPreview:
         elsewhere = Scope(instance="review", project="kv_engine", branch="other")
         assert site.reading.matching(pattern, elsewhere).failures == 0
         assert site.reading.seen_by(None).matching(pattern, ALL).failures == 0
+
+    def test_a_failure_that_a_retry_cleared_is_not_searched(self, site: Site) -> None:
+        site.fail()
+        with site.store.transaction() as tx:
+            tx.store_failures(1, BuildFailures((FLAKY,)), (SLOW,))
+        found = site.reading.matching(pattern_of("mc.slow"), ALL)
+        assert (found.failures, found.matched) == (1, 0)
 
     @pytest.mark.parametrize(
         ("fields", "problem"),
