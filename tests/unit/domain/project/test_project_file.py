@@ -314,14 +314,6 @@ class TestRefusals:
             ("metrics: [a, b, a]", ".metrics: metrics must differ; twice: a"),
             ("metrics: {a: 1}", ".metrics: a list is needed, found a mapping"),
             ("filter: {}", ".filter: a text is needed, found a mapping"),
-            ("renamed: [a]", ".renamed: a mapping is needed, found a list"),
-            ("renamed: {a: b, c: b}", ".renamed: new names must differ; twice: b"),
-            ("renamed: {a: b, b: c}", ".renamed: a new name must not be renamed again: b"),
-            ("renamed: {a: a}", ".renamed: a new name must not be renamed again: a"),
-            ("renamed: {a: 1}", ".renamed.a: a text is needed, found 1"),
-            ("renamed: {a: }", ".renamed.a: a text is needed, found nothing"),
-            ("renamed: {a: ''}", ".renamed.a: '' is not allowed; allowed are names of benchmarks"),
-            ("renamed: {'': a}", ".renamed.: '' is not allowed as a name here; allowed are names of bench"),
         ],
     )
     def test_a_suite(self, entry: str, message: str) -> None:
