@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import BuildState
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from service.ports.store import Store
 
 
+# Lines of a log that are searched, some ten seconds' work. A log of 64 MiB that a compiler wrote has half of
+# them; one of empty lines would occupy a control worker for many minutes.
+_MOST_LINES: Final = 2_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """The patterns to search for, and the logs of builds by job and number."""
@@ -35,8 +41,8 @@ def with_configured(
     """Read the report of an executed build, and add what the patterns find; None for any other build.
 
     The log is read outside of a transaction, because that may take seconds. If a part of it is lost or
-    damaged, or was left out because it is too long, the list of failures counts as incomplete, so that no
-    known failure waives the build.
+    damaged, or was left out because it is too long, or it has too many lines to search them all, the list of
+    failures counts as incomplete, so that no known failure waives the build.
     """
     with store.transaction() as tx:
         build = tx.lock_build(build_id)
@@ -47,7 +53,9 @@ def with_configured(
         return report
     try:
         log = opened(search.log_of(build.job, build.number), artifacts.stream)
-        added, is_cut = search.patterns.failures_in(log_lines(log, artifacts.stream), report.failures)
+        lines = log_lines(log, artifacts.stream)
+        added, is_cut = search.patterns.failures_in(islice(lines, _MOST_LINES), report.failures)
+        is_cut = is_cut or next(lines, None) is not None
     except Permanent:
         return replace(report, is_cut=True)
     return replace(

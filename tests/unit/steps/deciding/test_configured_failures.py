@@ -13,6 +13,7 @@ from service.domain.errors import Transient
 from service.domain.failures.configured import NO_PATTERNS, read_patterns
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.logs.stored_log import LogPart, StoredLog
+from service.steps.deciding import configured_failures
 from service.steps.deciding.analyse import analyse
 from service.steps.deciding.configured_failures import Search, with_configured
 from tests.support.finished import Farm
@@ -73,6 +74,22 @@ def test_a_build_that_did_not_fail_is_not_searched(farm: Farm, outcome: Outcome)
 
 def test_a_list_that_the_machine_cut_stays_cut(farm: Farm) -> None:
     assert reported(farm, MachineReport(Outcome.FAILED, is_cut=True)).is_cut
+
+
+def test_of_a_log_with_too_many_lines_the_first_are_searched_and_the_list_is_incomplete(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(configured_failures, "_MOST_LINES", 2)
+    found = reported(farm, MachineReport(Outcome.FAILED))
+    assert [each.subject for each in found.failures] == ["b"]
+    assert found.is_cut
+
+
+def test_a_log_of_as_many_lines_as_are_searched_is_complete(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(configured_failures, "_MOST_LINES", 3)
+    assert not reported(farm, MachineReport(Outcome.FAILED)).is_cut
 
 
 def test_a_lost_log_makes_the_list_incomplete_and_the_build_still_fails(farm: Farm) -> None:
