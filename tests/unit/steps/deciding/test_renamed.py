@@ -15,8 +15,9 @@ from service.domain.gerrit.comment_commands import RecheckCommand
 from service.domain.identity import RunKind, SeriesKey
 from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import parse_project_file
+from service.steps.machine.execute import execute_build
 from service.steps.planning.rerun import recheck
-from tests.support.build_host import CODE, code
+from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, code, memory_host
 from tests.support.changes import PROJECT_FILE, Service, project
 from tests.support.finished import Farm
 from tests.support.memory.state import Results
@@ -161,6 +162,19 @@ def test_instructions_are_counted_under_both_names(tmp_path: Path) -> None:
     assert (counted.series.benchmark, counted.series.metric) == ("BM_c", "instructions")
     assert counted.ratio == pytest.approx(1.5)
     assert build.outcome is Outcome.PASSED
+
+
+def test_a_worker_that_takes_over_continues_the_pairs(tmp_path: Path) -> None:
+    farm = measured(tmp_path, SLOWER, own=RENAMING)
+    claimed = MemoryClaimed(spec=farm.service.store.memory.builds[0].spec)
+    pairs = []
+    for _ in range(2):
+        sandbox = MemorySandbox()
+        host = memory_host(farm.service.source, sandbox, tmp_path, artifacts=farm.artifacts)
+        assert execute_build(claimed, host, Silence()) is not None
+        pairs.append((len(claimed.records), len(sandbox.launches)))
+
+    assert pairs == [(14, 28), (14, 0)]
 
 
 def test_a_recheck_goes_on_with_the_names_of_its_own_file(tmp_path: Path) -> None:
