@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from html import unescape
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
-from service.domain.access.caller import LOCAL_EMAIL, Role
-from service.ports.access import NewSession
-from service.web.access.address import Address
 from tests.e2e.conftest import started
+from tests.support.access.page_forms import form_of, signed_in
 from tests.support.tiny_project import TinyProject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import httpx
 
     from tests.e2e.conftest import RunningSite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
 
 RIGHTS = "commands: {rerun: committers, override: reviewers}\n"
-_FORM = re.compile(r'<form method="post" action="([^"]+)".*?</form>', re.DOTALL)
-_HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +33,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
 @pytest.fixture(scope="module")
 def browser(running: RunningSite) -> Iterator[httpx.Client]:
     """The browser of the user of this machine, signed in."""
-    session = NewSession(subject="local", name="Somebody Else", email=LOCAL_EMAIL, role=Role.REVIEWER)
-    name = Address(running.site.base_url).session_cookie
-    headers = {"Cookie": f"{name}={running.plane.sessions.open(session)}", "Origin": running.site.base_url}
-    with httpx.Client(base_url=running.site.base_url, headers=headers) as client:
+    with signed_in(running, "Somebody Else") as client:
         yield client
 
 
@@ -53,20 +45,10 @@ def change(running: RunningSite) -> int:
     return 2
 
 
-def form(browser: httpx.Client, change: int, action: str) -> tuple[str, dict[str, str]]:
-    """The address and the hidden fields of the page's first form for an action."""
-    text = browser.get(f"/changes/{change}").raise_for_status().text
-    for found in _FORM.finditer(text):
-        fields = {name: unescape(value) for name, value in _HIDDEN.findall(found[0])}
-        if fields["action"] == action:
-            return found[1], fields
-    raise AssertionError(f"no form for {action}")
-
-
 def test_an_override_on_the_page_turns_the_vote(
     running: RunningSite, browser: httpx.Client, change: int
 ) -> None:
-    path, fields = form(browser, change, "override")
+    path, fields = form_of(browser, change, "override")
     answer = browser.post(path, data={**fields, "bug": "MB-123", "reason": "slow on purpose"})
     assert (answer.status_code, answer.headers["location"]) == (303, f"/changes/{change}/1#m1")
     running.wait(lambda: running.vote(change) == 1, "the +1")
@@ -79,7 +61,7 @@ def test_an_override_on_the_page_turns_the_vote(
 
 def test_the_override_is_undone_on_the_page(running: RunningSite, browser: httpx.Client, change: int) -> None:
     running.wait(lambda: running.vote(change) == 1, "the +1")
-    path, fields = form(browser, change, "override undo")
+    path, fields = form_of(browser, change, "override undo")
     assert browser.post(path, data=fields).status_code == 303
     running.wait(lambda: running.vote(change) == -1, "the −1")
     before = len(running.messages(change))
@@ -89,10 +71,10 @@ def test_the_override_is_undone_on_the_page(running: RunningSite, browser: httpx
 
 def test_another_site_cannot_act(running: RunningSite, browser: httpx.Client, change: int) -> None:
     running.wait(lambda: running.vote(change) == -1, "the −1")
-    path, fields = form(browser, change, "override")
+    path, fields = form_of(browser, change, "override")
     answer = browser.post(
         path,
-        data={**fields, "bug": "MB-1", "reason": "forged"},
+        data={**fields, "bug": "MB-1", "reason": "forged by another site"},
         headers={"Origin": "https://evil.example.com"},
     )
     assert answer.status_code == 403

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from html import unescape
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 from sqlalchemy import text
 
-from service.domain.access.caller import LOCAL_EMAIL, Role
-from service.ports.access import NewSession
-from service.web.access.address import Address
 from tests.e2e.conftest import started
+from tests.support.access.page_forms import form_of, signed_in
 from tests.support.tiny_project import TinyProject
 
 if TYPE_CHECKING:
@@ -46,8 +42,6 @@ endforeach()
     "replication.sh": '[ ! -f "$1/late.txt" ] || { echo "waited $(cat "$1/late.txt") ms"; exit 1; }\n',
     "store.sh": '[ ! -f "$1/broken.txt" ] || { echo "not stored"; exit 1; }\n',
 }
-_FORM = re.compile(r'<form method="post" action="([^"]+)".*?</form>', re.DOTALL)
-_HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
 
 
 @pytest.fixture(scope="module")
@@ -71,17 +65,9 @@ def upload(running: RunningSite, patch_set: int, **files: str) -> int | None:
 
 def override(running: RunningSite, **fields: str) -> None:
     """Send the override form of the change's page."""
-    session = NewSession(subject="local", name="Ada", email=LOCAL_EMAIL, role=Role.REVIEWER)
-    name = Address(running.site.base_url).session_cookie
-    headers = {"Cookie": f"{name}={running.plane.sessions.open(session)}", "Origin": running.site.base_url}
-    with httpx.Client(base_url=running.site.base_url, headers=headers) as client:
-        page = client.get(f"/changes/{CHANGE}").raise_for_status().text
-        for found in _FORM.finditer(page):
-            hidden = {name: unescape(value) for name, value in _HIDDEN.findall(found[0])}
-            if hidden["action"] == "override":
-                assert client.post(found[1], data={**hidden, **fields}).status_code == 303
-                return
-    raise AssertionError("no form to override")
+    with signed_in(running, "Ada") as browser:
+        path, hidden = form_of(browser, CHANGE, "override")
+        assert browser.post(path, data={**hidden, **fields}).status_code == 303
 
 
 def last(running: RunningSite, start: str) -> str:
