@@ -42,8 +42,8 @@ def failure_of_job(job: str) -> Failure:
 def make_known(tx: Transaction, failure: Failure, state: str = "confirmed") -> int:
     scope = Scope(instance="review", project="kv_engine")
     author = Author(account="1000003", name="Bob")
-    digest = signature_of(failure).digest
-    known = tx.make_known(NewKnown(signature=digest, scope=scope, bug="MB-1", reason="flaky", days=1), author)
+    new = NewKnown(signature=signature_of(failure), scope=scope, bug="MB-1", reason="flaky", days=1)
+    known = tx.make_known(new, author)
     tx.change_known(known.id, KnownChange(state=TriageState(state), bug="MB-1", assignee=""), author)
     return known.id
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from service.domain.failures.failure import Failure
+    from service.domain.failures.signature import Signature
     from service.domain.triage.evidence import Rate, Sighting
     from service.domain.triage.known import KnownFailure, Scope, TriageState
 
@@ -50,9 +51,9 @@ class Author:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewKnown:
-    """A failure that a person makes known: a stored signature, or a pattern; the other one is empty."""
+    """A failure that a person makes known: a signature, or a pattern; the other one is empty."""
 
-    signature: bytes | None = None
+    signature: Signature | None = None
     pattern: str = ""
     scope: Scope
     bug: str
@@ -114,7 +115,8 @@ class KnownFailures(Protocol):
     def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
         """Confirm a failure with a bug: make a known failure, or renew the one of this scope.
 
-        One that is invalid stays so; another is made beside it. NotFound without the signature.
+        One that is invalid stays so; another is made beside it. A signature that no failure has is stored:
+        those of the failures may be of other rules.
         """
 
     def lock_known(self, known_id: int) -> KnownFailure:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.failures.failure import Failure
+    from service.domain.failures.signature import Signature
     from service.domain.gerrit.comment_commands import OverrideCommand
     from service.domain.links import Links
     from service.domain.triage.known import Scope
@@ -37,19 +38,19 @@ def make_known(
     author = Author(account=comment.account, name=comment.person, signed_in_as=comment.signed_in_as)
     found = tx.failures_of([build.id for build in builds])
     unknown = len(found) < len(builds) or any(each.is_cut for each in found.values())
-    recognised: dict[tuple[str, bytes], tuple[Scope, Failure]] = {}
+    recognised: dict[tuple[str, Signature], tuple[Scope, Failure]] = {}
     for build in builds:
         scope = replace(place_of(run, build), host="")
         for failure in found[build.id].failures if build.id in found else ():
             if is_specific(failure):
-                recognised.setdefault((build.job, signature_of(failure).digest), (scope, failure))
+                recognised.setdefault((build.job, signature_of(failure)), (scope, failure))
             else:
                 unknown = True
     made = [
         (
             tx.make_known(
                 NewKnown(
-                    signature=digest,
+                    signature=signature,
                     scope=scope,
                     bug=command.bug,
                     reason=command.reason,
@@ -59,6 +60,6 @@ def make_known(
             ),
             failure,
         )
-        for (_, digest), (scope, failure) in recognised.items()
+        for (_, signature), (scope, failure) in recognised.items()
     ]
     return made_known(made, links.known, has_others=unknown)

@@ -51,9 +51,7 @@ def checked(tx: Transaction, number: int = 7, patch_set: int = 1) -> int:
 
 
 def known(tx: Transaction, failure: Failure = FLAKY, author: Author = BOB, days: int = 30) -> KnownFailure:
-    new = NewKnown(
-        signature=signature_of(failure).digest, scope=SCOPE, bug="MB-1", reason="flaky here", days=days
-    )
+    new = NewKnown(signature=signature_of(failure), scope=SCOPE, bug="MB-1", reason="flaky here", days=days)
     return tx.make_known(new, author)
 
 
@@ -269,8 +267,13 @@ class TestKnownFailures:
     def test_what_does_not_exist_is_not_found(self, store: Store) -> None:
         with store.transaction() as tx, pytest.raises(NotFound, match="known failure 99"):
             tx.lock_known(99)
-        with store.transaction() as tx, pytest.raises(NotFound, match="signature"):
-            known(tx)
+
+    def test_a_failure_that_was_stored_with_other_rules_can_be_made_known(self, store: Store) -> None:
+        with store.transaction() as tx:
+            made = known(tx)
+            assert made.signature == signature_of(FLAKY).digest
+            assert made.id == known(tx).id
+            assert tx.known_now(SCOPE.instance, SCOPE.project).known[0].matches(FLAKY)
 
 
 class TestProposals:
@@ -368,8 +371,6 @@ class TestProposals:
         everywhere = Scope(instance="review", project="kv_engine")
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY, CRASH)
-            new = NewKnown(
-                signature=signature_of(FLAKY).digest, scope=everywhere, bug="MB-1", reason="x", days=1
-            )
+            new = NewKnown(signature=signature_of(FLAKY), scope=everywhere, bug="MB-1", reason="x", days=1)
             tx.make_known(new, BOB)
         assert [each.signature for each in self.unknown(store)] == [signature_of(CRASH).digest]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from service.domain.access.audit import AuditKind
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import CONSEQUENCES, Outcome, Result
-from service.domain.errors import NotFound
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.signature import signature_of
 from service.domain.identity import RunKind
@@ -124,23 +123,14 @@ class MemoryFailures(MemorySightings, Failures):
 
 class MemoryKnownFailures(MemoryAudit, KnownFailures):
     def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
-        stored = {
-            signature_of(failure).digest
-            for failures in (
-                *(found.failures for found in self._m.build_failures.values()),
-                *self._m.cleared.values(),
-            )
-            for failure in failures
-        }
-        if new.signature is not None and new.signature not in stored:
-            raise NotFound("there is no such signature")
+        digest = new.signature.digest if new.signature else None
         values: dict[str, Any] = {
             "bug": new.bug,
             "reason": new.reason,
             "owner": author.name,
             "expires_at": self._m.now + timedelta(days=new.days),
         }
-        wanted = (new.signature, new.pattern, new.scope)
+        wanted = (digest, new.pattern, new.scope)
         for old in self._m.known:
             same = (old.signature, old.pattern, old.scope) == wanted
             if same and old.state is not TriageState.INVALID:
@@ -149,7 +139,7 @@ class MemoryKnownFailures(MemoryAudit, KnownFailures):
                 return self._put(replace(old, state=state, **values), AuditKind.KNOWN_CHANGED, author)
         made = KnownFailure(
             id=len(self._m.known) + 1,
-            signature=new.signature,
+            signature=digest,
             pattern=new.pattern,
             scope=new.scope,
             assignee="",

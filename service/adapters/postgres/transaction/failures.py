@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Row
+    from sqlalchemy.sql.dml import ReturningInsert
 
+    from service.domain.failures.signature import Signature
     from service.ports.failures.storing import Author, KnownChange, Matches, NewKnown
 
 KNOWN: Final = select(f.known_failure, f.signature.c.digest).outerjoin(f.signature)
@@ -83,11 +85,7 @@ class PostgresFailures(Connected, Failures):
         ids = {}
         # In one order everywhere, so that two builds that end at once cannot deadlock.
         for each in sorted(set(signatures), key=lambda signature: signature.digest):
-            new = insert(f.signature).values(
-                digest=each.digest, kind=each.kind, subject=each.subject, text=each.text
-            )
-            seen = new.on_conflict_do_update(index_elements=["digest"], set_={"last_seen_at": func.now()})
-            ids[each] = self._execute(seen.returning(f.signature.c.id)).scalar_one()
+            ids[each] = self._execute(_stored(each)).scalar_one()
         rows = [
             {
                 "build_id": build_id,
@@ -166,8 +164,10 @@ class PostgresKnownFailures(PostgresAudit, KnownFailures):
     def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
         signature_id = None
         if new.signature is not None:
-            stored = select(f.signature.c.id).where(f.signature.c.digest == new.signature)
-            signature_id = self._one(stored, "such signature")["id"]
+            of_digest = select(f.signature.c.id).where(f.signature.c.digest == new.signature.digest)
+            signature_id = self._execute(of_digest).scalar_one_or_none()
+            # The stored ones of the failure may be of other rules.
+            signature_id = signature_id or self._execute(_stored(new.signature)).scalar_one()
         scope = new.scope
         row = self._execute(
             _MAKE,
@@ -214,6 +214,15 @@ class PostgresKnownFailures(PostgresAudit, KnownFailures):
 
     def _record(self, kind: AuditKind, known: KnownFailure, author: Author) -> None:
         self.record_act(kind, author.account, known_subject(known), known_details(known, author))
+
+
+def _stored(signature: Signature) -> ReturningInsert[Any]:
+    """Store a signature, or note that it was seen; the statement returns its id."""
+    new = insert(f.signature).values(
+        digest=signature.digest, kind=signature.kind, subject=signature.subject, text=signature.text
+    )
+    seen = new.on_conflict_do_update(index_elements=["digest"], set_={"last_seen_at": func.now()})
+    return seen.returning(f.signature.c.id)
 
 
 def known_of(row: Row[Any]) -> KnownFailure:

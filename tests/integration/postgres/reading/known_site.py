@@ -68,8 +68,10 @@ class Site:
         return run
 
     def make_known(self, days: int = 30, failure: Failure = FLAKY) -> int:
-        digest = signature_of(failure).digest
-        new = NewKnown(signature=digest, scope=SCOPE, bug="MB-37948", reason="known intermittent", days=days)
+        signature = signature_of(failure)
+        new = NewKnown(
+            signature=signature, scope=SCOPE, bug="MB-37948", reason="known intermittent", days=days
+        )
         with self.store.transaction() as tx:
             return tx.make_known(new, BOB).id
 
