@@ -56,15 +56,20 @@ def filter_for(names: Iterable[str]) -> str:
     return "^(" + "|".join(_escaped(name) for name in sorted(set(names))) + ")$"
 
 
-def groups_of(names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
-    """The names in groups that one launch each can take: the same groups for the same names in any order."""
+def groups_of(
+    names: Iterable[str], most: int = MAX_NAMES, characters: int = MAX_CHARACTERS
+) -> tuple[tuple[str, ...], ...]:
+    """The names in groups that one launch each can take: the same groups for the same names in any order.
+
+    A group has at most ``most`` names, whose filter has at most that many ``characters``.
+    """
     groups: list[list[str]] = []
     left = 0
     for name in sorted(set(names)):
         length = len(_escaped(name).encode()) + 1  # and a bar
-        if not groups or len(groups[-1]) == MAX_NAMES or length > left:
+        if not groups or len(groups[-1]) == most or length > left:
             groups.append([])
-            left = MAX_CHARACTERS - len("^()$")
+            left = characters - len("^()$")
         groups[-1].append(name)
         left -= length
     return tuple(tuple(group) for group in groups)
