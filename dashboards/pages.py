@@ -238,7 +238,7 @@ def _tables(
     row_filter = comparison_table.filter_named(show)
     shown, compared = [], []
     for build, waived_by in builds:
-        rows = reading.comparisons(build.id, build.created_at) if build.kind.may_compare else []
+        rows = reading.comparisons(build.id, build.created_at) if build.compares else []
         table = comparison_table.lay_out(rows, row_filter, words, build.floor) if rows else None
         shown.append(ShownBuild(build, table, waived_by))
         compared.append((build, waived_by, rows))

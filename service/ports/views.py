@@ -182,6 +182,7 @@ class Build:
     url: str = field(default="", metadata={"description": "the page in another CI; may be empty"})
     notes: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)
     blamed: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)  # from here: for next steps
+    compares: bool = field(default=True, metadata=_PAGES_ONLY)  # its rows are comparisons
     seed: str = field(default="", metadata=_PAGES_ONLY)
     permissions: tuple[Permission, ...] = field(default=(), metadata=_PAGES_ONLY)
     groups: Mapping[str, str] = field(default_factory=dict, metadata=_PAGES_ONLY)  # by permission
@@ -373,10 +374,7 @@ class SeriesWithPoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """A machine and the build that it holds now.
-
-    Machines of one ``host`` share its CPUs. ``obstacle`` is why it takes no work, empty if it does.
-    """
+    """A machine and the build that it holds now; machines of one ``host`` share its CPUs."""
 
     name: str
     machine_class: str
@@ -387,7 +385,7 @@ class Machine:
     environment_id: int | None
     environment: Mapping[str, Any]
     build: BuildName | None
-    obstacle: str
+    obstacle: str  # why it takes no work; empty if it does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

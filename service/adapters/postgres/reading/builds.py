@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
 
     from service.domain.decision.overrides import Override
+    from service.domain.project.job import Job
     from service.ports.views import Comparison, Samples
 
 _GROWING: Final = (BuildState.QUEUED, BuildState.RUNNING)
@@ -127,7 +128,7 @@ class PostgresBuilds(Sighted, BuildReading):
             if row is None:
                 raise NotFound(f"there is no build {job}/{number}")
             runs = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"], **sight}).mappings()
-            build = from_row(Build, row, floor=_floor(row))
+            build = from_row(Build, row, **_of_job(row))
             return from_row(BuildDetail, row, build=build, runs=tuple(from_row(Run, run) for run in runs))
 
     @override
@@ -175,7 +176,7 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
         from_row(
             BuildOfRun,
             row,
-            floor=_floor(row),
+            **_of_job(row),
             waived_by=waiver_sentence(waivers[row["id"]]) if row["id"] in waivers else "",
         )
         for row in rows
@@ -184,10 +185,23 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
 
 def policy_of(job: str, configuration: Mapping[str, Any] | None) -> Policy:
     """Return the policy of a job as its build stored it; the default if the build stored none."""
+    stored = _job(job, configuration)
+    return stored.policy if stored else Policy()
+
+
+def _of_job(row: RowMapping) -> dict[str, Any]:
+    """Return the fields of a build that its job decides."""
+    stored = _job(row["job"], row["configuration"])
+    if stored is None:
+        return {"floor": Policy().floor, "compares": JobKind(row["kind"]).may_compare}
+    return {"floor": stored.policy.floor, "compares": stored.configuration.compares}
+
+
+def _job(name: str, configuration: Mapping[str, Any] | None) -> Job | None:
     try:
-        return parse_job(job, dict(configuration)).policy if configuration else Policy()
+        return parse_job(name, dict(configuration)) if configuration else None
     except BadProjectFile:  # written for another version of the service: show it all the same
-        return Policy()
+        return None
 
 
 def _end_after(parts: Sequence[LogPart], row: RowMapping) -> Iterator[LogPart]:
@@ -196,7 +210,3 @@ def _end_after(parts: Sequence[LogPart], row: RowMapping) -> Iterator[LogPart]:
     shared, data = row["data"][: start - row["start"]], row["data"][start - row["start"] :]
     if data:
         yield LogPart(start, row["line"] + shared.count(b"\n"), len(data), data=data)
-
-
-def _floor(row: RowMapping) -> float:
-    return policy_of(row["job"], row["configuration"]).floor
