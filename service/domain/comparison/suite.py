@@ -35,6 +35,8 @@ class Listing:
 
     The base's have the names by which they are compared: ``renamed`` maps each that the patch renames to its
     name in the base.
+
+    ``too_short`` counts the tests that take too little time to be compared; they are left out.
     """
 
     suite: str
@@ -43,6 +45,7 @@ class Listing:
     is_same_program: bool = False
     long: frozenset[str] = frozenset()  # those with few and long repetitions
     renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
+    too_short: int = 0
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> Listing:
@@ -50,7 +53,15 @@ class Listing:
         is_same = bool(found.get("same_program", False))
         long = frozenset(found.get("long", ()))
         renamed = dict(found.get("renamed", {}))
-        return Listing(found["suite"], tuple(found["base"]), tuple(found["patch"]), is_same, long, renamed)
+        return Listing(
+            found["suite"],
+            tuple(found["base"]),
+            tuple(found["patch"]),
+            is_same,
+            long,
+            renamed,
+            int(found.get("too_short", 0)),
+        )
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
@@ -61,6 +72,7 @@ class Listing:
             "same_program": self.is_same_program,
             "long": sorted(self.long),
             **({"renamed": dict(self.renamed)} if self.renamed else {}),
+            **({"too_short": self.too_short} if self.too_short else {}),
         }
 
     @property

@@ -49,6 +49,7 @@ class Notes:
         disturbed: the pairs that other work disturbed.
         are_programs_kept_in_place: whether the programs are too large to be copied for every pair.
         pairs_to_prove: the pairs that a difference takes among so many benchmarks.
+        too_short: how many tests take too little time to be compared.
         warnings: of the reader, each once.
     """
 
@@ -59,6 +60,7 @@ class Notes:
     are_programs_kept_in_place: bool = False
     pairs_to_prove: int = 0
     warnings: tuple[str, ...] = ()
+    too_short: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,12 @@ def judge_measured(
     )
     judgement = Judgement(Outcome.NO_PARENT)
     if any(listing.base for listing in listings):
-        empty = [each.suite for each in listings if each.base and not each.patch and not each.is_same_program]
+        empty = [
+            each.suite
+            for each in listings
+            # Short tests ran, and are left out.
+            if each.base and not (each.patch or each.too_short or each.is_same_program)
+        ]
         is_cut_short = any(not row.verdict.is_decided for row in as_built)
         measured = len({launch.pair for launch in launches})
         missing = max(0, decisive_pairs(job, listings) - measured) if is_cut_short else 0
@@ -239,4 +246,5 @@ def _notes(
         are_programs_kept_in_place=any(launch.is_kept_in_place for launch in launches),
         pairs_to_prove=least_budget(job.policy, family) if family else 0,
         warnings=tuple(dict.fromkeys(text for launch in launches for text in launch.warnings)),
+        too_short=sum(listing.too_short for listing in listings),
     )

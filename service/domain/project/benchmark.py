@@ -77,9 +77,14 @@ class BenchmarkConfiguration(Configuration):
         return True
 
     @property
+    def as_benchmark(self) -> BenchmarkConfiguration:
+        """Itself."""
+        return self
+
+    @property
     def programs(self) -> tuple[str, ...]:
-        """One program per suite."""
-        return tuple(suite.program for suite in self.suites)
+        """One program per suite, except suites of an installed program."""
+        return tuple(suite.program for suite in self.suites if suite.program)
 
     def faults(self) -> Iterator[tuple[Path, str]]:
         """Yield the programs that no build can keep, because they are outside the build directory."""

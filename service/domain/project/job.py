@@ -11,7 +11,7 @@ import pathspec
 from service.domain.forms import Flag, Name, about, after, text
 from service.domain.identity import digest_of
 from service.domain.inference.policy import Policy
-from service.domain.project.benchmark import BenchmarkConfiguration
+from service.domain.project.benchmark import BenchmarkConfiguration  # noqa: TC001 - keys_of reads it
 from service.domain.project.job_kinds import Configuration, JobKind  # noqa: TC001 - keys_of reads them
 
 _PATTERNS: Final = "patterns as in .gitignore that do not begin with a slash"
@@ -60,14 +60,14 @@ class Job:
 
     @property
     def benchmark(self) -> BenchmarkConfiguration:
-        """The configuration of a benchmark job.
+        """The programs that a job which compares measures on both sides.
 
         Raises:
-            TypeError: the job is of another kind.
+            TypeError: the job compares nothing.
         """
-        if not isinstance(self.configuration, BenchmarkConfiguration):
-            raise TypeError(f"job {self.name} is of kind {self.kind}, not benchmark")
-        return self.configuration
+        if (found := self.configuration.as_benchmark) is None:
+            raise TypeError(f"job {self.name} of kind {self.kind} compares nothing")
+        return found
 
     @property
     def config_hash(self) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import ModuleType
 
+    from service.domain.project.benchmark import BenchmarkConfiguration
     from service.domain.project.build_commands import BuildCommands
     from service.domain.project.yaml_reader import Path
 
@@ -48,6 +49,11 @@ class Configuration(Record):
     def compares(self) -> bool:
         """Return whether builds with this configuration compare two sides."""
         return False
+
+    @property
+    def as_benchmark(self) -> BenchmarkConfiguration | None:
+        """The programs to measure on both sides; None if builds compare nothing."""
+        return None
 
     @property
     def shares_results(self) -> bool:

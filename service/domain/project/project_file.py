@@ -154,13 +154,20 @@ def editor_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **file, "$defs": shared}
 
 
+def _keys_for(kind: JobKind, source: dict[str, Any]) -> type[Record]:
+    """Return the record of the keys that a job of a known kind may have."""
+    own = kind.configuration
+    is_chosen = any(each.name == "compare" for each in fields(own))
+    return keys_of(kind, compares=own.may_compare and (not is_chosen or source.get("compare") is True))
+
+
 @cache
-def keys_of(kind: JobKind) -> type[Record]:
-    """Build the record of all keys that jobs of a known kind have."""
+def keys_of(kind: JobKind, *, compares: bool = True) -> type[Record]:
+    """Build the record of all keys that jobs of a known kind have, with the whole policy if they compare."""
     own = kind.configuration
     forms = get_type_hints(Job, include_extras=True) | get_type_hints(own, include_extras=True)
     forms["kind"] = Annotated[str, about("what the job runs", const=str(kind))]
-    if not own.may_compare:
+    if not (own.may_compare and compares):
         forms["policy"] = Annotated[VotingPolicy, after(VotingPolicy.whole), about("when it votes")]
     pool = () if own.is_external else ("pool",)
     names = ("kind", *pool, "paths", *(each.name for each in fields(own)), "policy", "voting")
@@ -181,7 +188,7 @@ def _read_text(text: str, where: str) -> tuple[Any, Places]:
 def _problems_of_job(name: str, source: Any, at: Path, places: Places) -> Sequence[BadProjectFile]:  # noqa: ANN401
     common = problems_in(_AnyKind, source, at, places)
     kind = JobKind(source["kind"]) if isinstance(source, dict) and str(source.get("kind")) in KINDS else None
-    found = common if kind is None else problems_in(keys_of(kind), source, at, places)
+    found = common if kind is None else problems_in(_keys_for(kind, source), source, at, places)
     return found or _faults(_job(name, source, at, places), at, places)
 
 
@@ -199,7 +206,7 @@ def _job(name: str, source: dict[str, Any], at: Path, places: Places) -> Job:
     if not kind.is_known:
         job = Job(name, kind, Configuration(), "", common.paths, voting=common.voting, source=source)
         return _with_problem(job, at, places)
-    keys: Any = read(keys_of(kind), source, at, places)
+    keys: Any = read(_keys_for(kind, source), source, at, places)
     own = {each.name: getattr(keys, each.name) for each in fields(kind.configuration)}
     pool = "" if kind.is_external else keys.pool
     job = Job(name, kind, kind.configuration(**own), pool, keys.paths, keys.policy, keys.voting, source)

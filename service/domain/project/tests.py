@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from service.domain.forms import Duration, Size, about, whole
+from service.domain.forms import Duration, Flag, Size, about, whole
+from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.build_commands import MEMORY, BuildCommands
 from service.domain.project.job_kinds import Configuration
 
@@ -20,3 +21,27 @@ class TestsConfiguration(Configuration):
     timeout: Annotated[Duration, about("of one try of the tests, without the build")] = 1800.0
     memory: Annotated[Size, about("of one try of the tests, with all their processes")] = MEMORY
     retries: Annotated[int, whole(0, 5), about("further tries of what failed")] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedTestsConfiguration(TestsConfiguration):
+    """The tests of a kind that reports the duration of each."""
+
+    may_compare: ClassVar = True
+
+    compare: Annotated[Flag, about("also compare durations with the parent's, in pairs")] = False
+
+    @property
+    def compares(self) -> bool:
+        """Only if the job asks for it."""
+        return self.compare
+
+    @property
+    def suites(self) -> tuple[Suite, ...]:
+        """The programs that run tests, as suites of benchmarks."""
+        raise NotImplementedError
+
+    @property
+    def as_benchmark(self) -> BenchmarkConfiguration | None:
+        """The tests as benchmarks, if the job compares them."""
+        return BenchmarkConfiguration(build=self.build, suites=self.suites) if self.compare else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import FailureKind
+from service.domain.testing.timed import SHORTEST
 from service.domain.text import listed
 
 if TYPE_CHECKING:
@@ -37,6 +38,14 @@ def failure_causes(failures: Sequence[Failure], *, is_cut: bool = False) -> tupl
 def passed_on_retry(names: Sequence[str]) -> str:
     """The note about tests that failed and then passed on the same revision."""
     return f"failed, then passed on a retry: {listed(names, _MOST_NAMES)}"
+
+
+def tests_too_short(count: int) -> str:
+    """The note about tests whose durations are not compared."""
+    least = f"less than {SHORTEST * 1000:.0f} ms"
+    if count == 1:
+        return f"1 test is not compared with the parent: it takes {least}"
+    return f"{count} tests are not compared with the parent: each takes {least}"
 
 
 def _detail(failure: Failure) -> str:

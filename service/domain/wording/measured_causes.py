@@ -10,6 +10,7 @@ from service.domain.decision.vote import Outcome
 from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.verdict import Verdict
 from service.domain.text import listed, plain, signed_percent
+from service.domain.wording.failures import tests_too_short
 from service.domain.wording.judgement import describe, judgement_causes
 from service.domain.wording.reasons import BLIND_COUNTS, SAME_PROGRAM, text_of
 
@@ -42,11 +43,12 @@ def measured_causes(measured: Measured, policy: Policy, machine: str) -> tuple[s
 
 def measured_notes(notes: Notes) -> tuple[str, ...]:
     """Return the sentences of a measured build by which nobody decides, for pages and local results."""
+    short = (tests_too_short(notes.too_short),) if notes.too_short else ()
     again, kept, pairs = notes.disturbed.left_out, notes.disturbed.kept, notes.disturbed.pairs
     if not again + kept:
-        return ()
+        return short
     count = f"{again + kept} of {pairs} pairs were disturbed by other work"
-    return (f"{count}: {again} measured again, {kept} kept",)
+    return (*short, f"{count}: {again} measured again, {kept} kept")
 
 
 def renaming_notes(suites: Sequence[Suite], listings: Sequence[Listing]) -> tuple[str, ...]:

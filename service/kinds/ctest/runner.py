@@ -11,7 +11,8 @@ from service.domain.failures.ctest_lines import status_in
 from service.domain.failures.failure import distinct
 from service.domain.failures.patterns import failures_in
 from service.domain.testing.junit import Dialect, read_junit
-from service.kinds.ctest.configuration import CTestConfiguration
+from service.kinds.comparing import compare_sides
+from service.kinds.ctest.configuration import PROGRAM, CTestConfiguration
 from service.steps.testing.run_tests import OUT, launch, run_tests
 
 if TYPE_CHECKING:
@@ -22,16 +23,20 @@ if TYPE_CHECKING:
     from service.steps.machine.session import BuildSession
     from service.steps.testing.run_tests import Launched
 
-_PROGRAM: Final = "ctest"
-_LINE: Final = f'exec {_PROGRAM} --output-on-failure --no-tests=error --output-junit "{OUT}" "$@"'
+_LINE: Final = f'exec {PROGRAM} --output-on-failure --no-tests=error --output-junit "{OUT}" "$@"'
 _NOT_FOUND: Final = 127  # the shell's exit code if there is no such program
 _START: Final = re.compile(rb" +Start +(\d{1,7}): ([^\n]{1,1000})")
+_UNSANDBOXED: Final = "none"  # there, the paths of tests name a directory that is gone
 _NEEDED: Final = "CTest writes them from version 3.21 on"
 
 
 def run(session: BuildSession) -> MachineReport:
-    """Build the patch's side, run its tests by CTest, and report."""
-    return run_tests(session, lambda tree: [_tested(session, tree)])
+    """Build the patch's side, run its tests by CTest, and report; compare durations if the job does."""
+    if not session.spec.job.compares:
+        return run_tests(session, lambda tree: [_tested(session, tree)])
+    if session.host.sandbox.in_force().get("sandbox") == _UNSANDBOXED:
+        raise Unfit("without a sandbox, the durations of CTest's tests cannot be compared: leave it on")
+    return compare_sides(session, lambda tree: [_tested(session, tree)])
 
 
 def _tested(session: BuildSession, tree: Path) -> Tested:
@@ -50,7 +55,7 @@ def _tested(session: BuildSession, tree: Path) -> Tested:
     named, is_cut = distinct(failures_in(lines, sources))
     last = launched[-1]
     return Tested(
-        _PROGRAM,
+        PROGRAM,
         with_named(tries, (each.output for each in launched), sources),
         named,
         is_cut=is_cut or any(each.is_cut for each in launched),
@@ -61,7 +66,7 @@ def _tested(session: BuildSession, tree: Path) -> Tested:
 def _try(launched: Launched) -> Try:
     """Read the results of CTest; raises Unfit if the machine has no CTest."""
     if launched.end.exit_code == _NOT_FOUND and launched.problem:
-        raise Unfit(f"there is no {_PROGRAM}; install CMake 3.21 or later")
+        raise Unfit(f"there is no {PROGRAM}; install CMake 3.21 or later")
     if launched.problem:
         return Try(launched.end, problem=f"{launched.problem}; {_NEEDED}")
     try:

@@ -14,11 +14,12 @@ from service.domain.failures.failure import FailureKind, distinct
 from service.domain.failures.patterns import failures_in
 from service.domain.testing.cases import TestRun
 from service.domain.testing.gtest import NO_END, read_gtest
+from service.kinds.comparing import compare_sides
 from service.kinds.gtest.configuration import GTestConfiguration
 from service.steps.testing.run_tests import OUT, launch, run_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from service.domain.decision.machine_report import MachineReport
@@ -34,11 +35,15 @@ _NO_RESULTS: Final = "it ended before the results were written, or is no GoogleT
 
 
 def run(session: BuildSession) -> MachineReport:
-    """Build the patch's side, run its GoogleTest programs, and report."""
+    """Build the patch's side, run its GoogleTest programs, and report; compare durations if the job does."""
     own = session.spec.job.configuration
     if not isinstance(own, GTestConfiguration):
         raise TypeError(f"job {session.spec.job.name} is of kind {session.spec.job.kind}, not gtest")
-    return run_tests(session, lambda tree: [_tested(session, own, tree, program) for program in own.programs])
+
+    def test(tree: Path) -> Sequence[Tested]:
+        return [_tested(session, own, tree, program) for program in own.programs]
+
+    return compare_sides(session, test) if session.spec.job.compares else run_tests(session, test)
 
 
 def _tested(session: BuildSession, own: GTestConfiguration, tree: Path, program: str) -> Tested:

@@ -11,6 +11,7 @@ from service.domain.building.sandbox_command import Command, Limits, Mount
 from service.domain.comparison.link_layout import VARIANTS
 from service.domain.decision.side_end import Stage
 from service.domain.errors import CommandFailed, NotFound
+from service.domain.testing.timed import TimedSuite
 from service.steps.machine.build_sources import (
     STAGES,
     at_stage,
@@ -29,9 +30,16 @@ if TYPE_CHECKING:
 
 # Without a sandbox the runner names the directories in BENCHGATE_LINKERS and BENCHGATE_BUILD.
 _WITH_LINKER: Final = 'export COMPILER_PATH="${BENCHGATE_LINKERS:-/linkers}"\n'
-# A program may be a link to where it was linked; nothing outside the build directory is removed.
+# A program may be a link to where it was linked; nothing outside the build directory is removed. If the job
+# names no program, each one there may be a test.
 _REMOVE: Final = """\
 built=$(readlink -f build)
+if [ $# -eq 0 ]; then
+  find "$built" -type f -perm -u+x ! -name '*.so' ! -name '*.so.*' -exec sh -c '
+    for program; do
+      if [ "$(head -c 4 "$program" | tail -c 3)" = ELF ]; then rm -f "$program"; fi
+    done' remove {} +
+fi
 for program; do
   real=$(readlink -f "$program") || continue
   case $real in
@@ -77,7 +85,16 @@ def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> I
             # It was kept, and its bytes were lost since.
             host.artifacts.get_file(build(), archive)
         host.packer.unpack(host.sandbox, archive, build_directory(tree), session.watch)
+        _prepare(session, tree)
         yield tree
+
+
+def _prepare(session: BuildSession, tree: Path) -> None:
+    """Create the directories that launches write to, which are mounted there."""
+    suites = session.spec.job.benchmark.suites
+    if written := [path for suite in suites if isinstance(suite, TimedSuite) for path in suite.written]:
+        with at_stage(Stage.PACK):
+            must_succeed(session, tree, Command(("mkdir", "-p", *written)), "creating directories failed")
 
 
 def _build(session: BuildSession, revision: Revision) -> str:

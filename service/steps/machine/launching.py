@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
@@ -14,6 +15,7 @@ from service.domain.errors import BadResults, BenchgateError, CommandFailed
 from service.domain.gbench.reader import ReadLimits, read_run
 from service.domain.identity import Side
 from service.domain.machine.environment import load_between
+from service.domain.measuring.asked import missing_of, ran_of
 from service.domain.measuring.callgrind import LOGGING, OPTIONS
 from service.domain.measuring.launch_order import (
     environment_pad,
@@ -24,6 +26,7 @@ from service.domain.measuring.launch_order import (
 )
 from service.domain.measuring.pair_record import RESULT_BYTES, RawLaunch, launch_of, run_of
 from service.domain.measuring.repetitions import SHORT, long_ones, repetitions_of
+from service.domain.testing.timed import GROUP, TimedSuite, durations, ran_in, too_short
 from service.domain.text import clean, plain
 from service.steps.machine.build_sources import BUILD
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from service.domain.comparison.launch import Launch
     from service.domain.gbench.reader import GBenchRun
     from service.domain.project.benchmark import Suite
+    from service.domain.testing.cases import TestRun
     from service.steps.machine.session import BuildSession
 
 RESULT: Final = "result.json"
@@ -43,7 +47,6 @@ _MAX_NAME: Final = 1024  # as long as a name in results may be
 _STATISTICS: Final = 16
 _SPARE_BENCHMARKS: Final = 100
 _NO_MATCH: Final = "Failed to match any benchmarks"
-_NAMED: Final = 3  # missing benchmarks that a message names
 _PAD: Final = "BENCHGATE_PAD"
 # Standard output is thrown away: a program may flood it, and the results come as a file. Without a sandbox
 # the runner names the directory of /out in BENCHGATE_OUT.
@@ -81,13 +84,20 @@ class Rehearsed:
 
 @dataclass(frozen=True, slots=True)
 class _Invocation:
-    """One start of a program: flags in a line of shell, CPUs, environment, and the file it leaves in /out."""
+    """One start of a program: a line of shell with arguments, CPUs, environment, and its file in /out.
+
+    ``written`` are directories in the sources that are empty and writable in the launch. ``may_fail``:
+    another exit code than 0 is no failure of the program if it leaves the file.
+    """
 
     line: str
-    flags: tuple[str, ...]
+    arguments: tuple[str, ...]
     cpus: tuple[int, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     file: str = RESULT
+    limits: Limits | None = None  # None: those of a benchmark
+    written: tuple[str, ...] = ()
+    may_fail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +124,7 @@ class Launcher:
         flags = ["--benchmark_list_tests=true"]
         if suite.filter:
             flags.append(f"--benchmark_filter={suite.filter}")
-        invocation = _Invocation(_LIST, tuple(flags), self.session.host.cpus)
+        invocation = _Invocation(_LIST, _command(suite, flags), self.session.host.cpus)
         _, output, _ = self._run(suite, side, invocation)
         # Not splitlines(): it also splits at characters that the reader of results keeps in a name. A name
         # that the reader would change or refuse is left out on both sides, because no result could be matched
@@ -131,6 +141,8 @@ class Launcher:
 
     def groups(self, suite: Suite, benchmarks: Iterable[str]) -> tuple[tuple[str, ...], ...]:
         """The benchmarks in groups that one launch each can take: repeated alike, and not too many."""
+        if isinstance(suite, TimedSuite):
+            return groups_of(benchmarks, *GROUP)
         long = self.long.get(suite.name, frozenset())
         names = tuple(benchmarks)
         return (
@@ -156,10 +168,9 @@ class Launcher:
         """
         cpus = self._cpus(suite, benchmarks)
         env = {_PAD: "x" * environment_pad(self.session.claimed.seed, pair, self.variant)}
-        invocation = _Invocation(_MEASURE, self._flags(suite, side, benchmarks), cpus, env)
         read_load = self.session.host.read_load
         before = read_load()
-        done, output, _ = self._run(suite, side, invocation)
+        done, output = self._times(suite, side, benchmarks, env)
         # Before the results are read, which takes time of this process.
         around = load_between(before, read_load(), cpus, done.cpu_seconds)
         facts = {
@@ -177,7 +188,7 @@ class Launcher:
             # Before the pair is stored: what cannot be read now could not be read later either.
             raise SideFailed(side, suite.name, f"{RESULT}: {error.what}") from None
         own = [self.own_name(suite.name, side, name) for name in benchmarks]
-        if problem := _too_many(run) or _missing(run, own):
+        if problem := _too_many(run) or missing_of(run, own, RESULT):
             raise SideFailed(side, suite.name, problem)
         return raw, self._as_compared(launch_of(raw, run, suite, pair, self.variant))
 
@@ -214,9 +225,7 @@ class Launcher:
             SideFailed: the program did not end well, or left no result that can be read.
         """
         once = replace(suite, repetitions=1, min_time=suite.min_time or SHORT.min_time)
-        flags = self._flags(once, side, benchmarks)
-        invocation = _Invocation(_MEASURE, flags, self._cpus(suite, benchmarks))
-        done, output, _ = self._run(suite, side, invocation)
+        done, output = self._times(once, side, benchmarks, {})
         if not output.strip():
             # What the library leaves if its filter matches nothing, because no name is a benchmark's.
             return Rehearsed(frozenset(), frozenset())
@@ -226,8 +235,20 @@ class Launcher:
             raise SideFailed(side, suite.name, str(error)) from None
         if problem := _too_many(run) or (run.damage and f"{RESULT}: {run.damage}"):
             raise SideFailed(side, suite.name, problem)
-        ran = _ran(run, benchmarks)
+        ran = ran_of(run, benchmarks)
         return Rehearsed(ran, long_ones(run, ran, done.seconds))
+
+    def try_tests(self, suite: TimedSuite, side: Side) -> TestRun:
+        """Run all tests of a suite once.
+
+        Raises:
+            SideFailed: the program left no results that can be read, failed although no test did, or has too
+                many long tests.
+        """
+        _, found = self._tried(suite, side, (), {})
+        if len(ran_in(found)) - len(too_short(found)) > MAX_LISTED:
+            raise SideFailed(side, suite.name, f"has more than {MAX_LISTED} tests to compare")
+        return found
 
     def count(self, suite: Suite, side: Side, benchmark: str, seconds: float) -> tuple[bytes, bytes]:
         """Run one benchmark under callgrind for at most ``seconds``: the dumps, and the library's log.
@@ -242,8 +263,43 @@ class Launcher:
         )
         cpus = self._cpus(suite, (benchmark,))
         flags = (*self._flags(counted, side, (benchmark,)), *LOGGING)
-        _, dumps, log = self._run(counted, side, _Invocation(_COUNT, flags, cpus, env, DUMPS))
+        invocation = _Invocation(_COUNT, _command(suite, flags), cpus, env, DUMPS)
+        _, dumps, log = self._run(counted, side, invocation)
         return dumps, log
+
+    def _times(
+        self, suite: Suite, side: Side, benchmarks: Sequence[str], env: Mapping[str, str]
+    ) -> tuple[Completed, bytes]:
+        """Run these benchmarks: the program's end, and the times as Google Benchmark's JSON."""
+        if isinstance(suite, TimedSuite):
+            done, tests = self._tried(suite, side, benchmarks, env)
+            return done, durations(tests, benchmarks)
+        arguments = _command(suite, self._flags(suite, side, benchmarks))
+        invocation = _Invocation(_MEASURE, arguments, self._cpus(suite, benchmarks), env)
+        done, output, _ = self._run(suite, side, invocation)
+        return done, output
+
+    def _tried(
+        self, suite: TimedSuite, side: Side, names: Sequence[str], env: Mapping[str, str]
+    ) -> tuple[Completed, TestRun]:
+        """Run these tests, or else all. A test that fails is a result, as a benchmark with an error is."""
+        invocation = _Invocation(
+            suite.line,
+            suite.arguments(names),
+            self._cpus(suite, names),
+            env,
+            limits=Limits(suite.timeout, suite.memory),
+            written=suite.written,
+            may_fail=True,
+        )
+        done, output, _ = self._run(suite, side, invocation)
+        try:
+            tests = suite.read(output)
+        except BadResults as error:
+            raise SideFailed(side, suite.name, f"{RESULT}: {error.what}") from None
+        if not done.is_success and not any(case.has_failed for case in tests.cases):
+            raise SideFailed(side, suite.name, f"{done.end}, although no test failed")
+        return done, tests
 
     def _as_compared(self, launch: Launch) -> Launch:
         names = {old: new for new, old in self.renamed.get(launch.suite, {}).items()}
@@ -274,39 +330,47 @@ class Launcher:
         whole machine is used: threads that share a CPU measure the scheduler, which is worse than
         sharing with the service.
         """
-        wanted = cpus_wanted(suite, benchmarks)
         measured, everywhere = self.session.host.cpus, self.session.host.host_cpus
+        if isinstance(suite, TimedSuite):  # the number of its threads is not known
+            return measured
+        wanted = cpus_wanted(suite, benchmarks)
         return measured[-wanted:] if wanted <= len(measured) else everywhere or measured
 
     def _run(self, suite: Suite, side: Side, invocation: _Invocation) -> tuple[Completed, bytes, bytes]:
         """Run a program of a side: its end, the file it leaves, standard error."""
         host = self.session.host
         tree = self.trees[side]
-        program = "./" + suite.program.removeprefix("./")
-        with host.scratch.directory() as out:
+        with ExitStack() as stack:
+            mounts = [Mount(tree, "/src"), Mount(tree / BUILD, "/build")]
+            # The rest stays as it is, so that no launch changes the next.
+            for path in invocation.written:
+                empty = stack.enter_context(host.scratch.directory())
+                mounts.append(Mount(empty, f"/src/{path}", writable=True))
+            out = stack.enter_context(host.scratch.directory())
             command = Command(
-                ("sh", "-c", invocation.line, "sh", program, *invocation.flags, *suite.args),
-                mounts=(
-                    Mount(tree, "/src"),
-                    Mount(tree / BUILD, "/build"),
-                    Mount(out, "/out", writable=True),
-                ),
+                ("sh", "-c", invocation.line, "sh", *invocation.arguments),
+                mounts=(*mounts, Mount(out, "/out", writable=True)),
                 cwd="/src",
                 env=invocation.env,
                 cpus=invocation.cpus or None,
                 aslr=False,
-                limits=Limits(wall_seconds=suite.timeout, file_bytes=RESULT_BYTES),
+                limits=invocation.limits or Limits(suite.timeout, file_bytes=RESULT_BYTES),
             )
             tail = BytesIO()
             done = host.sandbox.run(command, log=tail, watch=self.session.watch)
-            if not done.is_success:
-                lines = plain(tail.getvalue()[-2000:].decode("utf-8", "replace"), 300)
-                end = f"{done.end}: {lines}" if lines else done.end
+            lines = plain(tail.getvalue()[-2000:].decode("utf-8", "replace"), 300)
+            end = f"{done.end}: {lines}" if lines else done.end
+            if done.stopped_by or not (done.is_success or invocation.may_fail):
                 raise SideFailed(side, suite.name, end)
             try:
                 return done, host.packer.read_output(out / invocation.file, RESULT_BYTES), tail.getvalue()
             except (BadResults, CommandFailed) as error:
-                raise SideFailed(side, suite.name, f"left no result: {error}") from None
+                missing = f"left no result: {error}"
+                raise SideFailed(side, suite.name, missing if done.is_success else end) from None
+
+
+def _command(suite: Suite, flags: Iterable[str]) -> tuple[str, ...]:
+    return "./" + suite.program.removeprefix("./"), *flags, *suite.args
 
 
 def cpus_wanted(suite: Suite, benchmarks: Iterable[str]) -> int:
@@ -314,30 +378,6 @@ def cpus_wanted(suite: Suite, benchmarks: Iterable[str]) -> int:
     return max(suite.cpus, *(threads_of(name) for name in benchmarks), 1)
 
 
-def _ran(run: GBenchRun, benchmarks: Iterable[str]) -> frozenset[str]:
-    """Those of the benchmarks that ran. Errors and skips are results.
-
-    A row that the reader could not use may be any of them, and its warning says so.
-    """
-    if any(warning.row is not None for warning in run.warnings):
-        return frozenset(benchmarks)
-    found = {name for row in run.rows for name in (row.name, row.run_name)}
-    return frozenset(name for name in benchmarks if name in found)
-
-
 def _too_many(run: GBenchRun) -> str:
     """A sentence if the results have more rows than the launched benchmarks can have; else empty."""
     return f"{RESULT} has far more rows than the launched benchmarks" if run.is_cut else ""
-
-
-def _missing(run: GBenchRun, benchmarks: Sequence[str]) -> str:
-    """A sentence that names benchmarks that were asked for and did not run; empty if none is missing."""
-    ran = _ran(run, benchmarks)
-    missing = [name for name in benchmarks if name not in ran]
-    if not missing:
-        return ""
-    if run.damage:
-        return f"{RESULT}: {run.damage}"
-    named = ", ".join(plain(name, 100) for name in missing[:_NAMED])
-    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-    return f"did not run what it lists: {named}{more}"

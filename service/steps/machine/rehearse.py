@@ -10,26 +10,33 @@ from service.domain.comparison.renaming import new_name, renamed_benchmarks
 from service.domain.comparison.suite import Listing
 from service.domain.decision.side_end import SideEnd, Stage
 from service.domain.identity import Side
+from service.domain.testing.timed import TimedSuite, ran_in, too_short
 from service.steps.machine.launching import Rehearsed, SideFailed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from service.domain.project.benchmark import Suite
+    from service.domain.testing.cases import TestRun
     from service.steps.machine.launching import Launcher
     from service.steps.machine.session import BuildSession
 
 _NOTHING_RAN: Final = "left no result of what it lists"
 _NOTHING_LISTED: Final = "lists no benchmark"
+_NO_TEST: Final = "runs no test"
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """By suite: the benchmarks of a side, those that should get long repetitions, and how it failed."""
+    """By suite: the benchmarks of a side, those that should get long repetitions, and how it failed.
+
+    ``tests`` has the results of suites of tests.
+    """
 
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     long: Mapping[str, frozenset[str]] = field(default_factory=dict)
     ends: Mapping[str, SideEnd] = field(default_factory=dict)
+    tests: Mapping[str, TestRun] = field(default_factory=dict)
 
 
 NOTHING_KNOWN: Final = Rehearsal()
@@ -44,10 +51,19 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
     names: dict[str, tuple[str, ...]] = {}
     long: dict[str, frozenset[str]] = {}
     ends: dict[str, SideEnd] = {}
+    tests: dict[str, TestRun] = {}
     for suite in launcher.session.spec.job.benchmark.suites:
         stage = Stage.LISTING
         names[suite.name] = ()
         try:
+            if isinstance(suite, TimedSuite):
+                stage = Stage.LAUNCH
+                tests[suite.name] = _try(launcher, suite, side)
+                names[suite.name] = ran_in(tests[suite.name])
+                if not names[suite.name]:
+                    end = SideEnd(Stage.LISTING, f"suite {suite.name}", _NO_TEST, is_empty=True)
+                    ends[suite.name] = end
+                continue
             listed = launcher.names(suite, side)
             stage = Stage.LAUNCH
             found = _launch(launcher, suite, side, listed)
@@ -62,7 +78,15 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
             is_empty = not listed
             stage, what = (Stage.LISTING, _NOTHING_LISTED) if is_empty else (Stage.LAUNCH, _NOTHING_RAN)
             ends[suite.name] = SideEnd(stage, f"suite {suite.name}", what, is_empty=is_empty)
-    return Rehearsal(names, long, ends)
+    return Rehearsal(names, long, ends, tests)
+
+
+def _try(launcher: Launcher, suite: TimedSuite, side: Side) -> TestRun:
+    """Run the tests of a suite once, and a second time if the program fails."""
+    try:
+        return launcher.try_tests(suite, side)
+    except SideFailed:
+        return launcher.try_tests(suite, side)
 
 
 def _launch(launcher: Launcher, suite: Suite, side: Side, listed: Sequence[str]) -> Rehearsed:
@@ -94,7 +118,10 @@ def fix_listings(
 
 def _listing(suite: Suite, base: Rehearsal, patch: Rehearsal, *, is_same_program: bool) -> Listing:
     name = suite.name
-    before, after = base.names.get(name, ()), patch.names.get(name, ())
+    short = too_short(*(side.tests[name] for side in (base, patch) if name in side.tests))
+    before, after = (
+        tuple(each for each in side.names.get(name, ()) if each not in short) for side in (base, patch)
+    )
     renamed = renamed_benchmarks(suite.renamed, before, after)
     new = {old: new for new, old in renamed.items()}
     long = frozenset(new.get(each, each) for each in base.long.get(name, ()))
@@ -105,6 +132,7 @@ def _listing(suite: Suite, base: Rehearsal, patch: Rehearsal, *, is_same_program
         is_same_program=is_same_program,
         long=long | patch.long.get(name, frozenset()),
         renamed=renamed,
+        too_short=len(short),
     )
 
 

@@ -56,7 +56,7 @@ def run_tests(session: BuildSession, test: Callable[[Path], Sequence[Tested]]) -
         session: the build.
         test: tries the tests in a directory with the built sources.
     """
-    return run_in_built_sources(session, lambda tree: _report(session, test(tree)))
+    return run_in_built_sources(session, lambda tree: report_of(session, test(tree)))
 
 
 def run_in_built_sources(session: BuildSession, work: Callable[[Path], MachineReport]) -> MachineReport:
@@ -126,7 +126,8 @@ def _not_built(failed: NotBuilt, log: bytes) -> MachineReport:
     return MachineReport(Outcome.FAILED, causes, findings=findings, failures=failures, is_cut=is_cut)
 
 
-def _report(session: BuildSession, tested: Sequence[Tested]) -> MachineReport:
+def report_of(session: BuildSession, tested: Sequence[Tested]) -> MachineReport:
+    """Report the end of tests, and keep the test cases; the duration and the conditions are missing."""
     outcome = outcome_of_tests(tested)
     failures, is_cut = ((), False) if outcome is Outcome.PASSED else failures_of_tests(tested)
     retried = tuple(dict.fromkeys(name for each in tested for name in each.retried))

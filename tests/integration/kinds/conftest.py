@@ -8,7 +8,7 @@ import pytest
 
 from service.adapters.local.build import LocalBuild
 from service.domain.project.project_file import parse_project_file
-from service.steps.local.gate import local_spec
+from service.steps.local.gate import gate, local_spec
 from service.steps.machine.execute import execute_build
 from service.wiring.machine import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from service.domain.building.spec import BuildSpec
     from service.domain.decision.machine_report import MachineReport
+    from service.steps.local.gate import LocalVerdict
     from service.steps.machine.session import BuildHost
 
 
@@ -42,15 +44,29 @@ class Machine:
 
     def run(self, files: dict[str, bytes | Path], job: str) -> MachineReport:
         """Run the job with these lines on a commit with these files."""
-        base, patch = self.commits({"README": b"before\n"}, files)
-        parsed = parse_project_file(f"version: 1\njobs:\n  job:\n{job}").job("job")
-        assert not parsed.problem
-        spec = local_spec(self.host.source, "kv", base, patch, parsed)
-        build = LocalBuild(spec, "seed", self._cache)
+        build, _ = self._build({"README": b"before\n"}, files, job)
         report = execute_build(build, self.host, Silence())
         self.log = build.log
         assert report is not None
         return report
+
+    def compare(
+        self, before: dict[str, bytes | Path], after: dict[str, bytes | Path], job: str
+    ) -> LocalVerdict:
+        """Run the job with these lines on a commit and its parent, and judge what it measured."""
+        build, spec = self._build(before, after, job)
+        verdict = gate(spec, build, self.host, Silence())
+        self.log = build.log
+        return verdict
+
+    def _build(
+        self, before: dict[str, bytes | Path], after: dict[str, bytes | Path], job: str
+    ) -> tuple[LocalBuild, BuildSpec]:
+        base, patch = self.commits(before, after)
+        parsed = parse_project_file(f"version: 1\njobs:\n  job:\n{job}").job("job")
+        assert not parsed.problem
+        spec = local_spec(self.host.source, "kv", base, patch, parsed)
+        return LocalBuild(spec, "seed", self._cache), spec
 
 
 @pytest.fixture

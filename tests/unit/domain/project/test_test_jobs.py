@@ -7,7 +7,7 @@ import json
 import pytest
 
 from service.domain.errors import BadProjectFile
-from service.domain.project.project_file import parse_job, parse_project_file
+from service.domain.project.project_file import parse_job, parse_project_file, problems_of
 from service.kinds.command.configuration import CommandConfiguration
 from service.kinds.ctest.configuration import CTestConfiguration
 from service.kinds.gtest.configuration import GTestConfiguration
@@ -80,3 +80,78 @@ def test_a_stored_benchmark_job_may_have_a_key_that_had_no_effect() -> None:
 
     assert (job.problem, job.source) == ("", stored)
     assert job.config_hash != parse_job("perf", {**stored, "retries": 0}).config_hash
+
+
+COMPARED = """\
+version: 1
+jobs:
+  tests:
+    kind: {}
+    {}
+    compare: true
+    build: {{keep: ["**"]}}
+    policy: {{vote_at: 10%, machine_time: 20m}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "suites"),
+    [
+        ("ctest", "directory: build/x", ["ctest"]),
+        ("gtest", "programs: [build/a, build/b]", ["build/a", "build/b"]),
+    ],
+)
+def test_durations_are_compared_if_the_job_asks_for_it(kind: str, line: str, suites: list[str]) -> None:
+    (job,) = parse_project_file(COMPARED.format(kind, line)).jobs
+
+    assert (job.compares, job.problem) == (True, "")
+    assert [suite.name for suite in job.benchmark.suites] == suites
+    assert (job.policy.vote_at, job.policy.machine_time) == (0.1, 1200.0)
+    assert parse_job("tests", json.loads(json.dumps(job.source))) == job
+
+
+def test_ctest_is_no_program_that_a_build_creates() -> None:
+    (job,) = parse_project_file(COMPARED.format("ctest", "retries: 1")).jobs
+
+    assert job.benchmark.programs == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines", "problem"),
+    [
+        (
+            "ctest",
+            "compare: true",
+            '5: jobs.tests.compare: needs `keep: ["**"]` in `build`: CTest runs in copies of the whole build',
+        ),
+        (
+            "ctest",
+            'compare: true\n    build: {keep: ["**"]}\n    directory: out',
+            "7: jobs.tests.directory: with compare, 'out' must be build or a directory below it",
+        ),
+        (
+            "gtest",
+            "compare: true\n    programs: [build/a, bin/b]",
+            "6: jobs.tests.programs[1]: with compare, 'bin/b' is not in the build directory; allowed are",
+        ),
+    ],
+)
+def test_a_job_that_cannot_compare_is_misconfigured(kind: str, lines: str, problem: str) -> None:
+    (job,) = parse_project_file(FILE.format(kind, lines)).jobs
+
+    assert job.problem.startswith(f"benchgate.yaml:{problem}")
+    assert not job.compares
+
+
+@pytest.mark.parametrize("kind", ["command", "clang-format", "clang-tidy", "clang-analyzer"])
+def test_other_kinds_do_not_know_the_key(kind: str) -> None:
+    problems = problems_of(FILE.format(kind, "compare: true"))
+
+    assert any("5: jobs.tests.compare: unknown key" in str(each) for each in problems)
+
+
+def test_a_job_that_compares_nothing_has_no_benchmarks() -> None:
+    (job,) = parse_project_file(FILE.format("ctest", "compare: false")).jobs
+
+    with pytest.raises(TypeError, match="job tests of kind ctest compares nothing"):
+        assert job.benchmark

@@ -1,0 +1,158 @@
+"""The work on a build that compares: build both sides, measure them, confirm small slow-downs."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from service.domain.decision.machine_report import MachineReport
+from service.domain.decision.side_end import outcome_after_rehearsal
+from service.domain.decision.vote import Outcome
+from service.domain.identity import RunKind, Side
+from service.domain.measuring.pair_record import read_pairs
+from service.domain.testing.timed import TimedSuite
+from service.domain.wording.build_causes import (
+    USED_UP_BY_PATCH,
+    lost_after_rehearsal,
+    parent_failed,
+    patch_failed,
+    shared_cpus,
+    side_failed,
+    too_few_cpus,
+)
+from service.domain.wording.failures import tests_too_short
+from service.steps.machine.build_sides import built_tree
+from service.steps.machine.confirm_layout import confirm_layout
+from service.steps.machine.find_identical_binaries import find_identical_binaries
+from service.steps.machine.launching import Launcher, SideFailed, cpus_wanted
+from service.steps.machine.measure import measure
+from service.steps.machine.prepare_sides import prepare_sides
+from service.steps.machine.rehearse import fix_listings, long_by_suite, renamed_by_suite
+from service.steps.machine.second_opinion import ask_again
+from service.steps.testing.run_tests import report_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from service.domain.comparison.suite import Listing
+    from service.domain.decision.tested import Tested
+    from service.steps.machine.measure import Measurement
+    from service.steps.machine.second_opinion import SecondOpinion
+    from service.steps.machine.session import BuildSession
+
+_UNTESTED: Final = MachineReport()
+
+
+def compare_sides(
+    session: BuildSession, test: Callable[[Path], Sequence[Tested]] | None = None
+) -> MachineReport:
+    """Build, measure and confirm; the analysis decides unless a side cannot be built or measured.
+
+    Args:
+        session: the build.
+        test: tries the tests of the patch in a directory with its built sources, after the parent was built
+            and rehearsed; durations are measured only if they pass. None: there are no tests.
+    """
+    host = session.host
+    seconds: dict[str, float] = {}
+    conditions = {
+        "sandbox": dict(host.sandbox.in_force()),
+        "toolchain": host.toolchain,
+        "tools": dict(host.tools),
+    }
+    return replace(_compare(session, test, seconds), seconds=seconds, conditions=conditions)
+
+
+def _compare(
+    session: BuildSession, test: Callable[[Path], Sequence[Tested]] | None, seconds: dict[str, float]
+) -> MachineReport:
+    spec, tested = session.spec, _UNTESTED
+    session.host.source.fetch(spec.project, *(r.ref for r in (spec.patch, spec.base) if r is not None))
+    stored = read_pairs(session.claimed.pairs(), spec.job.benchmark.suites)
+    with ExitStack() as stack:
+        sides = prepare_sides(session, stack, seconds, is_new=not stored.as_built)
+        if test and Side.PATCH in sides.trees and spec.kind is not RunKind.CALIBRATION:
+            tested = _try_tests(session, test, seconds)
+        if tested.outcome is Outcome.FAILED:
+            return tested
+        unchanged = find_identical_binaries(session, sides.trees)
+        if ended := sides.ended(unchanged):
+            return _beside(tested, ended)
+        session.claimed.enter("measure")
+        listings = fix_listings(session, sides.rehearsals, unchanged)
+        if tested.outcome and not any(listing.base or listing.patch for listing in listings):
+            note = tests_too_short(sum(listing.too_short for listing in listings))
+            return replace(tested, causes=(*tested.causes, note))
+        stored = stored.under_new_names(listings)
+        launcher = Launcher(session, sides.trees, long_by_suite(listings), renamed_by_suite(listings))
+        try:
+            measured = measure(launcher, listings, stored)
+            second = ask_again(launcher, measured)
+        except SideFailed as error:
+            outcome = outcome_after_rehearsal(error.side, is_same_program=error.suite in unchanged)
+            words = side_failed if outcome is Outcome.MEASURED_NOTHING else lost_after_rehearsal
+            return _beside(tested, MachineReport(outcome, (words(error.side, error.failure),)))
+    report = _confirm(session, measured, second, seconds)
+    return _beside(tested, replace(report, causes=(*sides.warnings(), *report.causes)))
+
+
+def _confirm(
+    session: BuildSession, measured: Measurement, second: SecondOpinion, seconds: dict[str, float]
+) -> MachineReport:
+    """Confirm small slow-downs, and report what was measured."""
+    seconds["measure"] = round(measured.seconds, 3)
+    if second.seconds:
+        seconds["second opinion"] = round(second.seconds, 3)
+    confirmed = confirm_layout(session, measured)
+    if confirmed.seconds:
+        seconds["confirm"] = round(confirmed.seconds, 3)
+    causes = (
+        *confirmed.causes,
+        *second.causes,
+        *((parent_failed(lost.failure),) if (lost := measured.parent_failed) else ()),
+        *((patch_failed(lost.failure),) if (lost := measured.patch_failed) else ()),
+        *((USED_UP_BY_PATCH,) if measured.is_used_up_by_patch else ()),
+        *_too_few_cpus(session, measured.listings),
+    )
+    return MachineReport(
+        causes=causes,
+        pairs=measured.pairs,
+        is_parent_lost=measured.parent_failed is not None,
+        is_used_up_by_patch=measured.is_used_up_by_patch,
+    )
+
+
+def _beside(tested: MachineReport, report: MachineReport) -> MachineReport:
+    """Add the test cases and the notes about them to a report."""
+    causes = (*report.causes, *tested.causes)
+    return replace(report, causes=causes, tests=tested.tests, retried=tested.retried, cleared=tested.cleared)
+
+
+def _try_tests(
+    session: BuildSession, test: Callable[[Path], Sequence[Tested]], seconds: dict[str, float]
+) -> MachineReport:
+    """Try the tests in a tree of their own, because they may write to it."""
+    session.claimed.enter("test")
+    session.progress.say(f"{session.claimed.name}: test")
+    begun = session.host.clock()
+    with built_tree(session, session.spec.patch) as tree:
+        report = report_of(session, test(tree))
+    seconds["test"] = round(session.host.clock() - begun, 3)
+    return report
+
+
+def _too_few_cpus(session: BuildSession, listings: Sequence[Listing]) -> Iterator[str]:
+    """Warnings about suites that ask for more CPUs than are kept for measuring."""
+    names = {listing.suite: listing.common for listing in listings}
+    measured, everywhere = len(session.host.cpus), len(session.host.host_cpus)
+    for suite in session.spec.job.benchmark.suites:
+        if isinstance(suite, TimedSuite):
+            continue  # it takes all that there are
+        wanted = cpus_wanted(suite, names.get(suite.name, ()))
+        if wanted > measured and everywhere > measured:
+            # Not kept for measuring alone, but better than threads that take turns.
+            yield shared_cpus(suite.name, wanted, measured, everywhere)
+        elif suite.cpus > measured:
+            yield too_few_cpus(suite.name, suite.cpus, measured)

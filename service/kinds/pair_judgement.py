@@ -1,0 +1,183 @@
+"""The judgement of an executed build that compared: stored results, verdicts and the build's outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.building.spec import BuildSpec
+from service.domain.calibration.evidence import History, voting_status_of, why_withheld
+from service.domain.calibration.sessions import sessions_of
+from service.domain.comparison.renaming import former_names
+from service.domain.comparison.suite import compare_suites
+from service.domain.decision.build_outcome import Group
+from service.domain.decision.judge_build import judge_measured
+from service.domain.decision.machine_report import BuildEnd, MachineReport
+from service.domain.decision.slowdown import Slowdown
+from service.domain.decision.vote import Outcome
+from service.domain.identity import RunKind, SeriesKey, Side
+from service.domain.inference.verdict import Verdict
+from service.domain.measuring.pair_record import PairRecord
+from service.domain.wording.build_causes import NO_MEASUREMENTS
+from service.domain.wording.measured_causes import (
+    WITHOUT_HISTORY,
+    calibration_cause,
+    measured_causes,
+    measured_notes,
+    renaming_notes,
+)
+from service.ports.records import BuildRecord, StoredComparison, StoredResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from service.domain.comparison.launch import Launch
+    from service.domain.decision.build_outcome import Withheld
+    from service.domain.inference.verdict import ComparedRow, Comparison
+    from service.domain.project.job import Job
+    from service.ports.building import Artifacts
+    from service.ports.store import Evidence, Results, Transaction
+
+    _Former = Mapping[tuple[str, str], str]  # by suite and benchmark
+
+
+def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:
+    """Compare the pairs of a build, store the results, and decide how the build ends."""
+    spec = BuildSpec.from_mapping(build.spec)
+    sequence = build.sequence_id
+    if sequence is None:
+        return BuildEnd(Outcome.INFRASTRUCTURE, (NO_MEASUREMENTS,))
+    records = (
+        PairRecord(each.pair, artifacts.get(each.artifact), each.variant)
+        for each in tx.stored_pairs(sequence)
+    )
+    job, is_calibration = spec.judged, spec.kind is RunKind.CALIBRATION
+    listing = tx.listing(sequence)
+    former = _former(job, listing)
+    report = MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
+    measured = judge_measured(
+        job,
+        listing,
+        records,
+        lambda rows: _withheld(tx, build, spec, rows, former),
+        report.circumstances,
+    )
+    everything = tuple(suite.name for suite in job.benchmark.suites)
+    suites = everything if is_calibration else measured.notes.same_program
+    # The rule does not know here which programs are the same: its verdicts on them are the evidence.
+    rows = (
+        compare_suites(job.benchmark.suites, measured.listings, measured.launches, job.policy)
+        if suites
+        else ()
+    )
+    _store(tx, build, spec, rows if is_calibration else measured.comparisons, measured.launches)
+    if spec.kind is RunKind.POST_SUBMIT:
+        tx.continue_series(_successors(spec, measured.comparisons, former))
+    slower = measured.judgement.groups.get(Group.SLOWER, ())
+    tx.store_slowdowns(build.id, tuple(map(Slowdown.of, slower)))
+    sessions = sessions_of(rows, measured.launches, suites)
+    if suites:
+        tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
+    if is_calibration:  # a false alarm is evidence about the machine, not a failure
+        return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
+    policy, judgement = spec.job.policy, measured.judgement
+    causes = measured_causes(measured, policy, build.machine)
+    notes = (*measured_notes(measured.notes), *renaming_notes(job.benchmark.suites, measured.listings))
+    if policy.probation == 0 and judgement.outcome is Outcome.SLOWER:
+        notes = (*notes, WITHOUT_HISTORY)
+    return BuildEnd(judgement.outcome, causes, judgement.blamed, notes)
+
+
+def _former(job: Job, listing: Sequence[Mapping[str, Any]]) -> _Former:
+    """Map suite and name of each benchmark that was renamed to its former name."""
+    names = {each["suite"]: each["patch"] for each in listing}
+    return {
+        (suite.name, new): old
+        for suite in job.benchmark.suites
+        for new, old in former_names(suite.renamed, names.get(suite.name, ())).items()
+    }
+
+
+def _successors(spec: BuildSpec, rows: Sequence[Comparison], former: _Former) -> dict[SeriesKey, SeriesKey]:
+    """Map the series of each renamed benchmark to the one that it continues."""
+    before = {row.row: former.get((row.row.suite, row.row.benchmark)) for row in rows}
+    return {_series(spec, row): _series(spec, row, old) for row, old in before.items() if old}
+
+
+def _withheld(
+    tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison], former: _Former
+) -> Withheld:
+    """Map each slower row that may not vote to the reason, by the evidence on the build's machine.
+
+    A renamed benchmark has the evidence of its former name until it has as much of its own.
+    """
+    policy = spec.job.policy
+    slower = {row: _series(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
+    if not policy.probation or not slower:
+        return {}
+    before = _successors(spec, list(slower), former)
+    histories = tx.evidence(build.machine, [*slower.values(), *before.values()])
+
+    def history(key: SeriesKey) -> History:
+        known = [histories.get(each, History()) for each in (key, before.get(key, key))]
+        return max(known, key=lambda each: each.sessions)
+
+    reasons = {
+        row.row: why_withheld(voting_status_of(history(key), policy), row) for row, key in slower.items()
+    }
+    return {row: reason for row, reason in reasons.items() if reason is not None}
+
+
+def _store(
+    tx: Results,
+    build: BuildRecord,
+    spec: BuildSpec,
+    rows: Sequence[Comparison],
+    launches: Sequence[Launch],
+) -> None:
+    keys = [_series(spec, row.row) for row in rows]
+    series = {
+        key: (row.row.metric.unit, str(row.row.metric.better)) for key, row in zip(keys, rows, strict=True)
+    }
+    results = [
+        StoredResult(key, side, samples)
+        for key, side, samples in ((k, side, _samples(k, side, launches)) for k in series for side in Side)
+        if any(value is not None for value in samples)
+    ]
+    comparisons = [
+        StoredComparison(
+            series=key,
+            position=position,
+            pairs=row.pairs,
+            verdict=row.verdict,
+            ratio=row.ratio,
+            low=row.interval[0] if row.interval else None,
+            high=row.interval[1] if row.interval else None,
+            base=row.base,
+            patch=row.patch,
+            reasons=row.reasons,
+        )
+        for position, (key, row) in enumerate(zip(keys, rows, strict=True))
+    ]
+    tx.store_results(build, spec.kind, series, results, comparisons)
+
+
+def _series(spec: BuildSpec, row: ComparedRow, benchmark: str = "") -> SeriesKey:
+    return SeriesKey(
+        instance=spec.instance,
+        project=spec.project,
+        branch=spec.branch,
+        machine_class=spec.job.pool,
+        job=spec.job.name,
+        suite=row.suite,
+        benchmark=benchmark or row.benchmark,
+        metric=row.metric.name,
+    )
+
+
+def _samples(key: SeriesKey, side: Side, launches: Sequence[Launch]) -> tuple[float | None, ...]:
+    samples: list[float | None] = [None] * (1 + max((launch.pair for launch in launches), default=-1))
+    for launch in launches:
+        if launch.side is side and launch.suite == key.suite:
+            samples[launch.pair] = launch.values.get(key.benchmark, {}).get(key.metric)
+    return tuple(samples)
