@@ -26,6 +26,7 @@ class Farm:
     scratch: Path
     service: Service = field(default_factory=Service)
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
+    sandbox: MemorySandbox = field(default_factory=MemorySandbox)
 
     def review(self, number: int = 1) -> None:
         """A patch set is uploaded, and its run planned."""
@@ -38,7 +39,7 @@ class Farm:
         build = memory.builds[build_id - 1]
         assert build.sequence_id is not None
         claimed = MemoryClaimed(spec=build.spec)
-        host = memory_host(self.service.source, MemorySandbox(), self.scratch, artifacts=self.artifacts)
+        host = memory_host(self.service.source, self.sandbox, self.scratch, artifacts=self.artifacts)
         execution = execute_build(claimed, host, Silence())
         memory.listings[build.sequence_id] = claimed.fixed or ()
         memory.pairs[build.sequence_id] = [

@@ -26,6 +26,7 @@ from service.domain.inference.verdict import (
 from service.domain.measuring.instruction_counts import added_share, compare_counts
 from service.domain.measuring.pair_record import read_pairs
 from service.domain.project.benchmark import Instructions
+from service.domain.testing.timed import TimedSuite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,6 +50,7 @@ class Notes:
         disturbed: the pairs that other work disturbed.
         are_programs_kept_in_place: whether the programs are too large to be copied for every pair.
         pairs_to_prove: the pairs that a difference takes among so many benchmarks.
+        are_tests: whether tests were measured, not benchmarks.
         too_short: how many tests take too little time to be compared.
         warnings: of the reader, each once.
     """
@@ -60,6 +62,7 @@ class Notes:
     are_programs_kept_in_place: bool = False
     pairs_to_prove: int = 0
     warnings: tuple[str, ...] = ()
+    are_tests: bool = False
     too_short: int = 0
 
 
@@ -246,5 +249,6 @@ def _notes(
         are_programs_kept_in_place=any(launch.is_kept_in_place for launch in launches),
         pairs_to_prove=least_budget(job.policy, family) if family else 0,
         warnings=tuple(dict.fromkeys(text for launch in launches for text in launch.warnings)),
+        are_tests=all(isinstance(suite, TimedSuite) for suite in job.benchmark.suites),
         too_short=sum(listing.too_short for listing in listings),
     )

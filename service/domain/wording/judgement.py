@@ -39,18 +39,21 @@ _NEXT_WORST: Final = frozenset({Group.SLOWER, Group.WITHHELD})  # people decide 
 _OTHER_WORDS: Final = MappingProxyType({Verdict.SLOWER: "worse", Verdict.FASTER: "better"})
 
 
-def judgement_causes(judgement: Judgement, policy: Policy, machine: str) -> tuple[str, ...]:
+def judgement_causes(
+    judgement: Judgement, policy: Policy, machine: str, *, are_tests: bool = False
+) -> tuple[str, ...]:
     """Return the sentences with the reasons for a build's outcome; ``machine`` measured it."""
+    noun = "test" if are_tests else "benchmark"
     return (
         *(
-            f"suite {plain(name)} measured nothing: the patch lists no benchmark"
+            f"suite {plain(name)} measured nothing: the patch lists no {noun}"
             for name in judgement.empty_suites
         ),
         *(
             cause
             for group, chosen in judgement.groups.items()
             if chosen
-            for cause in _causes(group, chosen, judgement, policy, machine)
+            for cause in _causes(group, chosen, judgement, policy, machine, noun)
         ),
     )
 
@@ -80,9 +83,14 @@ def _difference(comparison: Comparison) -> str:
 
 
 def _causes(
-    group: Group, chosen: Sequence[Comparison], judgement: Judgement, policy: Policy, machine: str
+    group: Group,
+    chosen: Sequence[Comparison],
+    judgement: Judgement,
+    policy: Policy,
+    machine: str,
+    noun: str,
 ) -> Iterator[str]:
-    facts = _facts(chosen, judgement)
+    facts = _facts(chosen, judgement, noun)
     yield _FORMS[group].format(
         **facts,
         first=f"{describe(chosen[0])} on {plain(machine)}",
@@ -99,7 +107,7 @@ def _causes(
             yield f"also {word}: {_difference(each)}"
 
 
-def _facts(chosen: Sequence[Comparison], judgement: Judgement) -> dict[str, str]:
+def _facts(chosen: Sequence[Comparison], judgement: Judgement, noun: str) -> dict[str, str]:
     names = list(dict.fromkeys(each.row.benchmark for each in chosen))
     results = "result" if judgement.rows == 1 else "results"
     first = chosen[0]
@@ -109,7 +117,7 @@ def _facts(chosen: Sequence[Comparison], judgement: Judgement) -> dict[str, str]
     second = [sentence(each) for each in first.reasons if each.kind is ReasonKind.SECOND_STANDS]
     return {
         "rows": f"{len(chosen)} of {judgement.rows} {results} {'is' if len(chosen) == 1 else 'are'}",
-        "benchmarks": "1 benchmark" if len(names) == 1 else f"{len(names)} benchmarks",
+        "benchmarks": f"1 {noun}" if len(names) == 1 else f"{len(names)} {noun}s",
         "names": listed(names, _SHOWN),
         "why": f": {reason}" if reason else "",
         "because": f"; {reason}" if reason else "",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from service.domain.project.benchmark import Suite
 
 WITHOUT_HISTORY: Final = "judged without history: the rate of false alarms on this machine is not known"
+_NO_BENCHMARK: Final = "nothing to compare with: no benchmark of the parent matches the filters of the suites"
+_NO_TEST: Final = "nothing to compare with: the parent has no test that can be compared"
 _SHOWN: Final = 3  # warnings of the reader that a message repeats
 _MOST_RENAMED: Final = 100  # pairs of names in a message; entries for whole families make fewer
 _RENAMED_IN_LINE: Final = 5
@@ -33,12 +35,9 @@ _RENAMED_IN_LINE: Final = 5
 def measured_causes(measured: Measured, policy: Policy, machine: str) -> tuple[str, ...]:
     """Return the sentences of a build that ``machine`` measured."""
     if measured.judgement.outcome is Outcome.NO_PARENT:
-        return ("nothing to compare with: no benchmark of the parent matches the filters of the suites",)
-    return (
-        *judgement_causes(measured.judgement, policy, machine),
-        *_renamed(measured.listings),
-        *_notes(measured, policy),
-    )
+        return (_NO_TEST if measured.notes.are_tests else _NO_BENCHMARK,)
+    causes = judgement_causes(measured.judgement, policy, machine, are_tests=measured.notes.are_tests)
+    return (*causes, *_renamed(measured.listings), *_notes(measured, policy))
 
 
 def measured_notes(notes: Notes) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from service.domain.building.sandbox_command import Completed
+from service.domain.building.spec import BuildSpec
 from service.domain.decision.judge_build import judge_measured
 from service.domain.decision.vote import Outcome
 from service.domain.inference.verdict import Verdict
@@ -20,6 +21,8 @@ from service.domain.testing.cases import CaseStatus
 from service.domain.testing.record import read_tests
 from service.domain.wording.measured_causes import measured_causes, measured_notes
 from tests.support.build_host import MemoryClaimed, MemorySandbox, MemorySource, memory_host, session_of
+from tests.support.changes import Service
+from tests.support.finished import Farm
 from tests.support.memory.files import MemoryArtifacts
 
 if TYPE_CHECKING:
@@ -164,8 +167,13 @@ def test_a_test_is_compared_if_it_is_long_on_one_side(tmp_path: Path) -> None:
 
 def test_new_and_removed_tests_are_named(tmp_path: Path) -> None:
     site = Site(tmp_path, {"a": case(1.0), "gone": case(1.0)}, {"a": case(1.0), "new": case(1.0)})
+    found = site.judged()
 
-    assert site.verdicts() == {"a": Verdict.SAME, "new": Verdict.NEW, "gone": Verdict.REMOVED}
+    assert measured_causes(found, site.session.spec.job.policy, "perf") == (
+        "1 test removed: gone",
+        "1 of 3 results is the same within 3 %",
+        "1 test new: new",
+    )
 
 
 @pytest.mark.parametrize("end", ["skips", "disabled"])
@@ -266,7 +274,13 @@ def test_a_patch_that_does_not_build_fails_without_a_test(tmp_path: Path) -> Non
 
 
 def test_a_first_test_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
-    assert Site(tmp_path, {}, {"a": case(1.0)}).judged().judgement.outcome is Outcome.NO_PARENT
+    site = Site(tmp_path, {}, {"a": case(1.0)})
+    found = site.judged()
+
+    assert found.judgement.outcome is Outcome.NO_PARENT
+    assert measured_causes(found, site.session.spec.job.policy, "perf") == (
+        "nothing to compare with: the parent has no test that can be compared",
+    )
 
 
 def test_a_parent_whose_tests_crash_is_no_failure_of_the_patch(tmp_path: Path) -> None:
@@ -328,3 +342,38 @@ def test_tests_without_the_key_are_not_measured(tmp_path: Path) -> None:
 
     assert site.run().outcome is Outcome.PASSED
     assert not site.sandbox.launched["time"]
+
+
+PROJECT = """\
+version: 1
+jobs:
+  tsan:
+    kind: ctest
+    compare: true
+    retries: 1
+    build: {compile: make, keep: ["**"]}
+    policy: {probation: off, vote_at: 10%}
+"""
+
+
+def test_a_slower_test_of_a_patch_set_is_a_vote(tmp_path: Path) -> None:
+    quick = json.dumps({"quick": case(0.01), "store": case(1.0)})
+    slow = json.dumps({"quick": case(0.01, "flaky", "passes"), "store": case(2.0)})
+    source = MemorySource()
+    source.commit("parent", None, {"benchgate.yaml": PROJECT, FILE: quick}, "refs/heads/master")
+    source.commit("patch1", "parent", {"benchgate.yaml": PROJECT, FILE: slow}, "refs/changes/07/7/1")
+    farm = Farm(tmp_path, Service(source=source), sandbox=CTest())
+    farm.review()
+    (build,) = farm.service.store.memory.builds
+    assert BuildSpec.from_mapping(build.spec).job.compares  # so it has the host to itself
+    farm.execute()
+    farm.analyse()
+    farm.service.vote()
+
+    (build,) = farm.service.store.memory.builds
+    assert (build.outcome, build.blamed) == (Outcome.SLOWER, ("store",))
+    assert build.notes[0] == "1 test is not compared with the parent: it takes less than 100 ms"
+    assert build.causes[-1] == "failed, then passed on a retry: quick"
+    (decision,) = farm.service.store.memory.decisions
+    assert decision.vote == -1
+    assert "1 of 1 result is slower; worst: store real time ×2 [×2, ×2], 1 → 2 s" in decision.message
