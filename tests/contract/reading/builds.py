@@ -50,6 +50,7 @@ class BuildReadingContract:
         assert [(each.id, each.change, each.patch_set) for each in found.runs] == [(run, CHANGE, 1)]
         assert (found.build.state, found.build.result) == (BuildState.QUEUED, None)
         assert found.build.kind.may_compare
+        assert found.build.compares
 
     def test_a_build_has_no_log_before_a_machine_writes_one(self, site: ReadingSite) -> None:
         site.add_change()

@@ -19,6 +19,7 @@ from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.build_commands import BuildCommands
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.kinds.ctest.configuration import CTestConfiguration
 from service.steps.machine.build_log import BuildLog
 from service.steps.machine.build_sides import built_tree
 from service.wiring.machine import make_build_host
@@ -257,7 +258,10 @@ class Builder:
     def orders(self, revision: Revision, build: BuildCommands, variants: Sequence[int]) -> list[list[str]]:
         """List the order of functions in each variant of the program."""
         configuration = BenchmarkConfiguration(build=build, suites=(Suite("a", "build/bench"),))
-        job = Job("perf", JobKind("benchmark"), configuration)
+        return self.orders_of(revision, Job("perf", JobKind("benchmark"), configuration), variants)
+
+    def orders_of(self, revision: Revision, job: Job, variants: Sequence[int]) -> list[list[str]]:
+        """List the order of functions in each variant of a job's program."""
         session = replace(session_of(self.host, job, self.claimed), log=self.log)
         found = []
         for variant in variants:
@@ -279,6 +283,18 @@ def test_a_relink_compiles_nothing(tmp_path: Path, compiler: str, *, is_sandboxe
     assert len({tuple(order) for order in orders}) == 1 + len(VARIANTS)
     assert set(counts) == {b"%d" % (len(NAMES) + len(ARCHIVED) + 1)}
     assert len(counts) == 2 + len(VARIANTS)
+
+
+def test_programs_that_the_job_does_not_name_are_linked_again(tmp_path: Path) -> None:
+    builder = Builder(tmp_path)
+    compile_ = "make CC=gcc && wc -l < build/compiled; printf 'x' > build/script; chmod +x build/script"
+    configuration = CTestConfiguration(compare=True, build=BuildCommands(compile=compile_, keep=("**",)))
+    job = Job("tests", JobKind("ctest"), configuration)
+    orders = builder.orders_of(builder.commit(), job, (0, *VARIANTS))
+    counts = re.findall(rb"^\d+$", builder.log.kept(), re.MULTILINE)
+
+    assert len({tuple(order) for order in orders}) == 1 + len(VARIANTS)
+    assert set(counts) == {b"%d" % (len(NAMES) + len(ARCHIVED) + 1)}
 
 
 def test_a_link_without_variants_is_reported(tmp_path: Path) -> None:
