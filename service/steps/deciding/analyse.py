@@ -29,7 +29,7 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | 
             return
         if report.outcome is None:
             end: BuildEnd = build.kind.part("judgement").judge(tx, artifacts, build)
-            end = replace(end, causes=(*end.causes, *report.causes))
+            end = replace(end, causes=(*end.causes, *report.causes), cleared=report.cleared)
         else:
             end = BuildEnd(
                 report.outcome,

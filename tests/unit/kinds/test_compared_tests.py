@@ -222,6 +222,7 @@ def test_a_test_that_passes_on_a_retry_is_measured_and_named(tmp_path: Path) -> 
 
     assert (report.outcome, report.retried) == (None, ("a",))
     assert report.causes == ("failed, then passed on a retry: a",)
+    assert [failure.subject for failure in report.cleared] == ["a"]
 
 
 def test_a_program_that_crashes_only_while_it_is_tried_fails_the_build(tmp_path: Path) -> None:
@@ -374,6 +375,7 @@ def test_a_slower_test_of_a_patch_set_is_a_vote(tmp_path: Path) -> None:
     assert (build.outcome, build.blamed) == (Outcome.SLOWER, ("store",))
     assert build.notes[0] == "1 test is not compared with the parent: it takes less than 100 ms"
     assert build.causes[-1] == "failed, then passed on a retry: quick"
+    assert [each.subject for each in farm.service.store.memory.cleared[build.id]] == ["quick"]
     (decision,) = farm.service.store.memory.decisions
     assert decision.vote == -1
     assert "1 of 1 result is slower; worst: store real time ×2 [×2, ×2], 1 → 2 s" in decision.message
