@@ -68,7 +68,7 @@ WITH idle AS (
            b.pool, idle.machines, r.instance, r.project, r.branch, b.job, b.spec -> 'config' AS config
     FROM run AS r
     JOIN run_build AS rb ON rb.run_id = r.id
-    JOIN build AS b ON b.id = rb.build_id AND b.kind = ANY(:measured)
+    JOIN build AS b ON b.id = rb.build_id AND b.is_exclusive AND b.kind = ANY(:measured)
     JOIN idle ON idle.pool = b.pool
     WHERE r.kind = 'check' AND r.created_at > now() - make_interval(secs => :asked_within)
     ORDER BY b.pool, r.instance, r.project, r.branch, b.job, b.id DESC

@@ -129,7 +129,8 @@ class TestIdlePools:
             "UPDATE machine SET obstacle = 'steal of 20 %'",
             "UPDATE run SET created_at = now() - interval '8 days'",
             "UPDATE run SET kind = 'post-submit'",
-            "UPDATE build SET kind = 'ctest'",
+            "UPDATE build SET kind = 'command'",
+            "UPDATE build SET kind = 'ctest', is_exclusive = false",
         ],
     )
     def test_no_job_is_idle_without_a_free_machine_or_a_recent_check(
