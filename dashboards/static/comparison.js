@@ -201,6 +201,8 @@ function numbers(samples, count, format) {
   }
   const scroll = htmlElement("div", undefined, "scroll");
   scroll.tabIndex = 0; // so that the keyboard can scroll it
+  scroll.setAttribute("role", "group");
+  scroll.setAttribute("aria-label", "Exact numbers");
   scroll.append(table);
   details.append(scroll);
   return details;

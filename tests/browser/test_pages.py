@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
+NAMELESS = """all => all.filter(
+    each => !each.role || !(each.ariaLabel || each.getAttribute("aria-labelledby"))
+).map(each => each.outerHTML.slice(0, 80))"""
 FOLDED = [name.replace("\u202e", "") for name in HOSTILE_NAMES]
 
 
@@ -238,6 +241,7 @@ def test_a_page_is_accessible_and_as_wide_as_its_window(page: Page, address: str
     page.evaluate(resources.files("axe_playwright_python").joinpath("axe.min.js").read_text())
     found = page.evaluate("axe.run().then((all) => all.violations.map((v) => [v.id, v.nodes[0].html]))")
     assert found == []
+    assert page.locator('main [tabindex="0"]').evaluate_all(NAMELESS) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
