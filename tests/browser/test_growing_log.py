@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from playwright.sync_api import expect
 
+from service.domain.logs.stored_log import StoredLog
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_app, serving
 from tests.unit.domain.logs.stored import StoredBytes
@@ -16,13 +17,17 @@ from tests.unit.domain.logs.stored import StoredBytes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
 LOG: Final = "/job/kv-engine-cv-perf/5904/log"
 PAUSE: Final = 2500  # milliseconds: longer than that between two looks of the page
 LINES: Final = b"".join(b"line %d\n" % number for number in range(1, 201))
+TURN: Final = """state => {
+    Object.defineProperty(document, "hidden", { value: state === "hidden", configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
 
 
 class RunningBuild:
@@ -41,6 +46,10 @@ class RunningBuild:
         """Let another attempt begin, which has a log of its own."""
         self.reading.logs[self._build] = replace(self.stored.log(end=end, is_growing=True), name="2")
 
+    def delete(self) -> None:
+        """Delete the log."""
+        self.reading.logs[self._build] = StoredLog("", ())
+
 
 @pytest.fixture(scope="module")
 def running() -> RunningBuild:
@@ -51,6 +60,14 @@ def running() -> RunningBuild:
 def site(running: RunningBuild) -> Iterator[str]:
     with serving(build_app(running.reading, logs=running.stored.found)) as address:
         yield address
+
+
+@pytest.fixture
+def fallible(browser: Browser, site: str) -> Iterator[Page]:
+    """A page of which requests may fail."""
+    context = browser.new_context(base_url=site)
+    yield context.new_page()
+    context.close()
 
 
 def opened(page: Page) -> list[str]:
@@ -67,6 +84,11 @@ def shows(page: Page, *lines: str) -> None:
     page.clock.run_for(PAUSE)
     for place, line in enumerate(reversed(lines), 1):
         expect(page.locator(".whole-log .line").nth(-place)).to_have_text(line)
+
+
+def turn(page: Page, state: str) -> None:
+    """Hide or show the page, as its browser does when the reader changes the tab."""
+    page.evaluate(TURN, state)
 
 
 def distance_to_end(page: Page) -> float:
@@ -116,6 +138,52 @@ def test_the_page_asks_no_more_once_the_build_has_ended(page: Page, running: Run
     page.clock.run_for(20 * PAUSE)
     page.evaluate("1")
     assert len(asked) == before
+
+
+def test_a_hidden_page_asks_nothing_until_it_is_shown_again(page: Page, running: RunningBuild) -> None:
+    running.write(b"one\n")
+    asked = opened(page)
+    turn(page, "hidden")
+    running.write(b"one\n", b"two\n")
+    page.clock.run_for(20 * PAUSE)
+    page.evaluate("1")
+    assert asked == []
+    turn(page, "visible")
+    expect(page.locator(".whole-log .line")).to_have_text(["1one", "2two"])
+    running.write(b"one\n", b"two\nthree\n")
+    shows(page, "3three")
+
+
+def test_the_page_stops_and_says_so_once_the_log_is_gone(fallible: Page, running: RunningBuild) -> None:
+    running.write(b"one\n")
+    asked = opened(fallible)
+    note = fallible.get_by_role("status")
+    expect(note).to_be_empty()
+    running.delete()
+    fallible.clock.run_for(PAUSE)
+    expect(note).to_have_text(
+        "New lines no longer appear: Benchgate answered with status 404. Reload the page."
+    )
+    expect(fallible.locator(".title .facts")).not_to_contain_text("new lines appear")
+    expect(fallible.locator(".whole-log .line")).to_have_text(["1one"])
+    fallible.clock.run_for(20 * PAUSE)
+    fallible.evaluate("1")
+    assert len(asked) == 1
+
+
+def test_the_page_says_that_the_service_is_away_until_it_is_back(
+    fallible: Page, running: RunningBuild
+) -> None:
+    running.write(b"one\n")
+    opened(fallible)
+    fallible.context.set_offline(True)
+    fallible.clock.run_for(PAUSE)
+    note = fallible.get_by_role("status")
+    expect(note).to_have_text("Benchgate does not answer. The page tries again every few seconds.")
+    running.write(b"one\n", b"two\n")
+    fallible.context.set_offline(False)
+    shows(fallible, "2two")
+    expect(note).to_be_empty()
 
 
 def test_the_log_of_another_attempt_replaces_the_page(page: Page, running: RunningBuild) -> None:
