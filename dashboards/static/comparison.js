@@ -1,4 +1,4 @@
-// The comparison tables: search while typing, filters without a reload, samples on demand. The URL holds all state.
+// The tables of comparisons and test cases: search while typing, filters without a reload, samples on demand. The URL holds all state.
 
 const SVG = "http://www.w3.org/2000/svg";
 let typing = 0;
@@ -27,7 +27,7 @@ async function show(url) {
   const text = await answer.text();
   if (turn !== newest || !answer.ok) return;
   const page = new DOMParser().parseFromString(text, "text/html");
-  for (const table of document.querySelectorAll(".comparison, .patch-sets")) {
+  for (const table of document.querySelectorAll(".comparison, .patch-sets, .test-cases")) {
     const fresh = page.getElementById(table.id);
     if (fresh) table.replaceWith(fresh);
   }
