@@ -64,7 +64,7 @@ def bug_comment(builds: int, link: str) -> str:
     The first line depends on the number only, so that a comment that was posted already is recognised by it.
     """
     failed = "one failed build" if builds == 1 else f"{builds} failed builds"
-    return f"Benchgate: until now, {failed} did not count against a vote because of this bug.\n{link}"
+    return f"Benchgate: known failures of this bug matched {failed} until now.\n{link}"
 
 
 def override_sentence(override: Override) -> str:

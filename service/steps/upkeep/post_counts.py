@@ -1,4 +1,4 @@
-"""The counts of builds that did not count because of a bug, posted as comments on the bug."""
+"""The counts of builds that the known failures of a bug matched, posted as comments on the bug."""
 
 from __future__ import annotations
 

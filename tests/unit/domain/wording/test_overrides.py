@@ -112,7 +112,7 @@ def test_the_sentence_is_one_line_of_bounded_length(
 
 
 def test_the_comment_on_a_bug_names_the_builds_and_the_known_failure() -> None:
-    end = "did not count against a vote because of this bug.\nhttps://ci.example.com/failures/3"
     link = "https://ci.example.com/failures/3"
-    assert bug_comment(1, link) == f"Benchgate: until now, one failed build {end}"
-    assert bug_comment(12, link) == f"Benchgate: until now, 12 failed builds {end}"
+    begin, end = "Benchgate: known failures of this bug matched", f"until now.\n{link}"
+    assert bug_comment(1, link) == f"{begin} one failed build {end}"
+    assert bug_comment(12, link) == f"{begin} 12 failed builds {end}"

@@ -54,11 +54,11 @@ def tracker() -> BrokenTracker:
 
 def test_each_count_is_posted_once(notes: MemoryBugNotes, tracker: BrokenTracker) -> None:
     assert [post_counts(tracker, notes, LINKS) for _ in range(2)] == [2, 0]
-    begin, end = "Benchgate: until now, ", "did not count against a vote because of this bug."
+    begin, end = "Benchgate: known failures of this bug matched", "until now."
     link = "https://ci.example.com/failures/1"
     assert tracker.comments == [
-        ("MB-1", f"{begin}2 failed builds {end}\n{link}"),
-        ("MB-2", f"{begin}one failed build {end}\n{link}"),
+        ("MB-1", f"{begin} 2 failed builds {end}\n{link}"),
+        ("MB-2", f"{begin} one failed build {end}\n{link}"),
     ]
 
 
