@@ -12,7 +12,7 @@ from dashboards.failures.rate_chart import HEIGHT, WIDTH, bars_of
 from dashboards.rendering import NO_URLS, Pages
 from service.domain.errors import BadInput
 from service.domain.text import plain
-from service.domain.triage.evidence import Rate, is_proposed_for_closing
+from service.domain.triage.evidence import UNSEEN, Rate, is_proposed_for_closing
 from service.ports.failures.reading import KnownStatus
 
 if TYPE_CHECKING:
@@ -128,4 +128,6 @@ def _is_to_close(row: KnownRow) -> bool:
     """Return whether a known failure stopped occurring, by its rate until it was last seen."""
     if row.status is not KnownStatus.ACTIVE:
         return False
+    if row.is_unseen:  # its rate is not known any more
+        return row.builds >= UNSEEN
     return is_proposed_for_closing(Rate(row.failed, row.builds - row.since), row.since)

@@ -20,6 +20,7 @@ from service.domain.inference.verdict import Verdict
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import Permission
 from service.domain.text import change, interval
+from service.domain.triage.parent import ParentBuild
 from service.ports.page_requests import ShownRequest
 from service.ports.records import ReviewState
 
@@ -120,9 +121,7 @@ class Override:
     filter: str = field(metadata={"description": "of an accept: the benchmarks that may be slower"})
     at: datetime
     is_active: bool = field(metadata={"description": "whether nobody revoked it"})
-    waives: tuple[BuildName, ...] = field(
-        metadata={"description": "the builds whose failure does not count because of it, in any run"}
-    )
+    waives: tuple[BuildName, ...] = field(metadata={"description": "the builds, in any run, that it waives"})
     sentence: str = field(
         metadata={
             "description": "the line that messages have",
@@ -244,6 +243,7 @@ class BuildDetail:
     seconds: Mapping[str, float] = field(default_factory=dict, metadata=_PAGES_ONLY)  # of each stage
     configuration: Mapping[str, Any] | None = field(default=None, metadata=_PAGES_ONLY)  # of the job
     tests: str = field(default="", metadata=_PAGES_ONLY)  # the artifact with the test cases
+    parents: tuple[ParentBuild, ...] = field(default=(), metadata=_PAGES_ONLY)  # that fail in the same way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 APART: Final = timedelta(hours=6)  # longer than most outages, which fail unrelated changes at one time
 LEAST_FAILURES: Final = 5  # of a signature before a machine is named
 ALPHA: Final = 0.01  # the chance that a signature that depends on no machine names one
+UNSEEN: Final = 30  # builds from which a failure of one build in ten stays away with a chance of 4 %
 CLOSING: Final = 0.05  # the chance that a failure as frequent as before stayed away by luck
 _Z: Final = 1.959963984540054  # the 97.5 % quantile of the normal distribution: an interval of 95 %
 

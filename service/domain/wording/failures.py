@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.failures.failure import Failure
+    from service.domain.triage.parent import ParentBuild
 
 _MOST: Final = 5  # lines of failures; readers fix the first ones first, and the page has all
 _MOST_NAMES: Final = 5
@@ -46,6 +47,15 @@ def tests_too_short(count: int) -> str:
     if count == 1:
         return f"1 test is not compared with the parent: it takes {least}"
     return f"{count} tests are not compared with the parent: each takes {least}"
+
+
+def also_on_parent(found: Sequence[ParentBuild]) -> tuple[str, ...]:
+    """Write a line for each build of the parent that has failures of a build too."""
+    return tuple(
+        f"{listed(each.names, _MOST_NAMES)} also fail{'s' if len(each.names) == 1 else ''} on the parent, "
+        f"build {each.build}"
+        for each in found[:_MOST]
+    )
 
 
 def _detail(failure: Failure) -> str:

@@ -56,6 +56,7 @@ class KnownRow:
         builds: builds in its scope.
         since: those after the last that had it.
         last_seen_at: the end of the last build that had it; None: there was none.
+        is_unseen: it is older than these 30 days, and none of their builds had it.
     """
 
     id: int
@@ -80,6 +81,7 @@ class KnownRow:
     builds: int
     since: int
     last_seen_at: datetime | None
+    is_unseen: bool
 
     @property
     def covers_any_failure(self) -> bool:
@@ -109,7 +111,7 @@ class DayRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SightingRow:
-    """A build that had a known failure. ``is_waived``: the failure matched when a run was decided."""
+    """A build that had a known failure. ``is_waived``: all its failures were known, so it did not count."""
 
     job: str
     number: int
@@ -135,6 +137,7 @@ class KnownDetail:
         proposal: the grounds to call it intermittent; None without one.
         groups: those of the review server of which a person must be in each to change it: one for each branch
             in its scope that built lately; an empty name: the branch names none.
+        matched: all builds that known failures of its bug in the project matched.
     """
 
     row: KnownRow
@@ -144,6 +147,7 @@ class KnownDetail:
     machines: tuple[ExplainingMachine, ...]
     proposal: Proposal | None
     groups: tuple[str, ...]
+    matched: int
 
 
 @dataclass(frozen=True, slots=True)

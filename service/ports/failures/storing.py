@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from service.domain.failures.failure import Failure
     from service.domain.failures.signature import Signature
     from service.domain.triage.evidence import Rate, Sighting
     from service.domain.triage.known import KnownFailure, Scope, TriageState
+    from service.domain.triage.parent import ParentBuild
 
     # The matches of a run: the known failure of a build's failure at a place in its list.
     Matches = Mapping[tuple[int, int], KnownFailure]
@@ -104,6 +105,12 @@ class Failures(Protocol):
 
     def matches_of(self, run_id: int) -> Matches:
         """Return the matches that a run keeps, with the known failures as they are now."""
+
+    def on_parent(self, run_id: int, build_ids: Collection[int]) -> Mapping[int, tuple[ParentBuild, ...]]:
+        """Return for builds of a run what also fails in a finished build of the same job of the run's parent.
+
+        A build of the parent is one of that commit, or of an equal tree; the newest with a failure counts.
+        """
 
     def rates_of(self, known_ids: Sequence[int]) -> Mapping[int, Rate]:
         """Return how many builds of the last 30 days in the scope of known failures had them."""

@@ -12,6 +12,7 @@ from service.domain.gerrit.inline_comments import remarks
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.policy import VoteWhen
 from service.domain.triage.known import KnownMatches
+from service.domain.wording.failures import also_on_parent
 from service.domain.wording.message import BuildReport, Header, compose, header_of, result_kept
 from service.domain.wording.next_steps import EndedBuild, Step, last_line, next_steps
 from service.domain.wording.overrides import beyond_sentences, waiver_sentence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from service.domain.identity import ChangeKey
     from service.domain.links import Links
     from service.domain.triage.evidence import Rate
+    from service.domain.triage.parent import ParentBuild
     from service.domain.wording.next_steps import NextStep
     from service.ports.failures.storing import Failures
     from service.ports.store import Changes, Outbox, Overrides, Results, Transaction
@@ -52,8 +54,8 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
         vote = None  # the run measures a branch; a merged commit needs no vote
     number = tx.next_decision(run)
     rates = _rates(tx, judged)
-    again = _lines_beyond(tx, run, builds)
-    reports = [_report(each, rates, links.build, again.get(each[0].id, ())) for each in reported]
+    again, parents = _lines_beyond(tx, run, builds), _parents(tx, run, judged)
+    reports = [_report(each, rates, links.build, _causes(each, again, parents)) for each in reported]
     last = last_line(_next_steps(tx, judged, specs)) if run.kind is RunKind.CHECK else ""
     message = compose(header, reports, links.decision(run.id, number), _kept(tx, run, builds, specs), last)
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
@@ -171,11 +173,37 @@ def _rates(tx: Failures, judged: Sequence[_BuildAndWaiver]) -> Mapping[int, Rate
     return tx.rates_of(known) if known else {}
 
 
+def _parents(
+    tx: Failures, run: RunRecord, judged: Sequence[_BuildAndWaiver]
+) -> Mapping[int, Sequence[ParentBuild]]:
+    """Return for each failed build that counts the builds of the parent that have some of its failures.
+
+    The causes of another CI stay as it wrote them.
+    """
+    failed = [
+        build.id
+        for build, waiver in judged
+        if build.outcome is Outcome.FAILED and waiver is None and not build.url
+    ]
+    return tx.on_parent(run.id, failed) if failed and run.parent is not None else {}
+
+
+def _causes(
+    judged: _BuildAndWaiver,
+    again: Mapping[int, Sequence[str]],
+    parents: Mapping[int, Sequence[ParentBuild]],
+) -> tuple[str, ...]:
+    build, waiver = judged
+    if waiver is not None:
+        return build.causes
+    return (*again.get(build.id, ()), *build.causes, *also_on_parent(parents.get(build.id, ())))
+
+
 def _report(
     judged: _BuildAndWaiver,
     rates: Mapping[int, Rate],
     link: Callable[[BuildName], str],
-    again: Sequence[str],
+    causes: tuple[str, ...],
 ) -> BuildReport:
     build, waiver = judged
     result = CONSEQUENCES[outcome_of(build)].result
@@ -184,7 +212,7 @@ def _report(
     return BuildReport(
         page,
         result,
-        build.causes if waiver else (*again, *build.causes),
+        causes,
         is_external=bool(build.url),
         override=line,
         job="" if build.url else build.job,

@@ -11,7 +11,7 @@ from service.domain.decision.states import BuildState
 from service.domain.decision.vote import CONSEQUENCES, Outcome, Result
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.signature import signature_of
-from service.domain.identity import RunKind
+from service.domain.identity import BuildName, RunKind
 from service.domain.triage.evidence import Rate, Sighting
 from service.domain.triage.known import (
     ACTIVE,
@@ -22,6 +22,7 @@ from service.domain.triage.known import (
     Scope,
     TriageState,
 )
+from service.domain.triage.parent import parent_builds
 from service.ports.audited import PROPOSER, known_details, known_subject, proposal_details
 from service.ports.failures.storing import (
     BuildFailures,
@@ -35,9 +36,10 @@ from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.state import NOW, InMemory, row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from service.domain.failures.failure import Failure
+    from service.domain.triage.parent import ParentBuild
     from service.ports.failures.storing import Author, KnownChange, Matches, NewKnown
     from service.ports.records import BuildRecord, RunRecord
 
@@ -64,6 +66,18 @@ class MemorySightings(InMemory):
 
     def _cleared(self, build: BuildRecord) -> set[bytes]:
         return {signature_of(failure).digest for failure in self._m.cleared.get(build.id, ())}
+
+    def _of_parent(self, run: RunRecord, job: str) -> Iterator[BuildRecord]:
+        """Yield the failed builds of a job at a run's parent."""
+        _, parent_tree = self._m.trees.get(run.id, ("", None))
+        for build in self._m.builds:
+            if build.job == job and build.outcome is Outcome.FAILED:
+                for older in self._runs_of(build):
+                    tree, _ = self._m.trees.get(older.id, (None, None))
+                    is_here = older.kind is RunKind.CHECK or older.branch == run.branch
+                    is_equal = older.revision == run.parent or (tree is not None and tree == parent_tree)
+                    if is_here and is_equal:
+                        yield build
 
     def _is_in(self, scope: Scope, build: BuildRecord) -> bool:
         return any(
@@ -106,6 +120,24 @@ class MemoryFailures(MemorySightings, Failures):
             for (run, build, position), known in self._m.known_matches.items()
             if run == run_id
         }
+
+    def on_parent(self, run_id: int, build_ids: Collection[int]) -> Mapping[int, tuple[ParentBuild, ...]]:
+        run = row(self._m.runs, run_id, "run")
+        found = {}
+        for build in (row(self._m.builds, each, "build") for each in build_ids):
+            others = [each for each in self._of_parent(run, build.job) if each.id != build.id]
+            pairs = [
+                (failure, BuildName(newest.job, newest.number))
+                for failure in self._m.build_failures.get(build.id, BuildFailures()).failures
+                if (newest := self._newest_with(signature_of(failure).digest, others)) is not None
+            ]
+            if pairs:
+                found[build.id] = parent_builds(pairs)
+        return found
+
+    def _newest_with(self, digest: bytes, builds: Sequence[BuildRecord]) -> BuildRecord | None:
+        same = [build for build in builds if digest in self._counting(build)]
+        return max(same, key=lambda build: build.id, default=None)
 
     def rates_of(self, known_ids: Sequence[int]) -> Mapping[int, Rate]:
         return {known: self._rate(self._m.known[known - 1]) for known in known_ids}
@@ -224,16 +256,13 @@ class MemoryProposals(MemorySightings, MemoryAudit, Proposals):
             for other in same
             if any((each.revision, each.kind) == (run.revision, run.kind) for each in self._runs_of(other))
         ]
-        of_parent = [
-            other for other in same if any(each.revision == run.parent for each in self._runs_of(other))
-        ]
         return Sighting(
             change=run.revision if run.change is None else str(run.change),
             revision=run.revision,
             parent=run.parent or "",
             host=build.host,
             at=NOW + timedelta(seconds=self._m.waiting[build.id].since),
-            fails_on_parent=any(digest in self._counting(other) for other in of_parent),
+            fails_on_parent=any(digest in self._counting(other) for other in self._of_parent(run, build.job)),
             passed_on_retry=digest in self._cleared(build)
             or any(other.outcome is Outcome.PASSED for other in retried),
         )

@@ -61,6 +61,7 @@ class MemoryRuns(InMemory, Runs):
         if run.state is RunState.PLANNING:
             self._m.runs[run_id - 1] = replace(run, state=RunState.RUNNING, parent=parent, label=label)
             self._m.planned.add(run_id)
+            self._m.trees[run_id] = tree, parent_tree
 
     def end_run(self, run_id: int, state: RunState, reason: str = "") -> None:
         run = self.lock_run(run_id)

@@ -15,6 +15,7 @@ from service.adapters.postgres.reading.sight import (
     OF_NAMED_BUILD,
     OF_RUN,
     Sighted,
+    measured_in_sight,
     visible_build,
     visible_run,
 )
@@ -22,7 +23,9 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
 from service.adapters.postgres.transaction.failures import PostgresFailures
+from service.adapters.postgres.transaction.parent_failures import failing_on_parent, on_parent
 from service.domain.decision.states import BuildState
+from service.domain.decision.vote import Outcome
 from service.domain.errors import BadProjectFile, NotFound
 from service.domain.inference.policy import Policy
 from service.domain.logs.stored_log import LogPart, StoredLog
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
     from service.domain.decision.overrides import Override
     from service.domain.project.job import Job
+    from service.domain.triage.parent import ParentBuild
     from service.ports.views import Comparison, Samples
 
 _GROWING: Final = (BuildState.QUEUED, BuildState.RUNNING)
@@ -100,6 +104,7 @@ _CHUNKS: Final = text("""
 SELECT start, line, size, artifact FROM log_chunk
 WHERE build_id = :id AND token = :token ORDER BY number
 """)
+_ON_PARENT: Final = failing_on_parent(measured_in_sight("of_parent.id"))
 
 
 class PostgresBuilds(Sighted, BuildReading):
@@ -127,9 +132,11 @@ class PostgresBuilds(Sighted, BuildReading):
             row = connection.execute(_BUILD, {**keys, **sight}).mappings().first()
             if row is None:
                 raise NotFound(f"there is no build {job}/{number}")
-            runs = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"], **sight}).mappings()
+            found = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"], **sight}).mappings()
+            runs = tuple(from_row(Run, run) for run in found)
             build = from_row(Build, row, **_of_job(row))
-            return from_row(BuildDetail, row, build=build, runs=tuple(from_row(Run, run) for run in runs))
+            parents = _parents(connection, build, runs, sight)
+            return from_row(BuildDetail, row, build=build, runs=runs, parents=parents)
 
     @override
     def log(self, job: str, number: int) -> StoredLog:
@@ -210,3 +217,12 @@ def _end_after(parts: Sequence[LogPart], row: RowMapping) -> Iterator[LogPart]:
     shared, data = row["data"][: start - row["start"]], row["data"][start - row["start"] :]
     if data:
         yield LogPart(start, row["line"] + shared.count(b"\n"), len(data), data=data)
+
+
+def _parents(
+    connection: Connection, build: Build, runs: Sequence[Run], sight: Mapping[str, Any]
+) -> tuple[ParentBuild, ...]:
+    """Return the builds of the parent with failures of a failed build, in its newest run."""
+    if build.outcome is not Outcome.FAILED or not runs:
+        return ()
+    return on_parent(connection, _ON_PARENT, runs[0].id, [build.id], **sight).get(build.id, ())

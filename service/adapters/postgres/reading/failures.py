@@ -25,7 +25,14 @@ from service.adapters.postgres.reading.sight import (
 )
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
-from service.adapters.postgres.transaction.failures import COUNTED, HAS_IT, IN_SCOPE, RUNS_OF_BUILD, SINCE
+from service.adapters.postgres.transaction.builds_in_scope import (
+    BUILDS,
+    COUNTS,
+    HAS_PASSED,
+    PASSED,
+    RUNS_OF_BUILD,
+    SINCE,
+)
 from service.adapters.postgres.upkeep.bugs import noted_bugs
 from service.domain.errors import NotFound
 from service.domain.triage.evidence import Rate, Sighting, explaining_machines, proposal_of
@@ -60,28 +67,18 @@ _VISIBLE: Final = f"""
         WHERE shown.signature_id = k.signature_id AND {measured_in_sight("shown.build_id")}
     ))
 """
-_BUILDS: Final = f"""
-    SELECT k.id, b.id AS build_id, b.finished_at, split_part(coalesce(b.machine, ''), '/', 1) AS host,
-           {HAS_IT} AS had
-    FROM chosen AS k JOIN build AS b ON b.finished_at > {SINCE} AND {COUNTED} AND {IN_SCOPE}
-"""  # noqa: S608 - put together from constants
 
 
 def _rows(chosen: str) -> str:
     return f"""
 WITH chosen AS (SELECT k.* FROM known_failure AS k WHERE {chosen} AND {_VISIBLE}),
-builds AS ({_BUILDS}),
-seen AS (SELECT id, max(finished_at) FILTER (WHERE had) AS last_at FROM builds GROUP BY id),
-counts AS (
-    SELECT builds.id, count(*) AS builds, count(*) FILTER (WHERE had) AS failed,
-           count(*) FILTER (WHERE finished_at > last_at) AS since, max(last_at) AS last_seen_at
-    FROM builds JOIN seen USING (id) GROUP BY builds.id
-)
+{COUNTS}
 SELECT k.id, k.state, coalesce(s.kind, '') AS kind, coalesce(s.subject, '') AS subject,
        coalesce(s.text, k.pattern) AS text, k.instance, k.project, k.branch, k.job, k.host, k.bug, k.reason,
        k.owner, k.assignee, k.created_at, k.expires_at, k.expires_at <= now() AS is_expired,
        coalesce(c.failed, 0) AS failed, coalesce(c.builds, 0) AS builds, coalesce(c.since, 0) AS since,
-       c.last_seen_at
+       c.last_seen_at,
+       coalesce(c.failed = 0 AND k.created_at < {SINCE}, false) AS is_unseen
 FROM chosen AS k LEFT JOIN signature AS s ON s.id = k.signature_id LEFT JOIN counts AS c ON c.id = k.id
 ORDER BY k.id DESC
 """  # noqa: S608 - put together from constants
@@ -98,7 +95,7 @@ _STATUSES: Final = text(f"""
 SELECT {_STATUS} AS status, count(*) AS known FROM known_failure AS k WHERE {_VISIBLE} GROUP BY 1
 """)  # noqa: S608 - put together from constants
 _OF_ONE: Final = f"""
-WITH chosen AS (SELECT * FROM known_failure WHERE id = :known_id), builds AS ({_BUILDS})
+WITH chosen AS (SELECT * FROM known_failure WHERE id = :known_id), {BUILDS}
 """  # noqa: S608 - put together from constants
 _DAYS: Final = text(f"""
 {_OF_ONE}
@@ -111,16 +108,31 @@ _HOSTS: Final = text(f"""
 SELECT host, count(*) AS builds, count(*) FILTER (WHERE had) AS failed
 FROM builds WHERE host <> '' GROUP BY 1 ORDER BY 1
 """)  # noqa: S608 - put together from constants
+# A person closes a bug, so all of its known failures in the project count.
+_MATCHED: Final = text("""
+SELECT count(DISTINCT m.build_id) FROM known_failure AS k
+JOIN known_failure AS same ON (same.instance, same.project, same.bug) = (k.instance, k.project, k.bug)
+JOIN known_match AS m ON m.known_id = same.id
+WHERE k.id = :known_id AND k.bug <> ''
+""")
 _SIGHTINGS: Final = text(f"""
-{_OF_ONE}
+{_OF_ONE}, {PASSED}
 SELECT b.job, coalesce(b.external_number, b.number) AS number, coalesce(b.machine, '') AS machine,
        b.finished_at,
        coalesce(found.line, found.headline, '') AS line, r.id AS run_id, p.number AS patch_set,
        CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
        coalesce(cast(c.id AS text), r.revision) AS change, r.revision, coalesce(r.parent, '') AS parent,
-       builds.host, coalesce(found.is_cleared, false) AS passed_on_retry,
-       EXISTS (
-           SELECT FROM known_match AS m WHERE m.known_id = :known_id AND m.build_id = b.id
+       r.tree, r.parent_tree, builds.host, coalesce(found.is_cleared, false) AS is_cleared,
+       coalesce(found.is_cleared, false) OR {HAS_PASSED} AS passed_on_retry,
+       NOT b.failures_cut AND EXISTS (
+           SELECT FROM known_match AS m
+           WHERE m.known_id = :known_id AND m.build_id = b.id AND NOT EXISTS (
+               SELECT FROM failure AS beside
+               WHERE beside.build_id = b.id AND NOT beside.is_cleared AND NOT EXISTS (
+                   SELECT FROM known_match AS its
+                   WHERE (its.run_id, its.build_id, its.position) = (m.run_id, b.id, beside.position)
+               )
+           )
        ) AS is_waived
 FROM builds JOIN build AS b ON b.id = builds.build_id
 JOIN LATERAL (
@@ -194,6 +206,8 @@ def _known(connection: Connection, query: TextClause, keys: Mapping[str, Any]) -
 def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> KnownDetail:
     rows = connection.execute(_SIGHTINGS, keys).mappings().all()
     hosts = {each.host: Rate(each.failed, each.builds) for each in connection.execute(_HOSTS, keys)}
+    failed = [each for each in rows if not each["is_cleared"]]
+    revisions, trees = {each["revision"] for each in failed}, {each["tree"] for each in failed} - {None}
     sightings = [
         Sighting(
             change=each["change"],
@@ -201,6 +215,7 @@ def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> K
             parent=each["parent"],
             host=each["host"],
             at=each["finished_at"],
+            fails_on_parent=each["parent"] in revisions or each["parent_tree"] in trees,
             passed_on_retry=each["passed_on_retry"],
         )
         for each in rows
@@ -216,4 +231,5 @@ def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> K
         machines=explaining_machines(hosts),
         proposal=proposal_of(sightings),
         groups=groups_of_known(connection, keys),
+        matched=connection.execute(_MATCHED, keys).scalar_one(),
     )

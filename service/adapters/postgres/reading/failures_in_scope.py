@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import text
 
 from service.adapters.postgres.reading.sight import measured_in_sight, visible_scope
-from service.adapters.postgres.transaction.failures import COUNTED, IN_SCOPE, RUNS_OF_BUILD, SINCE
+from service.adapters.postgres.transaction.builds_in_scope import IN_SCOPE, RECENT, SINCE
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.triage.known import has_match, line_of
 from service.ports.failures.reading import PatternExample, PatternMatches
@@ -32,40 +32,48 @@ FROM (SELECT DISTINCT instance, project, '' AS branch FROM change) AS p
 WHERE {visible_scope("p")} ORDER BY p.instance, p.project
 """)  # noqa: S608 - put together from constants
 _FAILURES: Final = text(f"""
-WITH k AS ({_OF_SCOPE})
+WITH chosen AS ({_OF_SCOPE}), {RECENT}
 SELECT b.id, b.job, b.number, s.kind, s.subject, f.headline, f.line, f.place
-FROM k JOIN build AS b ON b.finished_at > {SINCE} AND {COUNTED} AND b.outcome = 'failed' AND {IN_SCOPE}
+FROM chosen AS k JOIN recent AS r ON {IN_SCOPE}
+JOIN build AS b ON b.id = r.build_id AND b.outcome = 'failed'
 JOIN failure AS f ON f.build_id = b.id AND NOT f.is_cleared JOIN signature AS s ON s.id = f.signature_id
 WHERE {measured_in_sight("b.id")}
 ORDER BY b.id DESC, f.position LIMIT {_MOST + 1}
 """)  # noqa: S608 - put together from constants
 
 
-def _groups(of: str, condition: str) -> str:
-    """Return the query of the groups; each branch may name another one.
-
-    A scope of all branches needs each of their groups, or who writes one branch's file could waive failures
-    on the others.
-    """
+def _builds(select: str, condition: str) -> str:
+    """Return the query of builds in the scope ``k``, also of those that have no result yet."""
     return f"""
-WITH k AS ({of}), newest AS (
-    SELECT b.spec FROM k JOIN build AS b ON {IN_SCOPE} WHERE {condition} ORDER BY b.id DESC LIMIT 1
-), of_branches AS (
-    SELECT DISTINCT ON (r.branch) b.spec
-    FROM k JOIN build AS b ON b.created_at > {SINCE} AND {IN_SCOPE}
-    CROSS JOIN LATERAL (
-        SELECT its.branch FROM run AS its WHERE its.id IN ({RUNS_OF_BUILD})
-        AND its.instance = k.instance AND its.project = k.project
-    ) AS r
-    WHERE k.branch = '' ORDER BY r.branch, b.id DESC
-)
-SELECT DISTINCT coalesce(spec -> 'groups' ->> 'override', '') AS named
-FROM (SELECT spec FROM newest UNION ALL SELECT spec FROM of_branches) AS found ORDER BY named
+SELECT {select} FROM k
+JOIN run AS r ON (r.instance, r.project) = (k.instance, k.project) AND k.branch IN ('', r.branch)
+JOIN run_build AS its ON its.run_id = r.id
+JOIN build AS b ON b.id = its.build_id AND k.job IN ('', b.job)
+    AND k.host IN ('', split_part(coalesce(b.machine, ''), '/', 1))
+WHERE {condition}
 """  # noqa: S608 - put together from constants
 
 
-_GROUPS_OF_KNOWN: Final = text(_groups("SELECT * FROM known_failure WHERE id = :known_id", "true"))
-_GROUPS_OF_SCOPE: Final = text(_groups(_OF_SCOPE, f"b.created_at > {SINCE} AND {visible_scope('k')}"))
+# Each branch may name another group. A scope of all branches needs each of them: otherwise, the author of one
+# branch's file could waive failures on the others.
+_NEWEST: Final = f"""
+newest AS (
+    {_builds("DISTINCT ON (r.branch) b.id", f"r.created_at > {SINCE}")} ORDER BY r.branch, b.id DESC
+)
+"""
+_GROUP: Final = "coalesce(build.spec -> 'groups' ->> 'override', '')"
+_GROUPS_OF_SCOPE: Final = text(f"""
+WITH k AS ({_OF_SCOPE}), {_NEWEST}
+SELECT DISTINCT {_GROUP} AS named FROM newest JOIN build USING (id)
+WHERE EXISTS (SELECT FROM k WHERE {visible_scope("k")}) ORDER BY named
+""")  # noqa: S608 - put together from constants
+# Without builds lately, the group of the last one.
+_GROUPS_OF_KNOWN: Final = text(f"""
+WITH k AS (SELECT * FROM known_failure WHERE id = :known_id), {_NEWEST},
+last AS ({_builds("b.id", "NOT EXISTS (TABLE newest)")} ORDER BY r.id DESC LIMIT 1)
+SELECT DISTINCT {_GROUP} AS named FROM (TABLE newest UNION ALL TABLE last) AS found JOIN build USING (id)
+ORDER BY named
+""")  # noqa: S608 - put together from constants
 
 
 def projects(connection: Connection, sight: Mapping[str, Any]) -> Sequence[tuple[str, str]]:

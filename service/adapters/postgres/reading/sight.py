@@ -159,9 +159,9 @@ def visible_build(build: str) -> str:
 
 
 def measured_in_sight(build: str) -> str:
-    """Return the condition for the id of a build that shows only which benchmarks exist.
+    """Return the condition for the id of a build that shows benchmarks or failures, but not its change.
 
-    Nobody is asked about each change that had a series: one that is not private is as visible as its branch.
+    Nobody is asked about each change that had one: one that is not private is as visible as its branch.
     """
     return _visible_build(build, f"NOT its.is_private AND {_has_seen_change('its')}")
 

@@ -13,6 +13,8 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres import schema_failures as f
 from service.adapters.postgres.access.audit import PostgresAudit
 from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.transaction.builds_in_scope import COUNTS
+from service.adapters.postgres.transaction.parent_failures import failing_on_parent, on_parent
 from service.domain.access.audit import AuditKind
 from service.domain.errors import NotFound
 from service.domain.failures.failure import Failure, FailureKind
@@ -23,40 +25,22 @@ from service.ports.audited import known_details, known_subject
 from service.ports.failures.storing import BuildFailures, Failures, KnownFailures, KnownNow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import Row
     from sqlalchemy.sql.dml import ReturningInsert
 
     from service.domain.failures.signature import Signature
+    from service.domain.triage.parent import ParentBuild
     from service.ports.failures.storing import Author, KnownChange, Matches, NewKnown
 
 KNOWN: Final = select(f.known_failure, f.signature.c.digest).outerjoin(f.signature)
-SINCE: Final = "now() - interval '30 days'"
-# Builds that ended without a result could not show a failure.
-COUNTED: Final = "b.state = 'finished' AND b.result IN ('SUCCESS', 'UNSTABLE', 'FAILURE')"
-RUNS_OF_BUILD: Final = """
-    SELECT run_id FROM run_build WHERE build_id = b.id
-    UNION ALL SELECT run_id FROM replaced_build WHERE build_id = b.id
-"""
-IN_SCOPE: Final = f"""
-    (k.job = '' OR b.job = k.job) AND (k.host = '' OR split_part(b.machine, '/', 1) = k.host)
-    AND EXISTS (
-        SELECT FROM ({RUNS_OF_BUILD}) AS held JOIN run AS r ON r.id = held.run_id
-        WHERE r.instance = k.instance AND r.project = k.project AND (k.branch = '' OR r.branch = k.branch)
-        -- The offset keeps the planner from comparing all builds with all runs of the project.
-        OFFSET 0
-    )
-"""  # noqa: S608 - put together from constants
-HAS_IT: Final = """
-    (EXISTS (SELECT FROM failure AS had WHERE had.build_id = b.id AND had.signature_id = k.signature_id)
-     OR EXISTS (SELECT FROM known_match AS m WHERE m.known_id = k.id AND m.build_id = b.id))
-"""
 _RATES: Final = text(f"""
-SELECT k.id, count(b.id) AS builds, count(b.id) FILTER (WHERE {HAS_IT}) AS failed
-FROM known_failure AS k LEFT JOIN build AS b ON b.finished_at > {SINCE} AND {COUNTED} AND {IN_SCOPE}
-WHERE k.id = ANY(:ids) GROUP BY k.id
+WITH chosen AS (SELECT * FROM known_failure WHERE id = ANY(:ids)), {COUNTS}
+SELECT k.id, coalesce(c.builds, 0) AS builds, coalesce(c.failed, 0) AS failed
+FROM chosen AS k LEFT JOIN counts AS c ON c.id = k.id
 """)  # noqa: S608 - put together from constants
+_ON_PARENT: Final = failing_on_parent()
 _MAKE: Final = text("""
 INSERT INTO known_failure
     (signature_id, pattern, instance, project, branch, job, host, bug, reason, owner, state, expires_at)
@@ -150,6 +134,10 @@ class PostgresFailures(Connected, Failures):
             KNOWN.add_columns(*columns).join(f.known_match, kept).where(f.known_match.c.run_id == run_id)
         )
         return {(row.build_id, row.position): known_of(row) for row in rows}
+
+    @override
+    def on_parent(self, run_id: int, build_ids: Collection[int]) -> Mapping[int, tuple[ParentBuild, ...]]:
+        return on_parent(self._connection, _ON_PARENT, run_id, build_ids)
 
     @override
     def rates_of(self, known_ids: Sequence[int]) -> Mapping[int, Rate]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 from typing_extensions import override
 
 from service.adapters.postgres.access.audit import PostgresAudit
-from service.adapters.postgres.transaction.failures import COUNTED, RUNS_OF_BUILD, SINCE
+from service.adapters.postgres.transaction.builds_in_scope import COUNTED, HAS_PASSED, PASSED, SINCE
 from service.domain.access.audit import AuditKind
 from service.domain.triage.evidence import Sighting
 from service.domain.triage.known import DEFAULT_DAYS, PROPOSABLE, Scope
@@ -19,44 +19,33 @@ from service.ports.failures.storing import Proposals, UnknownSignature
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlalchemy import Row
+
 # Sightings, and signatures, that are looked at at once. The newest come first: a new sighting brings its
 # signature to the front, with those before it. So a flood of failures hides nothing for long.
 _MOST: Final = 5000
-_RETRIES: Final = """
-    SELECT run_id, build_id FROM run_build UNION ALL SELECT run_id, build_id FROM replaced_build
-"""
 _UNKNOWN: Final = text(f"""
+WITH {PASSED},
+held AS MATERIALIZED (
+    SELECT b.id AS build_id, min(its.run_id) AS run_id FROM build AS b
+    JOIN (
+        SELECT run_id, build_id FROM run_build UNION ALL SELECT run_id, build_id FROM replaced_build
+    ) AS its ON its.build_id = b.id
+    WHERE {COUNTED} AND b.finished_at > {SINCE} GROUP BY b.id
+)
 SELECT s.digest, r.instance, r.project, r.branch, b.job, r.revision, coalesce(r.parent, '') AS parent,
-       coalesce(cast(p.change_id AS text), r.revision) AS change,
-       split_part(coalesce(b.machine, ''), '/', 1) AS host, b.finished_at,
-       EXISTS (
-           SELECT FROM run AS older JOIN run_build AS had ON had.run_id = older.id
-           JOIN build AS of_parent ON of_parent.id = had.build_id AND of_parent.job = b.job
-           JOIN failure AS same ON same.build_id = of_parent.id AND same.signature_id = s.id
-               AND NOT same.is_cleared
-           WHERE older.revision = r.parent AND older.instance = r.instance AND older.project = r.project
-               AND (older.kind = 'check' OR (older.kind = 'post-submit' AND older.branch = r.branch))
-       ) AS fails_on_parent,
-       failure.is_cleared OR EXISTS (
-           SELECT FROM run AS other JOIN ({_RETRIES}) AS has ON has.run_id = other.id
-           JOIN build AS again ON again.id = has.build_id AND again.job = b.job
-           WHERE other.revision = r.revision AND other.instance = r.instance AND other.kind = r.kind
-               -- As the indexes of runs are.
-               AND (other.kind = 'check' OR (
-                   other.kind = 'post-submit' AND other.project = r.project AND other.branch = r.branch
-               ))
-               AND again.outcome = 'passed'
-       ) AS passed_on_retry
+       r.tree, r.parent_tree, coalesce(cast(p.change_id AS text), r.revision) AS change,
+       split_part(coalesce(b.machine, ''), '/', 1) AS host, b.finished_at, failure.is_cleared,
+       failure.is_cleared OR {HAS_PASSED} AS passed_on_retry
 FROM (
     SELECT * FROM signature WHERE last_seen_at > {SINCE} AND kind = ANY(:kinds)
         AND (subject <> '' OR kind = 'sanitizer')
     ORDER BY last_seen_at DESC, id DESC LIMIT :most
 ) AS s
 JOIN failure ON failure.signature_id = s.id
-JOIN build AS b ON b.id = failure.build_id AND {COUNTED} AND b.finished_at > {SINCE}
-JOIN LATERAL (
-    SELECT run.* FROM run WHERE run.id IN ({RUNS_OF_BUILD}) ORDER BY run.id LIMIT 1
-) AS r ON r.kind <> 'calibration'
+JOIN held ON held.build_id = failure.build_id
+JOIN build AS b ON b.id = held.build_id
+JOIN run AS r ON r.id = held.run_id AND r.kind <> 'calibration'
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
 WHERE NOT EXISTS (
     SELECT FROM known_failure AS k WHERE k.signature_id = s.id
@@ -89,18 +78,7 @@ class PostgresProposals(PostgresAudit, Proposals):
             UnknownSignature(
                 bytes(digest),
                 Scope(instance=instance, project=project, branch=branch, job=job),
-                tuple(
-                    Sighting(
-                        change=row.change,
-                        revision=row.revision,
-                        parent=row.parent,
-                        host=row.host,
-                        at=row.finished_at,
-                        fails_on_parent=row.fails_on_parent,
-                        passed_on_retry=row.passed_on_retry,
-                    )
-                    for row in sightings
-                ),
+                _sightings(list(sightings)),
             )
             for (digest, instance, project, branch, job), sightings in found
         ]
@@ -122,3 +100,21 @@ class PostgresProposals(PostgresAudit, Proposals):
             AuditKind.KNOWN_PROPOSED, PROPOSER, f"known failure {made}", proposal_details(found, grounds)
         )
         return int(made)
+
+
+def _sightings(rows: Sequence[Row[Any]]) -> tuple[Sighting, ...]:
+    """Make the sightings of a signature; a parent among them fails too, or a commit with an equal tree."""
+    failed = [row for row in rows if not row.is_cleared]
+    revisions, trees = {row.revision for row in failed}, {row.tree for row in failed} - {None}
+    return tuple(
+        Sighting(
+            change=row.change,
+            revision=row.revision,
+            parent=row.parent,
+            host=row.host,
+            at=row.finished_at,
+            fails_on_parent=row.parent in revisions or row.parent_tree in trees,
+            passed_on_retry=row.passed_on_retry,
+        )
+        for row in rows
+    )

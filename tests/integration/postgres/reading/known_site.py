@@ -75,6 +75,13 @@ class Site:
         with self.store.transaction() as tx:
             return tx.make_known(new, BOB).id
 
+    def make_pattern(self) -> int:
+        new = NewKnown(
+            pattern="ep[.]expiry", scope=SCOPE, bug="MB-37948", reason="known intermittent", days=9
+        )
+        with self.store.transaction() as tx:
+            return tx.make_known(new, BOB).id
+
     def publish(self, *numbers: int) -> None:
         with self.store.transaction() as tx:
             tx.record_visible("review", numbers, numbers)

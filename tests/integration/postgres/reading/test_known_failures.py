@@ -12,6 +12,7 @@ from service.domain.access.caller import Role
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.failures.failure import Failure, FailureKind
+from service.domain.triage.evidence import Ground
 from service.domain.triage.known import TRANSITIONS, TriageState
 from service.ports.failures.bugs import Bug
 from service.ports.failures.reading import KnownStatus
@@ -131,6 +132,66 @@ class TestOne:
             known = site.make_known(failure=failure)
             for page in ("/failures?status=active", f"/failures/{known}"):
                 assert ("any failure of this test" in site.read(page)) is (failure is VAGUE)
+
+    def test_a_build_with_another_failure_beside_it_counted(self, site: Site) -> None:
+        new = Failure(FailureKind.TEST, "other", "x")
+        first, second = site.fail(7, FLAKY, new), site.fail(8)
+        cut = site.fail(9)
+        site.database.change("UPDATE build SET failures_cut = true WHERE id = 3")
+        known = site.make_known()
+        with site.store.transaction() as tx:
+            for build, run in enumerate((first, second, cut), 1):
+                tx.keep_matches(run, {(build, 0): known})
+        detail = site.reading.known_failure(known)
+        assert {each.number: each.is_waived for each in detail.sightings} == {1: False, 2: True, 3: False}
+        assert detail.matched == 3
+        page = site.read(f"/failures/{known}")
+        assert page.count("did not count") == 1
+        assert "Known failures of <bdi>MB-37948</bdi> matched 3 builds so far." in page
+
+    @pytest.mark.parametrize(("builds", "is_to_close"), [(30, True), (29, False)])
+    def test_one_that_did_not_occur_for_30_days_is_proposed_for_closing(
+        self, site: Site, builds: int, *, is_to_close: bool
+    ) -> None:
+        site.fail(7)
+        known = site.make_known()
+        site.database.change("UPDATE build SET finished_at = now() - interval '40 days'")
+        site.database.change("UPDATE known_failure SET created_at = now() - interval '31 days'")
+        assert not site.reading.known_failures(KnownStatus.ACTIVE, 1)[0].builds
+        for number in range(builds):
+            site.fail(100 + number, Failure(FailureKind.TEST, "other", "x"))
+        [row] = site.reading.known_failures(KnownStatus.ACTIVE, 10)
+        assert (row.is_unseen, row.failed, row.builds) == (True, 0, builds)
+        for path, text in (
+            ("/failures?status=active", "stopped; close it?"),
+            (f"/failures/{known}", f"It did not occur in the {builds} builds of the last 30 days: close it?"),
+        ):
+            assert (text in site.read(path)) is is_to_close
+
+    def test_a_young_one_without_a_build_is_not_proposed_for_closing(self, site: Site) -> None:
+        site.fail(7, Failure(FailureKind.TEST, "other", "x"))
+        site.make_pattern()
+        [row] = site.reading.known_failures(KnownStatus.ACTIVE, 10)
+        assert (row.is_unseen, row.failed, row.builds) == (False, 0, 1)
+        assert "close it?" not in site.read("/failures?status=active")
+
+    def test_the_evidence_of_a_proposal_is_on_its_page(self, site: Site) -> None:
+        for number in range(7, 27):
+            site.fail(number, FLAKY if number < 17 else Failure(FailureKind.TEST, "other", "x"))
+        site.database.change(
+            "UPDATE build SET machine = CASE WHEN id <= 10 THEN 'vm-1' ELSE 'vm-2' END,"
+            " finished_at = now() - id * interval '1 hour'"
+        )
+        site.database.change("UPDATE run SET parent = :parent WHERE id = 2", parent=f"{7:040x}")
+        site.database.change("UPDATE run SET state = 'finished' WHERE id = 1")
+        site.fail(7, outcome=Outcome.PASSED)
+        assert propose_known(site.store) == 2
+        detail = site.reading.known_failure(1)
+        assert detail.proposal is not None
+        assert detail.proposal.grounds == tuple(Ground)
+        page = site.read("/failures/1").replace("<wbr>", "")
+        assert "fails on the parent; passed on a retry; seen from " in page
+        assert "More frequent on <bdi>vm-1</bdi> than by chance: 10 of 10 builds there had it." in page
 
     def test_what_does_not_exist_is_not_found(self, site: Site) -> None:
         with pytest.raises(NotFound, match="known failure 99"):

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from service.domain.failures.failure import FailureKind, failure_of
-from service.domain.wording.failures import failure_causes, passed_on_retry
+from service.domain.identity import BuildName
+from service.domain.triage.parent import parent_builds
+from service.domain.wording.failures import also_on_parent, failure_causes, passed_on_retry
 
 LINE = "Failure of a CTest test 1/2 Test #1: a ....***Failed 0.1 sec"
 
@@ -32,3 +34,19 @@ def test_tests_that_passed_on_a_retry_are_named() -> None:
     names = [f"t{k}" for k in range(6)]
     assert passed_on_retry(names[:1]) == "failed, then passed on a retry: t0"
     assert passed_on_retry(names) == "failed, then passed on a retry: t0, t1, t2, t3, t4 and 1 more"
+
+
+def test_failures_that_the_parent_has_too_are_named_by_its_builds() -> None:
+    first, second = BuildName("linux", 12), BuildName("linux", 9)
+    test = failure_of(FailureKind.TEST, "ep.expiry", "Failed", LINE)
+    race = failure_of(FailureKind.SANITIZER, "", "data race in push", LINE)
+    vague = failure_of(FailureKind.COMMAND, "make", "Error 2", "make: *** [all] Error 2")
+    assert also_on_parent(parent_builds([(vague, first)])) == ()
+    assert also_on_parent(parent_builds([(test, first), (test, first), (vague, first), (race, second)])) == (
+        "ep.expiry also fails on the parent, build linux/12",
+        "data race in push also fails on the parent, build linux/9",
+    )
+    many = [(failure_of(FailureKind.TEST, f"t{k}", "Failed", LINE), first) for k in range(7)]
+    assert also_on_parent(parent_builds(many)) == (
+        "t0, t1, t2, t3, t4 and 2 more also fail on the parent, build linux/12",
+    )

@@ -8,11 +8,15 @@ import pytest
 from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
+from service.domain.failures.failure import FailureKind, failure_of
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import BuildName, RunKind
 from service.domain.links import Links
+from service.ports.failures.storing import BuildFailures
+from service.ports.records import NewRun
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.finished import Farm
+from tests.support.store_samples import named, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +55,27 @@ def test_a_finished_run_is_decided_and_its_review_queued(tmp_path: Path) -> None
         "Next: repeat it on your machine: `benchgate gate --job perf`\n\n"
         "https://bench.example.com/runs/1#v1"
     )
+
+
+def test_a_failure_that_the_parent_has_too_is_named_and_still_counts(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path)
+    flaky = failure_of(FailureKind.TEST, "ep.expiry", "Failed", "Test #1: ep.expiry ***Failed")
+    check = farm.service.store.memory.runs[0]
+    assert check.parent is not None
+    parent = NewRun(
+        RunKind.POST_SUBMIT, None, check.instance, check.project, check.branch, revision=check.parent
+    )
+    with farm.service.store.transaction() as tx:
+        build = tx.add_build(start(tx, parent), 0, named("perf"))
+        tx.store_failures(build, BuildFailures((flaky,)))
+        tx.finish_build(build, Outcome.FAILED, [])
+    farm.report(MachineReport(Outcome.FAILED, (flaky.line,), failures=(flaky,)), 1)
+    farm.analyse(1)
+    farm.service.vote()
+    (decision,) = farm.service.store.memory.decisions
+    assert decision.vote == -1
+    line = "\n\nTest #1: ep.expiry \\*\\*\\*Failed\n\nep.expiry also fails on the parent, build perf/2\n\n"
+    assert line in decision.message
 
 
 def test_it_waits_for_the_last_build(tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+"""The builds of the last 30 days in the scopes of known failures, as parts of queries.
+
+Each part joins whole sets: a condition for each pair of a known failure and a build takes minutes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SINCE: Final = "now() - interval '30 days'"
+# Builds that ended without a result could not show a failure.
+COUNTED: Final = "b.state = 'finished' AND b.result IN ('SUCCESS', 'UNSTABLE', 'FAILURE')"
+RUNS_OF_BUILD: Final = """
+    SELECT run_id FROM run_build WHERE build_id = b.id
+    UNION ALL SELECT run_id FROM replaced_build WHERE build_id = b.id
+"""
+# The revisions and jobs of which a build passed.
+PASSED: Final = f"""
+passed AS MATERIALIZED (
+    SELECT run.instance, run.kind, run.revision, b.job FROM build AS b
+    JOIN (
+        SELECT run_id, build_id FROM run_build UNION ALL SELECT run_id, build_id FROM replaced_build
+    ) AS its ON its.build_id = b.id
+    JOIN run ON run.id = its.run_id
+    WHERE b.outcome = 'passed' AND b.finished_at > {SINCE}
+)
+"""  # noqa: S608 - put together from constants
+# A row of ``passed`` is of the revision of a run ``r`` and the job of a build ``b``.
+HAS_PASSED: Final = (
+    "(r.instance, r.kind, r.revision, b.job) IN (SELECT instance, kind, revision, job FROM passed)"
+)
+# A row of ``recent`` is in the scope of a row ``k``.
+IN_SCOPE: Final = """
+    (r.instance, r.project) = (k.instance, k.project) AND (k.branch = '' OR k.branch = ANY(r.branches))
+    AND k.job IN ('', r.job) AND k.host IN ('', r.host)
+"""
+# Of all projects: the planner underestimates how many builds some of them have. A build that several runs
+# share has the branches of all.
+RECENT: Final = f"""
+recent AS MATERIALIZED (
+    SELECT b.id AS build_id, b.job, split_part(coalesce(b.machine, ''), '/', 1) AS host, b.finished_at,
+           run.instance, run.project, array_agg(DISTINCT run.branch) AS branches
+    FROM build AS b
+    JOIN (
+        SELECT run_id, build_id FROM run_build UNION ALL SELECT run_id, build_id FROM replaced_build
+    ) AS its ON its.build_id = b.id
+    JOIN run ON run.id = its.run_id
+    WHERE b.finished_at > {SINCE} AND {COUNTED}
+    GROUP BY b.id, run.instance, run.project
+)
+"""  # noqa: S608 - put together from constants
+# The builds of all times in which a row of ``chosen`` occurred.
+HAD: Final = """
+had AS MATERIALIZED (
+    SELECT k.id, f.build_id FROM chosen AS k JOIN failure AS f ON f.signature_id = k.signature_id
+    UNION SELECT k.id, m.build_id FROM chosen AS k JOIN known_match AS m ON m.known_id = k.id
+)
+"""
+# For a single row of ``chosen`` its builds.
+BUILDS: Final = f"""
+{RECENT}, {HAD},
+builds AS (
+    SELECT k.id, r.build_id, r.finished_at, r.host, had.build_id IS NOT NULL AS had
+    FROM chosen AS k JOIN recent AS r ON {IN_SCOPE}
+    LEFT JOIN had ON had.id = k.id AND had.build_id = r.build_id
+)
+"""  # noqa: S608 - put together from constants
+# For each row of ``chosen`` its counts. Few scopes are different, so that many rows share their builds.
+COUNTS: Final = f"""
+{RECENT}, {HAD},
+scoped AS MATERIALIZED (
+    SELECT k.instance, k.project, k.branch, k.job, k.host,
+           array_agg(r.finished_at ORDER BY r.finished_at) AS times
+    FROM (SELECT DISTINCT instance, project, branch, job, host FROM chosen) AS k
+    JOIN recent AS r ON {IN_SCOPE} GROUP BY 1, 2, 3, 4, 5
+),
+sighted AS MATERIALIZED (
+    SELECT had.id, r.* FROM had JOIN recent AS r ON r.build_id = had.build_id
+),
+seen AS MATERIALIZED (
+    SELECT k.id, count(*) AS failed, max(r.finished_at) AS last_at
+    FROM chosen AS k JOIN sighted AS r ON r.id = k.id AND {IN_SCOPE} GROUP BY k.id
+),
+counts AS MATERIALIZED (
+    SELECT k.id, cardinality(s.times) AS builds, coalesce(seen.failed, 0) AS failed,
+           coalesce(cardinality(s.times) - width_bucket(seen.last_at, s.times), 0) AS since,
+           seen.last_at AS last_seen_at
+    FROM chosen AS k JOIN scoped AS s
+        ON (s.instance, s.project, s.branch, s.job, s.host) = (k.instance, k.project, k.branch, k.job, k.host)
+    LEFT JOIN seen ON seen.id = k.id
+)
+"""  # noqa: S608 - put together from constants
