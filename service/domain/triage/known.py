@@ -12,6 +12,7 @@ from service.domain.errors import BadInput
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.linear import Pattern
 from service.domain.failures.signature import signature_of
+from service.domain.triage.vague import is_vague
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,20 +23,6 @@ if TYPE_CHECKING:
 DEFAULT_DAYS: Final = 30  # until a known failure expires
 MOST_DAYS: Final = 365
 MAX_BUG: Final = 320  # characters, as of a URL
-
-# The words around a failure, without the failure: a pattern that matches these would waive anything.
-_VAGUE: Final = (
-    b"Failure of a CTest test 1/1 Test #1: x ....***Failed 1.00 sec",
-    b"Failure of a CTest test 1/1 Test #1: x ....***Timeout 1.00 sec",
-    b"Failure of a CTest test 1/1 Test #1: x ....***Exception: SegFault 1.00 sec",
-    b"[  FAILED  ] x.x (1 ms)",
-    b"Compile error at x.cc(1): error C1: x",
-    b"x.cc:1:1: error: x",
-    b"make: *** [Makefile:1: x] Error 1",
-    b"ninja: build stopped: subcommand failed.",
-    b"x: timeout",
-    b"x: Failed",
-)
 
 
 class TriageState(StrEnum):
@@ -210,12 +197,12 @@ def pattern_of(text: str) -> Pattern:
     """Compile the pattern of a known failure.
 
     Raises:
-        BadInput: it is no pattern, or also matches the failure of a test or compiler that says nothing else.
+        BadInput: it is no pattern, or also matches a line that does not name what failed.
     """
     if not text.isprintable():  # a page could not show it as it is
         raise BadInput("the pattern has characters that cannot be shown; write them like \\x09", "pattern")
     pattern = Pattern(text)
-    if any(pattern.search(line) is not None for line in _VAGUE):
+    if is_vague(pattern):
         raise BadInput(
             "the pattern matches failures of any kind; write more of the failure's line", "pattern"
         )

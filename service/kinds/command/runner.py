@@ -45,15 +45,17 @@ def _report(session: BuildSession, tree: Path) -> MachineReport:
     if tries[-1].end.is_success:
         retried = (job.name,) if len(tries) > 1 else ()
         notes = (passed_on_retry(retried),) if retried else ()
-        cleared, _ = distinct(each for one in tries[:-1] for each in _failures(job.name, [one], sources))
+        cleared, _ = distinct(
+            each for one in tries[:-1] for each in failures_of_command(job.name, [one], sources)
+        )
         return MachineReport(Outcome.PASSED, notes, retried=retried, cleared=cleared)
-    failures, is_cut = distinct(_failures(job.name, tries, sources))
+    failures, is_cut = distinct(failures_of_command(job.name, tries, sources))
     is_cut |= any(each.is_cut for each in tries)
     causes = failure_causes(failures, is_cut=is_cut)
     return MachineReport(Outcome.FAILED, causes, failures=failures, is_cut=is_cut)
 
 
-def _failures(name: str, tries: Sequence[Launched], sources: str) -> Iterator[Failure]:
+def failures_of_command(name: str, tries: Sequence[Launched], sources: str) -> Iterator[Failure]:
     """Yield what the output of all tries names, or else how the command ended."""
     end = tries[-1].end
     named = list(failures_in((line for each in tries for line in each.output.splitlines()), sources))
