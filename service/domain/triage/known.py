@@ -128,10 +128,15 @@ class KnownFailure:
         """Return whether failures that match do not count at a moment."""
         return self.state in ACTIVE and bool(self.bug) and at < self.expires_at
 
-    def matches(self, failure: Failure) -> bool:
-        """Return whether a failure is this one, wherever it occurred."""
+    def matches(self, digest: bytes | None, failure: Failure) -> bool:
+        """Return whether a failure is this one, wherever it occurred.
+
+        Args:
+            digest: that of the failure's signature; None if the signature does not tell it from others.
+            failure: whose line a pattern searches.
+        """
         if self.signature is not None:
-            return is_specific(failure) and signature_of(failure).digest == self.signature
+            return digest == self.signature
         pattern = _compiled(self.pattern)
         return pattern is not None and has_match(pattern, failure)
 
@@ -181,7 +186,7 @@ def match(
         at: the moment of the decision. A known failure waives nothing from its expiry on.
     """
     waiving = [each for each in known if each.waives(at) and each.scope.covers(place)]
-    return tuple(next((each for each in waiving if each.matches(one)), None) for one in failures)
+    return tuple(_first_match(waiving, one) if waiving else None for one in failures)
 
 
 def complete(matches: Sequence[KnownFailure | None], *, is_cut: bool) -> KnownMatches | None:
@@ -214,6 +219,12 @@ def require_transition(old: TriageState, new: TriageState) -> None:
     if new is not old and new not in TRANSITIONS[old]:
         allowed = ", ".join(sorted(TRANSITIONS[old])) or "none"
         raise BadInput(f"cannot become {new}: it is {old}; allowed: {allowed}", "state")
+
+
+def _first_match(known: Sequence[KnownFailure], failure: Failure) -> KnownFailure | None:
+    # A signature takes hundreds of times as long as a comparison, so it is made once, whatever is known.
+    digest = signature_of(failure).digest if is_specific(failure) else None
+    return next((each for each in known if each.matches(digest, failure)), None)
 
 
 @lru_cache(maxsize=256)

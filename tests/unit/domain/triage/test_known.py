@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from service.domain.errors import BadInput
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.signature import signature_of
+from service.domain.failures.signature import Signature, signature_of
 from service.domain.triage.known import (
     ACTIVE,
     TRANSITIONS,
@@ -102,6 +102,24 @@ class TestMatching:
     def test_the_first_known_failure_counts(self) -> None:
         first, second = known_of(TEST), known_of(TEST, id=2)
         assert match([TEST], PLACE, [first, second], AT) == (first,)
+
+    def test_of_a_signature_and_a_pattern_the_first_counts(self) -> None:
+        first, second = by_pattern("expiry"), known_of(TEST, id=2)
+        assert match([TEST], PLACE, [first, second], AT) == (first,)
+        assert match([TEST], PLACE, [second, first], AT) == (second,)
+
+    def test_the_signature_of_a_failure_is_made_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """However much is known: it would take seconds while the run is locked."""
+        made: list[Failure] = []
+
+        def counted(failure: Failure) -> Signature:
+            made.append(failure)
+            return signature_of(failure)
+
+        known = [known_of(OTHER, id=number) for number in range(50)]
+        monkeypatch.setattr("service.domain.triage.known.signature_of", counted)
+        assert match([TEST, OTHER], PLACE, known, AT) == (None, known[0])
+        assert made == [TEST, OTHER]
 
     def test_each_known_failure_is_named_once(self) -> None:
         known = known_of(TEST)
