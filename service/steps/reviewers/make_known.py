@@ -46,20 +46,19 @@ def make_known(
                 recognised.setdefault((build.job, signature_of(failure)), (scope, failure))
             else:
                 unknown = True
-    made = [
-        (
-            tx.make_known(
-                NewKnown(
-                    signature=signature,
-                    scope=scope,
-                    bug=command.bug,
-                    reason=command.reason,
-                    days=DEFAULT_DAYS,
-                ),
-                author,
+    # In one order for all commands: two with the same failures would otherwise wait for each other's rows.
+    known = {
+        (job, signature): tx.make_known(
+            NewKnown(
+                signature=signature,
+                scope=recognised[job, signature][0],
+                bug=command.bug,
+                reason=command.reason,
+                days=DEFAULT_DAYS,
             ),
-            failure,
+            author,
         )
-        for (_, signature), (scope, failure) in recognised.items()
-    ]
+        for job, signature in sorted(recognised, key=lambda key: (key[1].digest, key[0]))
+    }
+    made = [(known[key], failure) for key, (_, failure) in recognised.items()]
     return made_known(made, links.known, has_others=unknown)

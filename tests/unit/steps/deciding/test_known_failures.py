@@ -115,6 +115,18 @@ class TestTheCommand:
         kinds = [each.kind for each in service.store.memory.audit]
         assert sorted(kinds) == [AuditKind.KNOWN_CREATED, AuditKind.KNOWN_CREATED, AuditKind.OVERRIDE]
 
+    @pytest.mark.parametrize("causes", [(FLAKY, NEW), (NEW, FLAKY)])
+    def test_known_failures_are_made_in_one_order_and_named_in_that_of_the_build(
+        self, service: Service, causes: tuple[str, str]
+    ) -> None:
+        """Two commands at once would otherwise deadlock."""
+        fail(service, 1, *causes)
+        *_, reply = say(service, KNOWN)
+        digests = [each.signature for each in service.store.memory.known if each.signature]
+        assert digests == sorted(digests)
+        places = [reply.index(cause.rpartition(": ")[2].split()[0]) for cause in causes]
+        assert places == sorted(places)
+
     def test_a_short_reason_behind_the_word_is_an_ordinary_override(self, service: Service) -> None:
         fail(service, 1, FLAKY)
         say(service, "override MB-37948 known flake")
