@@ -140,6 +140,16 @@ def test_a_limit_of_a_whole_command_is_no_failure_that_can_be_known(tmp_path: Pa
     assert not is_specific(failure)
 
 
+def test_a_command_has_only_the_failures_that_its_output_names(tmp_path: Path) -> None:
+    """Another step of it that fails in unknown words is not among them."""
+    output = b"1/1 Test #1: a ....***Failed 1.00 sec\n0% tests passed\npackaging went astray\n"
+    end = (Completed(2, 5.0), None, output)
+    report, *_ = run(tmp_path, {"kind": "command", "command": "make check package"}, end)
+
+    assert [(each.kind, each.subject) for each in report.failures] == [(FailureKind.TEST, "a")]
+    assert not report.is_cut
+
+
 def test_a_crash_of_a_program_runs_all_its_tests_again(tmp_path: Path) -> None:
     job = {"kind": "gtest", "programs": ["build/t"], "filter": "C.*", "retries": 2}
     crash = (Completed(134, 1.0), None, sample("gtest_1.12.1_crash.txt"))

@@ -99,6 +99,18 @@ def test_the_results_of_a_test_give_the_reason_that_its_cause_has_not(
     ]
 
 
+@pytest.mark.parametrize(("causes", "is_cut"), [((), False), (("packaging failed",), True)])
+def test_a_cause_that_nothing_recognises_may_hide_failures_beside_the_tests(
+    service: Service, artifacts: MemoryArtifacts, causes: tuple[str, ...], *, is_cut: bool
+) -> None:
+    """Without a cause, the failed tests are taken for all that failed."""
+    send(service, artifacts)
+    end(service, "linux", 5, "FAILURE", *causes)
+    stored = service.store.memory.build_failures[1]
+    assert [each.subject for each in stored.failures] == ["Queue.shrinks"]
+    assert stored.is_cut is is_cut
+
+
 def test_a_test_that_a_cause_names_is_not_named_twice(service: Service, artifacts: MemoryArtifacts) -> None:
     send(service, artifacts)
     end(service, "linux", 5, "FAILURE", "Queue.shrinks is broken")
