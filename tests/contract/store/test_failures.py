@@ -273,7 +273,11 @@ class TestKnownFailures:
             made = known(tx)
             assert made.signature == signature_of(FLAKY).digest
             assert made.id == known(tx).id
-            assert tx.known_now(SCOPE.instance, SCOPE.project).known[0].matches(FLAKY)
+            assert (
+                tx.known_now(SCOPE.instance, SCOPE.project)
+                .known[0]
+                .matches(signature_of(FLAKY).digest, FLAKY)
+            )
 
 
 class TestProposals:
