@@ -9,14 +9,15 @@ from service.domain.failures.ctest_lines import OPENING as OPENING_OF_CTEST
 from service.domain.failures.failure import NO_REASON, Failure, FailureKind, failure_of
 from service.domain.failures.log_lines import LINE_BYTES
 from service.domain.failures.reasons import Reason
+from service.domain.failures.signature import DifferentFailures
 from service.domain.failures.source_names import SANDBOX, source_name
-from service.domain.testing.cases import CaseStatus
+from service.domain.testing.cases import CaseStatus, OtherReason
 from service.domain.testing.gtest import NO_END
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from service.domain.testing.cases import TestCase, TestRun
+    from service.domain.testing.cases import TestRun
 
 OPENING: Final = "Failure of a GoogleTest test "
 """The words before the name of a test of GoogleTest in a message."""
@@ -37,7 +38,9 @@ def failures_of_ctest(run: TestRun) -> Iterator[Failure]:
             yield failure_of(FailureKind.TEST, case.name, "Not Run", line, case.place)
         elif case.has_failed:
             line = f"{OPENING_OF_CTEST}{case.name}"
-            yield _with_reason(failure_of(FailureKind.TEST, case.name, NO_REASON, line, case.place), case)
+            yield _with_reason(
+                failure_of(FailureKind.TEST, case.name, NO_REASON, line, case.place), case.message
+            )
 
 
 def failures_of(run: TestRun, sources: str = "", opening: str = OPENING) -> Iterator[Failure]:
@@ -51,19 +54,24 @@ def failures_of(run: TestRun, sources: str = "", opening: str = OPENING) -> Iter
     roots = (sources.replace("\\", "/"), *SANDBOX) if sources else SANDBOX
     for case in run.cases:
         if case.has_failed:
-            path, _, line = case.place.rpartition(":")
-            kind = FailureKind.CRASH if case.message == NO_END else FailureKind.TEST
-            place = f"{source_name(path, roots)}:{line}" if path else ""
-            lines = case.message.split("\n")
-            if opening == OPENING or place or len(lines) == 1 or lines[0] == _UNKNOWN_PLACE:
-                yield failure_of(kind, case.name, headline_of(lines), f"{opening}{case.name}", place)
-            else:
-                failure = failure_of(kind, case.name, NO_REASON, f"{opening}{case.name}", place)
-                yield _with_reason(failure, case)
+            different = DifferentFailures()
+            for reason in (OtherReason(case.message, case.place), *case.others):
+                path, _, line = reason.place.rpartition(":")
+                place = f"{source_name(path, roots)}:{line}" if path else ""
+                different.add(_failure_of(case.name, reason.message, place, opening))
+            yield from different.found
 
 
-def _with_reason(failure: Failure, case: TestCase) -> Failure:
+def _failure_of(name: str, message: str, place: str, opening: str) -> Failure:
+    kind = FailureKind.CRASH if message == NO_END else FailureKind.TEST
+    lines = message.split("\n")
+    if opening == OPENING or place or len(lines) == 1 or lines[0] == _UNKNOWN_PLACE:
+        return failure_of(kind, name, headline_of(lines), f"{opening}{name}", place)
+    return _with_reason(failure_of(kind, name, NO_REASON, f"{opening}{name}", place), message)
+
+
+def _with_reason(failure: Failure, message: str) -> Failure:
     reason = Reason()
-    for line in case.message.split("\n"):
+    for line in message.split("\n"):
         reason.read(line.encode(errors="replace")[:LINE_BYTES])
     return reason.of(failure)

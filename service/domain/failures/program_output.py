@@ -12,6 +12,7 @@ from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import decoded
 from service.domain.failures.reasons import Reason, UnexplainedTest, is_explained_below
 from service.domain.failures.sanitizers.reports import SanitizerReports
+from service.domain.failures.signature import DifferentFailures
 from service.domain.failures.single_lines.line_patterns import OF_BUILDS, OF_PROGRAMS
 from service.domain.failures.single_lines.signals import SIGNAL_WORDS
 from service.domain.failures.source_names import source_name
@@ -60,7 +61,7 @@ class ProgramOutput:
         self._test = ""  # the running test of GoogleTest
         self._message: list[str] | None = None  # of the assertion being read
         self._place = ""
-        self._assertion: Failure | None = None  # the first one of the running test
+        self._assertions = DifferentFailures()  # of the running test
         self._thrown: Failure | None = None  # an exception whose text may follow
         self._crash: Failure | None = None  # the last failure that may end the program
         self._lines_since = 0  # that failure
@@ -104,11 +105,11 @@ class ProgramOutput:
         yield from self._end_of_message()
         yield from self._noted(self._reports.end())
         yield from self._noted(self._end_of_exception())
-        if self._test and self._assertion:
-            yield self._assertion
+        if self._test:
+            yield from self._assertions.found
         if self._test and not self._has_crashed:
             yield self._of_test(kind, self._test, headline)
-        self._test, self._assertion = "", None
+        self._test, self._assertions = "", DifferentFailures()
 
     def with_reason(self, failure: Failure) -> Failure:
         """Add to a failed test the lines of its output that say why it failed."""
@@ -200,11 +201,11 @@ class ProgramOutput:
             self._test, self._has_crashed = name, False
         elif kind == "FAILED" and name and (name == self._test or not name.isdigit()):
             is_listed = name != self._test and not _ENDED.search(text)
-            known = self._assertion if name == self._test else None
-            yield known or self._of_test(FailureKind.TEST, name, "" if is_listed else "Failed")
-            self._test, self._assertion = "", None
+            known = self._assertions.found if name == self._test else []
+            yield from known or [self._of_test(FailureKind.TEST, name, "" if is_listed else "Failed")]
+            self._test, self._assertions = "", DifferentFailures()
         elif name == self._test:
-            self._test, self._assertion = "", None
+            self._test, self._assertions = "", DifferentFailures()
 
     def _of_test(self, kind: FailureKind, name: str, headline: str) -> Failure:
         return failure_of(kind, name, headline, f"{OPENING}{name}")
@@ -216,11 +217,11 @@ class ProgramOutput:
 
     def _end_of_message(self) -> Iterator[Failure]:
         """End the message of an assertion; yield its failure if no test runs, as in the set-up of a suite."""
-        if self._message is not None and not self._assertion:
+        if self._message is not None:
             failure = self._of_test(FailureKind.TEST, self._test, headline_of(self._message))
             failure = replace(failure, place=self._place)
             if self._test:
-                self._assertion = failure
+                self._assertions.add(failure)
             else:
                 yield replace(failure, line=f"{self._place}: {failure.headline}")
         self._message = None

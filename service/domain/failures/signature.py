@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.assertions import headline_of
 from service.domain.failures.ctest_lines import status_in
-from service.domain.failures.failure import NO_REASON, REASONS, FailureKind
+from service.domain.failures.failure import MOST, NO_REASON, REASONS, FailureKind
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import LINE_BYTES, cleaned
 from service.domain.failures.single_lines.signals import SIGNAL_WORDS, signal_word
@@ -193,6 +193,31 @@ def signature_of(failure: Failure) -> Signature:
     of a compiler or linker, those in quoted code stay too.
     """
     return Signature(failure.kind, failure.subject, _text(failure))
+
+
+class DifferentFailures:
+    """The failures of one test; those that differ only in their values count once.
+
+    Most tests have one failure, so that its signature is computed only for a second one.
+    """
+
+    __slots__ = ("_signatures", "found")
+
+    def __init__(self) -> None:
+        self.found: list[Failure] = []  # at most one more than a build may have
+        self._signatures: set[Signature] = set()
+
+    def add(self, failure: Failure) -> None:
+        """Add a failure."""
+        if not self.found:
+            self.found.append(failure)
+            return
+        if len(self.found) > MOST or failure == self.found[0]:
+            return
+        self._signatures = self._signatures or {signature_of(self.found[0])}
+        if (signature := signature_of(failure)) not in self._signatures:
+            self._signatures.add(signature)
+            self.found.append(failure)
 
 
 def _text(failure: Failure) -> str:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from service.domain.errors import BadResults
 from service.domain.text import brief, clean, plain_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 MOST_CASES: Final = 100_000  # more than any suite has; the rest is left unread
 MAX_BYTES: Final = 64 << 20  # 640 bytes for each of them
+MOST_OTHERS: Final = 200  # reasons of a case behind its first one
 _MAX_NAME: Final = 1024  # characters; a longer name would not fit an index either
 _MAX_MESSAGE: Final = 4000  # characters; the log has the rest
 _LONGEST: Final = 1e7  # seconds, about four months
@@ -42,6 +44,13 @@ _WORST_FIRST: Final = (
 )
 
 
+class OtherReason(NamedTuple):
+    """Another reason of a failure, as the first one is in its case."""
+
+    message: str
+    place: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class TestCase:
     """The result of one test.
@@ -51,6 +60,7 @@ class TestCase:
         seconds: how long it took; 0 if unknown.
         message: the reason of a failure or skip, in lines; empty if the program gave none.
         place: file and line of the failure, ``t.cpp:4``; empty if unknown.
+        others: more reasons of a failure, such as further assertions; no record or page has them.
     """
 
     __test__ = False  # pytest takes every class of this name for its own
@@ -60,6 +70,7 @@ class TestCase:
     seconds: float
     message: str = ""
     place: str = ""
+    others: tuple[OtherReason, ...] = ()
 
     @property
     def has_failed(self) -> bool:
@@ -71,7 +82,8 @@ class TestCase:
 class TestRun:
     """The cases of one run in the order of its file.
 
-    ``is_cut``: it has more cases than are read, so that the absence of failures proves nothing.
+    ``is_cut``: it has more cases, or a case has more reasons, than are read, so that the absence of failures
+    proves nothing.
     """
 
     __test__ = False
@@ -80,7 +92,14 @@ class TestRun:
     is_cut: bool = False
 
 
-def case_of(name: str, status: CaseStatus, seconds: float, message: str = "", place: str = "") -> TestCase:
+def case_of(
+    name: str,
+    status: CaseStatus,
+    seconds: float,
+    message: str = "",
+    place: str = "",
+    others: Iterable[OtherReason] = (),
+) -> TestCase:
     """Make a case of foreign texts and a foreign duration.
 
     Raises:
@@ -94,8 +113,11 @@ def case_of(name: str, status: CaseStatus, seconds: float, message: str = "", pl
             f"the name of a test has {len(known)} characters; at most {_MAX_NAME} are allowed", brief(known)
         )
     is_plausible = 0 <= seconds <= _LONGEST  # false for NaN
-    text = plain_lines(message[-_MAX_MESSAGE:]).strip()
-    return TestCase(known, status, seconds if is_plausible else 0.0, text, clean(place)[:_MAX_NAME])
+    first, *more = (
+        OtherReason(plain_lines(each.message[-_MAX_MESSAGE:]).strip(), clean(each.place)[:_MAX_NAME])
+        for each in (OtherReason(message, place), *islice(others, MOST_OTHERS))
+    )
+    return TestCase(known, status, seconds if is_plausible else 0.0, first.message, first.place, tuple(more))
 
 
 class Cases:
@@ -112,6 +134,7 @@ class Cases:
 
     def add(self, case: TestCase) -> None:
         """Add a case."""
+        self._is_cut |= len(case.others) == MOST_OTHERS
         before = self._kept.get(case.name)
         if before is None and len(self._kept) >= MOST_CASES:
             self._is_cut = True

@@ -13,6 +13,7 @@ from service.domain.testing.cases import (
     MOST_CASES,
     Cases,
     CaseStatus,
+    OtherReason,
     TestRun,
     case_of,
     with_reason,
@@ -111,9 +112,11 @@ def _case(group: str, test: object) -> TestCase:
     owner = more.get("classname")
     full = f"{owner if isinstance(owner, str) else group}.{name}"
     match more.get("failures"):
-        case [{"failure": str(first)}, *_]:
+        case [{"failure": str(first)}, *others]:
             message, place = _message(first)
-            return case_of(full, CaseStatus.FAILED, _seconds(more.get("time")), message, place)
+            texts = (each["failure"] for each in others if isinstance(each, dict) and "failure" in each)
+            found = (OtherReason(*_message(text)) for text in texts if isinstance(text, str))
+            return case_of(full, CaseStatus.FAILED, _seconds(more.get("time")), message, place, found)
         case None | []:
             pass
         case _:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Final
 from xml.parsers import expat  # a document type is refused, and with it all entities
 
 from service.domain.errors import BadResults
-from service.domain.testing.cases import MAX_BYTES, MOST_CASES, Cases, CaseStatus, case_of
+from service.domain.testing.cases import (
+    MAX_BYTES,
+    MOST_CASES,
+    MOST_OTHERS,
+    Cases,
+    CaseStatus,
+    OtherReason,
+    case_of,
+)
 from service.domain.text import ESCAPE_SEQUENCE, brief
 
 if TYPE_CHECKING:
@@ -31,7 +39,8 @@ _NOT_XML: Final = re.compile(r"\[NON-XML-CHAR-0x([0-9A-F]{1,2})\]")
 _SKIPPED_BY_ITSELF: Final = re.compile(r"SKIP_(?:RETURN_CODE|REGULAR_EXPRESSION)")
 _PLACE: Final = re.compile(r"([^\s:][^\n:]*:\d+)\n")  # the first line of a message of GoogleTest
 _ROOTS: Final = frozenset({"testsuite", "testsuites"})
-_TEXTS: Final = frozenset({"failure", "error", "skipped", "system-out"})
+_FAILURES: Final = frozenset({"failure", "error"})
+_TEXTS: Final = _FAILURES | {"skipped", "system-out"}
 
 
 class Dialect(StrEnum):
@@ -65,6 +74,7 @@ class _Document:
         self._case_depth = 0
         self._texts: dict[str, str] = {}
         self._open = ""  # the element whose text is collected
+        self._others: list[str] = []  # failures and errors behind the first
         self._elements = 0
         self._cases = Cases()
         self._parser = expat.ParserCreate()
@@ -113,14 +123,22 @@ class _Document:
         if self._depth == 1 and name not in _ROOTS:
             raise BadResults(f"its root is {brief(name)}, not testsuite or testsuites")
         if name == "testcase" and self._case is None:
-            self._case, self._case_depth, self._texts = attributes, self._depth, {}
+            self._case, self._case_depth, self._texts, self._others = attributes, self._depth, {}, []
         elif self._case is not None and name in _TEXTS and self._depth == self._case_depth + 1:
-            self._open = name
-            if name not in self._texts:  # the first failure counts
-                self._texts[name] = ""
-                self._texts[f"{name} message"] = attributes.get("message", "")[:_KEPT]
-            else:
-                self._open = ""
+            self._open = self._key_of(name)
+            if self._open:
+                self._texts[self._open] = ""
+                self._texts[f"{self._open} message"] = attributes.get("message", "")[:_KEPT]
+
+    def _key_of(self, name: str) -> str:
+        """Return the key of the text of an element; empty if its text is not kept."""
+        if name in _FAILURES and not _FAILURES.isdisjoint(self._texts):
+            key = name if name not in self._texts else f"{name} {len(self._others) + 1}"
+            if len(self._others) == MOST_OTHERS:
+                return ""
+            self._others.append(key)
+            return key
+        return "" if name in self._texts else name
 
     def _text(self, text: str) -> None:
         if self._open:
@@ -141,10 +159,10 @@ class _Document:
         name, group = attributes.get("name", ""), attributes.get("classname", "")
         if self._dialect is Dialect.GENERIC and group not in {"", name}:
             name = f"{group}.{name}"
-        message = self._message(status)
-        if place := _PLACE.match(message):
-            message = message[place.end() :]
-        return case_of(name, status, _seconds(attributes.get("time", "")), message, place[1] if place else "")
+        first = _placed(self._message(status))
+        keys = self._others if status is CaseStatus.FAILED else []
+        others = (_placed(_shown(self._texts[f"{key} message"]) or _shown(self._texts[key])) for key in keys)
+        return case_of(name, status, _seconds(attributes.get("time", "")), *first, others)
 
     def _ctest_status(self, attributes: dict[str, str]) -> CaseStatus:
         match attributes.get("status", ""):
@@ -159,7 +177,7 @@ class _Document:
         return CaseStatus.NOT_RUN
 
     def _status(self, attributes: dict[str, str]) -> CaseStatus:
-        if {"failure", "error"} & self._texts.keys():
+        if _FAILURES & self._texts.keys():
             return CaseStatus.FAILED
         if "skipped" in self._texts:
             return CaseStatus.SKIPPED
@@ -185,6 +203,12 @@ class _Document:
 
 def _refuse_document_type(*_: object) -> None:
     raise BadResults("it has a document type; results need none")
+
+
+def _placed(message: str) -> OtherReason:
+    """Split a message of GoogleTest from its place."""
+    place = _PLACE.match(message)
+    return OtherReason(message[place.end() :], place[1]) if place else OtherReason(message)
 
 
 def _seconds(text: str) -> float:

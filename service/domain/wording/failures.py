@@ -21,17 +21,18 @@ _MOST_NAMES: Final = 5
 def failure_causes(failures: Sequence[Failure], *, is_cut: bool = False) -> tuple[str, ...]:
     """Write the causes of a failed build: the line of each failure, then its place and headline.
 
+    Of several assertions of one test, the first one is shown, and the number of the others.
+
     Args:
         failures: in the order in which the reader should fix them.
         is_cut: there are more of them.
     """
-    details: dict[str, str] = {}
+    by_line: dict[str, list[Failure]] = {}
     for failure in failures:
-        line = failure.line or failure.headline
-        details[line] = details.get(line) or _detail(failure)
-    shown = list(details.items())[:_MOST]
-    causes = [text for pair in shown for text in pair if text]
-    if (more := len(details) - len(shown)) or is_cut:
+        by_line.setdefault(failure.line or failure.headline, []).append(failure)
+    shown = list(by_line.items())[:_MOST]
+    causes = [text for line, alike in shown for text in (line, _details(alike)) if text]
+    if (more := len(by_line) - len(shown)) or is_cut:
         causes.append(f"… and {'at least ' if is_cut else ''}{max(more, 1)} more")
     return tuple(causes)
 
@@ -56,6 +57,17 @@ def also_on_parent(found: Sequence[ParentBuild]) -> tuple[str, ...]:
         f"build {each.build}"
         for each in found[:_MOST]
     )
+
+
+def _details(alike: Sequence[Failure]) -> str:
+    """Return the first detail of failures with one line, and how many other assertions its test has."""
+    detailed = [(failure, text) for failure in alike if (text := _detail(failure))]
+    if not detailed:
+        return ""
+    first, text = detailed[0]
+    others = {detail for each, detail in detailed if (each.kind, each.subject) == (first.kind, first.subject)}
+    more = len(others) - 1 if first.kind is FailureKind.TEST else 0
+    return f"{text}; and {more} more assertion{'' if more == 1 else 's'}" if more else text
 
 
 def _detail(failure: Failure) -> str:

@@ -34,6 +34,7 @@ def test_two_runs_of_one_suite_have_the_same_signatures() -> None:
     }
     assert [(kind, subject) for kind, subject, _ in ends(quiet)] == [
         (TEST, "A.Fails"),
+        (TEST, "A.Fails"),
         (TEST, "Typed/1.Is"),
         (TEST, "Some/P.Even/0"),
         (CRASH, "C.Crashes"),

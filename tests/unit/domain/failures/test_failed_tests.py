@@ -8,7 +8,7 @@ from service.domain.failures.failed_tests import OPENING_OF_OTHERS, failures_of,
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.patterns import failures_in
 from service.domain.failures.signature import signature_of
-from service.domain.testing.cases import CaseStatus, TestCase, TestRun
+from service.domain.testing.cases import MOST_OTHERS, CaseStatus, TestCase, TestRun
 from service.domain.testing.gtest import read_gtest
 from service.domain.testing.junit import Dialect, read_junit
 
@@ -53,6 +53,24 @@ def test_the_output_of_another_framework_gives_the_reason_and_not_its_first_line
 
     assert "ValueError: no mode" in text("no mode")
     assert text("no mode") != text("no name")
+
+
+def test_each_failure_and_error_of_a_test_in_junit_counts() -> None:
+    texts = [f"t.cpp:4&#x0A;Value of: {name}&#x0A;  Actual: {k}" for k, name in enumerate("xyx")]
+    data = "".join(f'<failure message="{text}"/>' for text in texts) + '<error message="tear down"/>'
+    run = read_junit(f'<testsuite><testcase name="a">{data}</testcase></testsuite>'.encode(), Dialect.GENERIC)
+
+    assert [(failure.subject, signature_of(failure).text) for failure in failures_of(run)] == [
+        ("a", "Value of: x"),
+        ("a", "Value of: y"),
+        ("a", "tear down"),
+    ]
+
+
+def test_a_test_with_more_failures_than_are_read_shows_that_the_list_is_cut() -> None:
+    data = '<failure message="no"/>' * (MOST_OTHERS + 1)
+    run = read_junit(f'<testsuite><testcase name="a">{data}</testcase></testsuite>'.encode(), Dialect.GENERIC)
+    assert run.is_cut
 
 
 def test_a_test_that_ctest_could_not_run_says_so() -> None:

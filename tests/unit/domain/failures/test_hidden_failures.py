@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.failures.failure import FailureKind
+from service.domain.failures.failure import MOST, FailureKind
 from service.domain.failures.patterns import failures_in
 
 TEST, CRASH, MEMORY = FailureKind.TEST, FailureKind.CRASH, FailureKind.MEMORY
@@ -109,6 +109,25 @@ def test_a_failed_assertion_does_not_hide_that_its_test_crashes() -> None:
     output = "[ RUN      ] A.a\nt.cpp:1: Failure\nFailed\nno\n"
     assert kinds(in_ctest(output, SIGNAL)) == [(TEST, "A.a"), (CRASH, "A.a")]
     assert kinds(output) == [(TEST, "A.a"), (CRASH, "A.a")]
+
+
+def test_an_assertion_does_not_hide_another_one_of_its_test() -> None:
+    assertions = "".join(f"t.cpp:{line}: Failure\nFailed\n{what}\n" for line, what in enumerate("abab"))
+    log = f"[ RUN      ] A.a\n{assertions}[  FAILED  ] A.a (0 ms)\n"
+    assert kinds(log) == kinds(in_ctest(log)) == [(TEST, "A.a")] * 2
+    assert kinds(f"[ RUN      ] A.a\n{assertions}") == [*[(TEST, "A.a")] * 2, (CRASH, "A.a")]
+
+
+def test_assertions_that_differ_in_their_values_are_one_failure() -> None:
+    """A loop over many values must not cut the list of failures."""
+    assertions = "".join(f"t.cpp:4: Failure\nFailed\nitem {k} is wrong\n" for k in range(2 * MOST))
+    assert kinds(f"[ RUN      ] A.a\n{assertions}[  FAILED  ] A.a (0 ms)\n") == [(TEST, "A.a")]
+
+
+def test_a_test_of_too_many_assertions_shows_that_the_list_is_cut() -> None:
+    words = (f"{one}{two}{three}" for one in "qwrtz" for two in "uiops" for three in "jklyxvnm" * 2)
+    assertions = "".join(f"t.cpp:4: Failure\nFailed\n{word}{n * 'g'}\n" for n, word in enumerate(words))
+    assert len(kinds(f"[ RUN      ] A.a\n{assertions}[  FAILED  ] A.a (0 ms)\n")) == MOST + 1
 
 
 def test_undefined_behaviour_explains_only_a_test_that_ends_with_it() -> None:
