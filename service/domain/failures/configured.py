@@ -118,7 +118,11 @@ def read_patterns(text: str, file: str) -> ConfiguredPatterns:
         raise places.error((), "a mapping of names to patterns is needed")
     if len(written) > MOST_PATTERNS:
         raise places.error((), f"it has {len(written)} patterns; at most {MOST_PATTERNS} are allowed")
-    return ConfiguredPatterns(_pattern(name, value, places) for name, value in written.items())
+    patterns = [_pattern(name, value, places) for name, value in written.items()]
+    try:
+        return ConfiguredPatterns(patterns)
+    except BadInput as error:
+        raise places.error((), str(error)) from None
 
 
 def _pattern(name: str, value: object, places: Places) -> ConfiguredPattern:

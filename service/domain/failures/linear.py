@@ -93,7 +93,11 @@ class Pattern:
 
 
 class PatternTable:
-    """Patterns that are searched in one pass over a line, whatever their number."""
+    """Patterns that are searched in one pass over a line, whatever their number.
+
+    Raises:
+        BadInput: they are too large together.
+    """
 
     __slots__ = ("_compiled",)
 
@@ -101,7 +105,10 @@ class PatternTable:
         self._compiled: Final[Any] = re2.Set.SearchSet(_options(_TABLE_MEMORY))
         for pattern in patterns:
             self._compiled.Add(pattern.text.encode())
-        self._compiled.Compile()
+        try:
+            self._compiled.Compile()
+        except re2.error:
+            raise BadInput("the patterns are too large together; shorten some, or use fewer") from None
 
     def matching(self, line: bytes) -> list[int]:
         """Return the places in the table of the patterns that match, in order."""

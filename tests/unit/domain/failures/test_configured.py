@@ -52,6 +52,12 @@ def deadline() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+def test_a_file_whose_patterns_are_too_large_together_is_refused_by_name() -> None:
+    large = f"(?:{'[ac-eg-km-z1357]' * 50}){{59}}x"
+    with pytest.raises(BadInput, match=r"^patterns\.yaml:1: the patterns are too large together"):
+        read_patterns("\n".join(f"p{k}: '{large}{k}'" for k in range(100)), "patterns.yaml")
+
+
 def test_the_groups_of_a_pattern_are_the_subject_and_the_headline() -> None:
     line = b"12:00 cannot check out a licence for simulator: the server is full (try 3)\n"
     assert PATTERNS.failures_in([b"make\n", line]) == ((LICENCE,), False)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.errors import BadInput
-from service.domain.failures.linear import Pattern
+from service.domain.failures.linear import Pattern, PatternTable
 
 
 @pytest.mark.parametrize("text", ["(a+)+$", "(a|aa)+$", "(.*){4}b", "(a?){30}a{30}b", "(x+x+)+y"])
@@ -62,6 +62,16 @@ def test_a_bad_pattern_is_refused_with_its_reason(
     assert reason in str(refused.value)
     assert len(str(refused.value)) < 400
     assert capfd.readouterr() == ("", ""), "the engine must not write beside the program's output"
+
+
+def test_patterns_that_are_too_large_together_are_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    """Each of them is as large as one may be."""
+    large = f"(?:{'[ac-eg-km-z1357]' * 50}){{59}}x"
+    patterns = [Pattern(f"{large}{number}") for number in range(100)]
+
+    with pytest.raises(BadInput, match="too large together"):
+        PatternTable(patterns)
+    assert capfd.readouterr() == ("", "")
 
 
 @given(st.text(max_size=60))
