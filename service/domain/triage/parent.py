@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from service.domain.identity import BuildName  # noqa: TC001 - the API's document reads the annotation
 from service.domain.triage.known import is_specific
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from service.domain.failures.failure import Failure
-    from service.domain.identity import BuildName
 
 
 @dataclass(frozen=True, slots=True)
