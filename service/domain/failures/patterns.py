@@ -123,10 +123,10 @@ class _Reading:
         if number in self._started:
             output, inner = self._numbered.setdefault(number, (self._new_output(), _Found()))
             inner.add(output.read(text))
-        elif status := status_in(text):
+        elif text and (status := status_in(text)):
             self._end_of_ctest()
             self._begin_ctest(status, text)
-        elif self._is_list and (listed := listed_in(text)):
+        elif text and self._is_list and (listed := listed_in(text)):
             self._listed(listed)
         elif b"tart" in text and (start := _START.groups(text)):
             self._end_of_ctest()
@@ -144,7 +144,7 @@ class _Reading:
         self._found.add(self._cmake.read(text))
         if not self._cmake.is_open:
             self._found.add(self._build.read(text))
-        if not self._weak and not len(self._found):
+        if text and not self._weak and not len(self._found):
             self._weak = WEAK.failure_in(text, self._roots)
 
     def _new_output(self) -> ProgramOutput:

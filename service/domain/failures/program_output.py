@@ -74,6 +74,8 @@ class ProgramOutput:
     def read(self, text: bytes) -> Iterator[Failure]:
         """Read a line; yield the failures that end with it."""
         self._lines_since += 1
+        if not text and not self._is_open:
+            return
         was_open = self._reports.is_open
         yield from self._noted(self._reports.read(text))
         is_outside = not was_open and not self._reports.is_open
@@ -93,6 +95,11 @@ class ProgramOutput:
         else:
             yield from self._end_of_message()
             yield from self._noted(self._crashes(text))
+
+    @property
+    def _is_open(self) -> bool:
+        """Return whether a blank line may end or continue what was read."""
+        return self._reports.is_open or self._message is not None or self._thrown is not None
 
     def end(self, kind: FailureKind = FailureKind.CRASH, headline: str = NO_END) -> Iterator[Failure]:
         """End the output.

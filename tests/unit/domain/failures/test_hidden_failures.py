@@ -130,6 +130,14 @@ def test_a_test_of_too_many_assertions_shows_that_the_list_is_cut() -> None:
     assert len(kinds(f"[ RUN      ] A.a\n{assertions}[  FAILED  ] A.a (0 ms)\n")) == MOST + 1
 
 
+def test_blank_lines_count_between_a_crash_and_its_signal_and_end_what_they_ended() -> None:
+    end = "Aborted (core dumped)\n"
+    assert [len(kinds(f"{ASSERTION}{blank}{end}")) for blank in ("", 9 * "\n", 10 * "\n")] == [1, 1, 2]
+    thrown, what = b"terminate called after throwing an instance of 'E'", b"  what():  no"
+    assert [each.headline for each in failures_in([thrown, what])] == ["terminate: E: no"]
+    assert [each.headline for each in failures_in([thrown, b"", what])] == ["terminate: E"]
+
+
 def test_undefined_behaviour_explains_only_a_test_that_ends_with_it() -> None:
     assert kinds(in_ctest(UNDEFINED)) == [(SANITIZER, "a.cc")]
     assert kinds(in_ctest(f"{UNDEFINED}done\n")) == [(SANITIZER, "a.cc"), (TEST, "unit")]
