@@ -14,15 +14,16 @@ from service.domain.failures.signature import normalised
 from service.domain.failures.single_lines.line_patterns import FRAMEWORKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 _LAST: Final = 3  # the last line usually says why; the two before it tell it from a mere summary
 _SHOWN: Final = 2 * _LAST
-_MOST_NAMED: Final = 200
+_MOST: Final = 1000  # different lines that are kept; all those behind them have one mark
+_MOST_EXACT: Final = 1000  # lines that are compared by the rules of signatures, which take long
 _LONGEST: Final = 140  # characters of a line, so that those shown fit a headline
 _BEGINNING: Final = 120  # of a longer line
 # These take linear time with Python's engine too, and are quicker.
-_NUMBER: Final = re.compile(rb"[0-9][0-9a-fA-F.:]*")
+_NUMBER: Final = re.compile(rb"\b(?:0x[0-9a-fA-F]+|[0-9][0-9a-fA-F.:]*)")  # no number within a name
 _WORD: Final = re.compile(rb"[A-Za-z0-9\x80-\xff]")
 _NEVER_A_REASON: Final = re.compile(
     rb"\[ *(?:RUN|OK|FAILED|SKIPPED|PASSED|DISABLED|-+|=+) *\]|"  # GoogleTest
@@ -46,23 +47,25 @@ _WORDS_OF_FRAMEWORKS: Final = (b"Error", b"Exception", b"CHECK", b"REQUIRE")
 # Letters that no rule of signatures takes for a number.
 _LETTERS: Final = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
 
-_Lines = dict[bytes, tuple[int, bytes]]
+_Line = tuple[int, bytes]
 
 
 class Reason:
     """The lines of an output that say why its test failed, read line by line.
 
-    Those are all lines in which a test framework or an exception reports a failure, the last ones that look
-    like a failure, and the last ones. A line that is repeated with other numbers counts once.
+    Those are all lines in which a test framework or an exception reports a failure, all others that look like
+    a failure, and the last ones. Lines of which a signature is the same count once.
     """
 
-    __slots__ = ("_failures", "_last", "_named", "_read", "is_like_a_failure")
+    __slots__ = ("_dropped", "_exact", "_failures", "_last", "_read", "_rest", "is_like_a_failure")
 
     def __init__(self) -> None:
         self._read = 0
-        self._named: _Lines = {}
-        self._failures: _Lines = {}
-        self._last: _Lines = {}
+        self._exact = 0
+        self._failures: dict[str, _Line] = {}
+        self._last: dict[bytes, _Line] = {}
+        self._dropped = 0
+        self._rest = hashlib.sha256()  # of the dropped lines
         self.is_like_a_failure = False  # some line
 
     def read(self, text: bytes) -> None:
@@ -72,26 +75,50 @@ class Reason:
         if not _WORD.search(text) or _NEVER_A_REASON.match(text):
             return
         self._read += 1
-        key, line = _NUMBER.sub(b"N", text.strip()), (self._read, text.strip())
-        _keep(self._last, key, line)
+        line = (self._read, text.strip())
+        alike = _NUMBER.sub(b"N", line[1])
+        self._last.pop(alike, None)
+        self._last[alike] = line
+        if len(self._last) > _LAST:
+            del self._last[next(iter(self._last))]
         is_worth_a_search = is_like_a_failure or any(word in text for word in _WORDS_OF_FRAMEWORKS)
-        if is_worth_a_search and (FRAMEWORKS.is_any_in(text) or _EXCEPTION.search(text)):
-            if len(self._named) < _MOST_NAMED:
-                self._named.setdefault(key, line)
-        elif is_like_a_failure:
-            _keep(self._failures, key, line)
+        is_named = is_worth_a_search and (FRAMEWORKS.is_any_in(text) or _EXCEPTION.search(text) is not None)
+        if is_named or is_like_a_failure:
+            self._add(line, alike, is_named=is_named)
+
+    def _add(self, line: _Line, alike: bytes, *, is_named: bool) -> None:
+        """Add a line that reports a failure: of equal ones, the first of a framework, or else the last."""
+        self._exact += 1
+        key = normalised(decoded(line[1])) if self._exact <= _MOST_EXACT else decoded(alike)
+        if key not in self._failures and len(self._failures) >= _MOST:
+            self._dropped += 1
+            self._rest.update(alike + b"\n")
+        elif not is_named or key not in self._failures:
+            self._failures[key] = line
 
     def of(self, failure: Failure) -> Failure:
         """Add the reason to a failed test; a crash, a time-out and full memory are reasons by themselves."""
-        chosen = sorted({**self._last, **self._failures, **self._named}.values(), key=itemgetter(0))
         is_failed = failure.kind is FailureKind.TEST and failure.headline.startswith(NO_REASON)
-        if not is_failed or not chosen:
+        if not is_failed or not self._last:
             return failure
         stated = failure.headline.removeprefix(NO_REASON).removeprefix(": ")
         parts = [stated] if stated else []
-        parts += _joined([text for _, text in chosen])
+        parts += self._joined()
         headline = f"{NO_REASON}: {REASONS.join(parts)}"
         return failure_of(failure.kind, failure.subject, headline, failure.line, failure.place)
+
+    def _joined(self) -> list[str]:
+        """Return the last lines, and one text for those before them: another line there is another reason."""
+        last = {normalised(decoded(text)): (number, text) for number, text in self._last.values()}
+        chosen = sorted({**last, **self._failures}.values(), key=itemgetter(0))
+        before, shown = chosen[:-_SHOWN], chosen[-_SHOWN:]
+        parts = [_shortened(decoded(text)) for _, text in shown]
+        if before:
+            marked = [normalised(decoded(text)) for _, text in before]
+            if self._dropped:
+                marked.append(self._rest.hexdigest())
+            parts.append(f"and {len(before) + self._dropped} more, {_mark_of(marked)}")
+        return parts
 
 
 class UnexplainedTest:
@@ -122,23 +149,6 @@ def is_explained_below(failure: Failure, text: bytes) -> bool:
     """Return whether the lines behind the line of a failed test say why it failed."""
     is_bare = failure.kind is FailureKind.TEST and failure.headline == NO_REASON
     return is_bare and _EXPLAINED_BELOW.search(text) is not None
-
-
-def _keep(lines: _Lines, key: bytes, line: tuple[int, bytes]) -> None:
-    """Keep the last different lines."""
-    lines.pop(key, None)
-    lines[key] = line
-    if len(lines) > _LAST:
-        del lines[next(iter(lines))]
-
-
-def _joined(lines: Sequence[bytes]) -> list[str]:
-    """Return the last lines, and one text for those before them: another line there is another reason."""
-    before, shown = lines[:-_SHOWN], lines[-_SHOWN:]
-    parts = [_shortened(decoded(text)) for text in shown]
-    if before:
-        parts.append(f"and {len(before)} more, {_mark_of(normalised(decoded(text)) for text in before)}")
-    return parts
 
 
 def _shortened(text: str) -> str:

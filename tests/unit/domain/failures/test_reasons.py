@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,9 @@ from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.patterns import failures_in
 from service.domain.failures.signature import Signature, signature_of
 from service.domain.testing.junit import Dialect, read_junit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 AFTER = "\n      Start 2: other\n2/2 Test #2: other ....   Passed 0.0 sec\n"
 PYTHON = """\
@@ -40,6 +45,7 @@ SAME = [
     ("no", "no\nreal\t0m0.012s\nuser\t0m0.001s\nsys\t0m0.000s"),
     ("try 1 failed\ntry 2 failed\ntry 3 failed\nno", "try 1 failed\nno"),
     ("a: lost item 3\nb: lost item 4", "b: lost item 7\na: lost item 1"),
+    ("\n".join(f"try {number} failed" for number in range(3000)) + "\nno", "try 1 failed\nno"),
     (PYTHON.format(3), PYTHON.format(4).replace("0.012s", "7.1s")),
     ("no " + "x 1 " * 100, "no " + "x 12345 " * 100),
 ]
@@ -57,6 +63,14 @@ DIFFERENT = [
     ("FAILED t.py::a - boom\n1 failed", "FAILED t.py::b - boom\n1 failed"),
     ("x " * 100 + "one", "x " * 100 + "two"),
     ("0 errors in the configuration\nwaited", "0 errors in the configuration\nlost"),
+    ("FAIL: t/t0001.sh", "FAIL: t/t0001.sh\nFAIL: t/t0002.sh"),
+    ("FAIL: t/t0002.sh", "FAIL: t/t0001.sh\nFAIL: t/t0002.sh"),
+    ("  REQUIRE( f(1) == 2 )", "  REQUIRE( f(1) == 2 )\n  REQUIRE( f(2) == 4 )"),
+    ("  REQUIRE( f(2) == 4 )", "  REQUIRE( f(1) == 2 )\n  REQUIRE( f(2) == 4 )"),
+    ("error: check_1 failed", "error: check_1 failed\nerror: check_2 failed"),
+    ("error: check_2 failed", "error: check_1 failed\nerror: check_2 failed"),
+    ("lost item_2", "lost item_1\nlost item_2"),
+    ("b FAILED\nc FAILED\nd FAILED", "a FAILED\nb FAILED\nc FAILED\nd FAILED"),
 ]
 
 
@@ -105,7 +119,19 @@ def test_many_failed_checks_fit_into_a_headline() -> None:
     lines = [f"not ok {number} - {chr(97 + number % 26) * 120}{number}" for number in range(100)]
     [failure] = in_ctest("\n".join(lines))
     assert len(failure.headline) < 1000
-    assert "and 20 more" in failure.headline
+    assert "and 71 more" in failure.headline
+
+
+@pytest.mark.parametrize("opening", ["error: check_", "not ok 1 - check_"])
+def test_a_failed_check_counts_however_many_there_are(opening: str) -> None:
+    def of_checks(numbers: Iterable[int]) -> Signature:
+        return signature("\n".join(f"{opening}{number}" for number in numbers))
+
+    for most in (10, 300, 1500):
+        checks = range(most)
+        assert of_checks(checks) == of_checks(checks)
+        assert of_checks(checks) != of_checks([*checks[: most // 2], 9999, *checks[most // 2 :]])
+        assert of_checks(checks) != of_checks(checks[1:])
 
 
 def test_a_test_without_output_has_no_reason() -> None:
