@@ -37,10 +37,11 @@ def failures_of_ctest(run: TestRun) -> Iterator[Failure]:
             line = f"{OPENING_OF_CTEST}{case.name}: {case.message}"
             yield failure_of(FailureKind.TEST, case.name, "Not Run", line, case.place)
         elif case.has_failed:
-            line = f"{OPENING_OF_CTEST}{case.name}"
-            yield _with_reason(
-                failure_of(FailureKind.TEST, case.name, NO_REASON, line, case.place), case.message
-            )
+            different, line = DifferentFailures(), f"{OPENING_OF_CTEST}{case.name}"
+            for reason in (OtherReason(case.message, case.place), *case.others):
+                failure = failure_of(FailureKind.TEST, case.name, NO_REASON, line, reason.place)
+                different.add(_with_reason(failure, reason.message))
+            yield from different.found
 
 
 def failures_of(run: TestRun, sources: str = "", opening: str = OPENING) -> Iterator[Failure]:

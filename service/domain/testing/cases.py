@@ -123,7 +123,7 @@ def case_of(
 class Cases:
     """The cases of a run, added one by one; of several with one name, the least welcome result counts.
 
-    Failed cases are kept even if they come behind the limit.
+    It gets the reasons of the others that failed. Failed cases are kept even if they come behind the limit.
     """
 
     __slots__ = ("_is_cut", "_kept")
@@ -136,11 +136,14 @@ class Cases:
         """Add a case."""
         self._is_cut |= len(case.others) == MOST_OTHERS
         before = self._kept.get(case.name)
+        if before is not None and before.has_failed and case.has_failed:
+            case = _joined(before, case)
+            self._is_cut |= len(case.others) == MOST_OTHERS
         if before is None and len(self._kept) >= MOST_CASES:
             self._is_cut = True
             if not case.has_failed or len(self._kept) >= 2 * MOST_CASES:
                 return
-        if before is None or _rank(case) < _rank(before):
+        if before is None or _rank(case) < _rank(before) or case.has_failed:
             self._kept[case.name] = case
 
     def run(self) -> TestRun:
@@ -202,6 +205,14 @@ def _row(case: TestCase) -> dict[str, Any]:
     duration = max(case.seconds, _LEAST) * _MILLISECONDS
     # The programs report no processor time.
     return row | {"real_time": duration, "cpu_time": duration, "time_unit": "ms"}
+
+
+def _joined(before: TestCase, case: TestCase) -> TestCase:
+    """Join two failed cases of one name, as from two platforms: either reason may be new."""
+    worse, other = (case, before) if _rank(case) < _rank(before) else (before, case)
+    first = OtherReason(worse.message, worse.place)
+    others = dict.fromkeys((*worse.others, OtherReason(other.message, other.place), *other.others))
+    return replace(worse, others=tuple(each for each in others if each != first)[:MOST_OTHERS])
 
 
 def _rank(case: TestCase) -> int:

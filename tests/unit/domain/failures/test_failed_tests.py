@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from service.domain.failures.failed_tests import OPENING_OF_OTHERS, failures_of, failures_of_ctest
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.patterns import failures_in
@@ -71,6 +73,50 @@ def test_a_test_with_more_failures_than_are_read_shows_that_the_list_is_cut() ->
     data = '<failure message="no"/>' * (MOST_OTHERS + 1)
     run = read_junit(f'<testsuite><testcase name="a">{data}</testcase></testsuite>'.encode(), Dialect.GENERIC)
     assert run.is_cut
+
+
+def platforms(*reasons: str) -> TestRun:
+    """Return the results of a test that failed on several platforms, each with its own suite."""
+    suites = "".join(
+        f'<testsuite><testcase classname="a" name="b"><failure message="{reason}"/></testcase></testsuite>'
+        for reason in reasons
+    )
+    return read_junit(f"<testsuites>{suites}</testsuites>".encode(), Dialect.GENERIC)
+
+
+def test_a_test_that_fails_on_two_platforms_has_the_failures_of_both() -> None:
+    run = platforms("not stored", "not sent", "not stored")
+    assert [(each.subject, each.headline) for each in failures_of(run)] == [
+        ("a.b", "not stored"),
+        ("a.b", "not sent"),
+    ]
+    assert not run.is_cut
+
+
+def test_a_test_that_fails_on_more_platforms_than_are_read_shows_that_the_list_is_cut() -> None:
+    assert not platforms(*["no"] * (MOST_OTHERS + 2)).is_cut
+    assert platforms(*(f"no {number}" for number in range(MOST_OTHERS + 2))).is_cut
+
+
+def test_two_tests_of_one_name_in_two_folders_of_ctest_have_the_failures_of_both() -> None:
+    cases = "".join(
+        f'<testcase name="unit" status="fail"><system-out>{output}</system-out></testcase>'
+        for output in ("not stored", "not sent")
+    )
+    run = read_junit(f"<testsuite>{cases}</testsuite>".encode(), Dialect.CTEST)
+    assert [each.headline for each in failures_of_ctest(run)] == ["Failed: not stored", "Failed: not sent"]
+
+
+@pytest.mark.parametrize("ends", [("fail", "notrun"), ("notrun", "fail")])
+def test_a_test_of_ctest_that_failed_and_could_not_run_has_both_reasons(ends: tuple[str, str]) -> None:
+    texts = {"fail": "not stored", "notrun": "no program"}
+    cases = "".join(
+        f'<testcase name="unit" status="{end}"><system-out>{texts[end]}</system-out></testcase>'
+        for end in ends
+    )
+    run = read_junit(f"<testsuite>{cases}</testsuite>".encode(), Dialect.CTEST)
+    found = [each.headline for each in failures_of_ctest(run)]
+    assert found == ["Failed: not stored", "Failed: no program"]
 
 
 def test_a_test_that_ctest_could_not_run_says_so() -> None:
