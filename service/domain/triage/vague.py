@@ -10,19 +10,46 @@ if TYPE_CHECKING:
 
     from service.domain.failures.linear import Pattern
 
-# `{x}` stands for the failing thing, and `{n}` for an exit code or a number of seconds.
+_ENDS_BY_SIGNAL: Final = (  # in the words of CTest
+    *(
+        f"{program} {end}"
+        for program in ("Subprocess", "Child")
+        for end in ("aborted", "killed", "terminated")
+    ),
+    "Segmentation fault",
+    "Bus error",
+    "Broken pipe",
+    "Hangup",
+    "Trace/breakpoint trap",
+    "Bad system call",
+    "Alarm clock",
+)
+_ENDS_OF_CTEST: Final = (
+    *("***Failed", "***Not Run", "***Timeout"),
+    *(f"***Exception: {word}" for word in ("SegFault", "Illegal", "Interrupt", "Numerical", "Other")),
+    *(f"{word}***Exception:" for word in _ENDS_BY_SIGNAL),
+    *(f"Exit code 0x{code}***Exception:" for code in ("c0000005", "c0000374", "c0000409", "80000003")),
+    "***Failed  Error regular expression found in output. Regex=[{x}]",
+    "***Failed  Required regular expression not found. Regex=[{x}]",
+)
+_LISTED_BY_CTEST: Final = (
+    *("Failed", "Not Run", "Timeout", "SEGFAULT", "ILLEGAL", "INTERRUPT", "NUMERICAL", "OTHER_FAULT"),
+    "BAD_COMMAND",
+    *_ENDS_BY_SIGNAL,
+)
+# `{x}` stands for the failing thing, and `{n}` for an exit code, a number of seconds or that of a CTest test.
 _OF_TESTS: Final = (
     "Failure of a CTest test {x}",
     "Failure of a CTest test {x}: {x}",
-    "Failure of a CTest test {x} (Failed)",
-    "Failure of a CTest test {x} (Not Run)",
-    "Failure of a CTest test {x} (Timeout)",
-    "Failure of a CTest test {x} (SEGFAULT)",
-    "Failure of a CTest test 1/1 Test #1: {x} ....***Failed 1.00 sec",
-    "Failure of a CTest test 1/1 Test #1: {x} ....***Not Run 0.00 sec",
-    "Failure of a CTest test 1/1 Test #1: {x} ....***Timeout 1.00 sec",
-    "Failure of a CTest test 1/1 Test #1: {x} ....***Exception: SegFault 1.00 sec",
-    "Failure of a CTest test 1/1 Test #1: {x} ....Subprocess aborted***Exception: 1.00 sec",
+    *(f"Failure of a CTest test {{x}} ({end})" for end in _LISTED_BY_CTEST),
+    *(
+        f"Failure of a CTest test {{n}}/{{n}} Test #{{n}}: {{x}} ....{end} {{n}}.00 sec"
+        for end in _ENDS_OF_CTEST
+    ),
+    *(
+        f"Failure of a CTest test {{n}}/{{n}} Test{blanks}#{{n}}: {{x}} ....***Failed{blanks}  {{n}}.00 sec"
+        for blanks in (" ", "  ", "   ")
+    ),
     "Failure of a GoogleTest test {x}",
     "Failure of a test {x}",
     "[  FAILED  ] {x} (1 ms)",
