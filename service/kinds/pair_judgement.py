@@ -74,7 +74,7 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
     if spec.kind is RunKind.POST_SUBMIT:
         tx.continue_series(_successors(spec, measured.comparisons, former))
     slower = measured.judgement.groups.get(Group.SLOWER, ())
-    tx.store_slowdowns(build.id, tuple(map(Slowdown.of, slower)))
+    tx.store_slowdowns(build.id, tuple(Slowdown.of(spec.job.name, row) for row in slower))
     sessions = sessions_of(rows, measured.launches, suites)
     if suites:
         tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})

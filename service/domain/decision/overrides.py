@@ -70,8 +70,7 @@ class Override:
         """Return the worsening up to which an accept covers a metric; minus infinity if it does not."""
         if self.levels is None:
             return math.inf
-        key = row.benchmark, row.metric
-        return max((e.most for e in self.levels if (e.benchmark, e.metric) == key), default=-math.inf)
+        return max((each.most for each in self.levels if each.key == row.key), default=-math.inf)
 
 
 Waiver: TypeAlias = Override | KnownMatches
@@ -175,7 +174,7 @@ def _accepts_of(name: str, newest_first: Sequence[Override]) -> Sequence[Overrid
 
 
 def beyond_acceptance(build: JudgedBuild, overrides: Iterable[Override], revision: str) -> tuple[Beyond, ...]:
-    """List the slow-downs of a build whose benchmark is accepted, but not to this level or metric."""
+    """List the slow-downs of a build whose benchmark is accepted, but not in that job, metric or size."""
     newest_first = active_overrides(overrides, revision)[::-1]
     found = []
     for row in build.slowdowns or ():

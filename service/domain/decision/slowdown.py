@@ -25,6 +25,8 @@ class Slowdown:
         worsening: the estimate.
         least: the least that the interval leaves open.
         most: the most that it leaves open; infinite without an interval.
+        job: the job that measured it; empty: a previous version stored it without, as the suite.
+        suite: the suite of the benchmark.
     """
 
     benchmark: str
@@ -33,10 +35,12 @@ class Slowdown:
     worsening: float
     least: float
     most: float
+    job: str = ""
+    suite: str = ""
 
     @staticmethod
-    def of(found: Comparison) -> Slowdown:
-        """Describe a comparison that is slower."""
+    def of(job: str, found: Comparison) -> Slowdown:
+        """Describe a comparison of a job that is slower."""
         row = found.row
         return Slowdown(
             row.benchmark,
@@ -45,7 +49,14 @@ class Slowdown:
             found.worsening,
             found.surely_worsens_by,
             found.could_worsen_by,
+            job,
+            row.suite,
         )
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """The job, suite, benchmark and metric; two jobs or suites may have a benchmark of the same name."""
+        return self.job, self.suite, self.benchmark, self.metric
 
     def ratio(self, worsening: float) -> float:
         """Return patch ÷ base if the metric worsens by that share."""
@@ -54,6 +65,8 @@ class Slowdown:
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON, which has no infinity."""
         return {
+            "job": self.job,
+            "suite": self.suite,
             "benchmark": self.benchmark,
             "metric": self.metric,
             "better": str(self.better),
@@ -75,6 +88,8 @@ def slowdowns_from(found: Iterable[Mapping[str, Any]] | None) -> tuple[Slowdown,
             each["worsening"],
             each["least"],
             math.inf if each["most"] is None else each["most"],
+            each.get("job", ""),
+            each.get("suite", ""),
         )
         for each in found
     )

@@ -80,11 +80,14 @@ def override_sentence(override: Override) -> str:
 
 
 def accepted_levels(levels: Sequence[Slowdown] | None) -> tuple[str, ...]:
-    """Name the level up to which an accept covers each metric: ``Hash/Insert CPU time up to +12.9 %``."""
+    """Name the level up to which an accept covers each metric: ``Hash/Insert CPU time up to +12.9 %``.
+
+    If the levels are of several jobs or suites, each names its own.
+    """
+    are_many = len({(each.job, each.suite) for each in levels or ()}) > 1
     return tuple(
-        f"{_name_of(each)} up to {_size(each, each.most)}"
-        if math.isfinite(each.most)
-        else f"{_name_of(each)} at any size"
+        f"{_name_of(each)}{_place(each) if are_many else ''} "
+        + (f"up to {_size(each, each.most)}" if math.isfinite(each.most) else "at any size")
         for each in levels or ()
     )
 
@@ -102,7 +105,7 @@ def _beyond_sentence(beyond: Beyond) -> str:
     before = (
         f"accepted up to {_size(row, beyond.level)} by {who}"
         if math.isfinite(beyond.level)
-        else f"not slower when {who} accepted {plain(beyond.accept.filter)}"
+        else f"not slower{_place(row)} when {who} accepted {plain(beyond.accept.filter)}"
     )
     now = _size(row, row.worsening)
     if math.isfinite(row.most):
@@ -113,6 +116,10 @@ def _beyond_sentence(beyond: Beyond) -> str:
 
 def _name_of(row: Slowdown) -> str:
     return f"{plain(row.benchmark)} {plain(metric_named(row.metric).label)}"
+
+
+def _place(row: Slowdown) -> str:
+    return f" in {plain(row.job)}/{plain(row.suite)}" if row.job else ""
 
 
 def _size(row: Slowdown, worsening: float) -> str:

@@ -33,7 +33,7 @@ UNIT: Final = ("s", "lower")
 QUIET: Final = Session((0.5, -0.25, 0.0), Verdict.SAME)
 ALARM: Final = Session((0.125,) * 4, Verdict.SLOWER)
 SLOWDOWNS: Final = (
-    Slowdown("BM_a", "cpu_time", Better.LOWER, 0.3, 0.25, 0.35),
+    Slowdown("BM_a", "cpu_time", Better.LOWER, 0.3, 0.25, 0.35, "perf", "executor"),
     Slowdown("BM_ü", "items", Better.HIGHER, 0.3, 0.0, math.inf),
 )
 FINDINGS: Final = (Finding("lib/a.cc", 3, "error: ‘x’"), Finding("lib/b.cc", 7, "fatal error: y"))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FIRST, SECOND = "1" * 40, "2" * 40
 REMARK: Final = InlineComment("lib/a.cc", 3, "perf: error: ‘x’")
 OTHER: Final = InlineComment("lib/b.cc", 7, "perf: fatal error: y")
-SLOWDOWN: Final = Slowdown("BM_a", "cpu_time", Better.LOWER, 0.1 + 0.2, 0.25, 0.35)
+SLOWDOWN: Final = Slowdown("BM_a", "cpu_time", Better.LOWER, 0.1 + 0.2, 0.25, 0.35, "perf", "executor")
 ENDS: Final = [ReviewState.SENT, ReviewState.SUPERSEDED, ReviewState.REFUSED, ReviewState.DEAD]
 
 

@@ -46,7 +46,7 @@ def slowdowns(noise: str, size: float, seed: int) -> tuple[Slowdown, ...]:
         patch = np.exp(math.log1p(size) + NOISE[noise](rng))
         judged = compare_pairs(ROW, [1.0] * PAIRS, list(patch), Policy(), 20)
         if judged.verdict is Verdict.SLOWER:
-            found.append(Slowdown.of(judged))
+            found.append(Slowdown.of("perf", judged))
     return tuple(found)
 
 

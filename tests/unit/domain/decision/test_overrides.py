@@ -185,7 +185,7 @@ class TestAccept:
         assert excuse(slower("HTB/Insert"), ACCEPT, UNDO) is None
 
 
-SEEN = Slowdown("HTB/Insert", "cpu_time", Better.LOWER, 0.12, 0.11, 0.13)
+SEEN = Slowdown("HTB/Insert", "cpu_time", Better.LOWER, 0.12, 0.11, 0.13, "arm", "bench")
 LEVEL = replace(ACCEPT, levels=(SEEN,))
 
 
@@ -218,10 +218,23 @@ class TestAcceptedLevel:
         assert excuse(again(SEEN), LEVEL, second) == second
         assert beyond_acceptance(again(worse), [LEVEL, second], REVISION) == ()
 
-    @pytest.mark.parametrize("row", [replace(SEEN, metric="bytes"), replace(SEEN, benchmark="HTB/Delete")])
+    @pytest.mark.parametrize(
+        "row",
+        [replace(SEEN, metric="bytes"), replace(SEEN, benchmark="HTB/Delete"), replace(SEEN, job="x86")],
+    )
     def test_a_row_that_was_not_slower_then_counts(self, row: Slowdown) -> None:
         assert excuse(again(SEEN, row), LEVEL) is None
         assert beyond_acceptance(again(SEEN, row), [LEVEL], REVISION) == (Beyond(row, LEVEL, -math.inf),)
+
+    @pytest.mark.parametrize(("job", "suite"), [("x86", "bench"), ("arm", "other")])
+    def test_a_level_covers_only_the_job_and_suite_that_measured_it(self, job: str, suite: str) -> None:
+        small = replace(SEEN, worsening=0.03, least=0.02, most=0.04, job=job, suite=suite)
+        made = replace(ACCEPT, levels=(SEEN, small))
+        worse = replace(small, worsening=0.12, least=0.11, most=0.13)
+
+        assert excuse(again(small), made) == made
+        assert excuse(again(worse), made) is None
+        assert beyond_acceptance(again(worse), [made], REVISION) == (Beyond(worse, made, 0.04),)
 
     def test_of_several_levels_the_highest_counts(self) -> None:
         made = replace(ACCEPT, levels=(replace(SEEN, most=0.4), SEEN))

@@ -66,6 +66,16 @@ def test_the_levels_of_an_accept_name_each_metric() -> None:
     )
 
 
+def test_the_levels_of_several_jobs_name_them() -> None:
+    arm, x86 = (replace(TIME, job=job, suite="bench") for job in ("arm", "x86"))
+
+    assert accepted_levels((arm, replace(x86, most=math.inf))) == (
+        "HTB/Insert CPU time in arm/bench up to +27.0 %",
+        "HTB/Insert CPU time in x86/bench at any size",
+    )
+    assert accepted_levels((arm,)) == ("HTB/Insert CPU time up to +27.0 %",)
+
+
 @pytest.mark.parametrize("levels", [None, ()])
 def test_an_accept_may_have_no_levels(levels: tuple[Slowdown, ...] | None) -> None:
     assert accepted_levels(levels) == ()
@@ -81,6 +91,10 @@ def test_an_accept_may_have_no_levels(levels: tuple[Slowdown, ...] | None) -> No
         (
             Beyond(TIME, ACCEPT, -math.inf),
             "HTB/Insert CPU time: not slower when Bob Reviewer accepted HTB/*, now +25.0 % [+23.0, +27.0]",
+        ),
+        (
+            Beyond(replace(TIME, most=math.inf, job="arm", suite="bench"), ACCEPT, -math.inf),
+            "HTB/Insert CPU time: not slower in arm/bench when Bob Reviewer accepted HTB/*, now +25.0 %",
         ),
         (
             Beyond(replace(TIME, most=math.inf), ACCEPT, 0.12),

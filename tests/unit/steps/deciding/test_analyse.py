@@ -37,6 +37,7 @@ def test_measurements_become_results_verdicts_and_an_outcome(farm: Farm) -> None
     assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.SLOWER)
     assert build.causes[0].startswith("1 of 2 results is slower; worst: BM_a CPU time +10.")
     assert build.causes[0].endswith(", 14 pairs on perf-01")
+    assert [row.key for row in build.slowdowns or ()] == [("perf", "bench", "BM_a", "cpu_time")]
     assert [(comparison.verdict, comparison.pairs) for comparison in stored.comparisons] == [
         ("slower", 14),
         ("same", 5),
