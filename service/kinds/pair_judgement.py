@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from service.domain.comparison.launch import Launch
     from service.domain.decision.build_outcome import Withheld
     from service.domain.inference.verdict import ComparedRow, Comparison
-    from service.domain.project.job import Job
     from service.ports.building import Artifacts
     from service.ports.store import Evidence, Results, Transaction
 
@@ -53,7 +52,7 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
     )
     job, is_calibration = spec.judged, spec.kind is RunKind.CALIBRATION
     listing = tx.listing(sequence)
-    former = _former(job, listing)
+    former = _former(spec, listing)
     report = MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
     measured = judge_measured(
         job,
@@ -88,12 +87,17 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
     return BuildEnd(judgement.outcome, causes, judgement.blamed, notes)
 
 
-def _former(job: Job, listing: Sequence[Mapping[str, Any]]) -> _Former:
-    """Map suite and name of each benchmark that was renamed to its former name."""
+def _former(spec: BuildSpec, listing: Sequence[Mapping[str, Any]]) -> _Former:
+    """Map suite and name of each benchmark that was renamed to its former name.
+
+    Nobody may have reviewed a patch set's own file: only the benchmarks that the patch renames count then.
+    """
+    if spec.is_renaming:
+        return {(each["suite"], new): old for each in listing for new, old in each.get("renamed", {}).items()}
     names = {each["suite"]: each["patch"] for each in listing}
     return {
         (suite.name, new): old
-        for suite in job.benchmark.suites
+        for suite in spec.judged.benchmark.suites
         for new, old in former_names(suite.renamed, names.get(suite.name, ())).items()
     }
 

@@ -240,3 +240,19 @@ def test_a_renamed_benchmark_may_vote_by_the_history_of_its_former_name(
     farm.analyse()
 
     assert farm.service.store.memory.builds[0].outcome is outcome
+
+
+def test_an_own_entry_gives_a_benchmark_of_both_sides_no_other_history(tmp_path: Path) -> None:
+    on = PROJECT_FILE.replace("probation: off, ", "")
+    own = on.replace("build/bench}", "build/bench, renamed: {BM_retired: BM_a}}")
+    farm = measured(tmp_path, code(BM_a=1.1e-6, BM_b=2e-6), branch=on, own=own)
+    quiet, alarm = (Session((0.0005, -0.0005) * 10, verdict) for verdict in (Verdict.SAME, Verdict.SLOWER))
+    for number in range(60):
+        farm.service.store.memory.evidence[series("BM_retired"), number] = ("perf-01", alarm)
+    for number in range(50):
+        farm.service.store.memory.evidence[series("BM_a"), number] = ("perf-01", quiet)
+    farm.analyse()
+
+    build = farm.service.store.memory.builds[0]
+    assert BuildSpec.from_mapping(build.spec).is_renaming
+    assert (build.outcome, build.blamed) == (Outcome.SLOWER, ("BM_a",))
