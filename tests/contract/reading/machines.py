@@ -51,6 +51,20 @@ class MachineReadingContract:
             ("perf-02", "BM_a"): 1,
         }
 
+    def test_a_renamed_benchmark_also_has_the_sessions_of_its_former_name(self, site: ReadingSite) -> None:
+        site.add_machine("perf-01")
+        for benchmark in ("BM_old", "BM_old", "BM_new", "BM_before"):
+            site.add_session("perf-01", benchmark)
+        for older, newer in (("BM_old", "BM_new"), ("BM_before", "BM_unmeasured")):
+            site.rename(site.add_series(older), site.add_series(newer))
+        statuses = site.reading.voting_statuses(10)
+        assert {each.series.benchmark: each.voting_status.sessions for each in statuses} == {
+            "BM_old": 2,
+            "BM_new": 3,
+            "BM_before": 1,
+            "BM_unmeasured": 1,
+        }
+
     def test_voting_statuses_have_pages(self, site: ReadingSite) -> None:
         site.add_machine("perf-01")
         for benchmark in ("BM_a", "BM_b", "BM_c"):

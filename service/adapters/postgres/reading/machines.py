@@ -80,13 +80,15 @@ FROM pulse CROSS JOIN LATERAL (
 ORDER BY pulse.part
 """)
 # The page is chosen before any session is read; the newest session's build has the job's policy.
+# As for votes, a renamed benchmark also has the sessions of its former name.
 _MOST_STATUSES: Final = text(f"""
 WITH chosen AS (
     SELECT m.name AS machine, s.*
     FROM machine AS m JOIN series AS s ON s.machine_class = m.pool
     WHERE {visible_branch("s")} AND EXISTS (
         SELECT FROM evidence AS e
-        WHERE e.machine = m.name AND e.series_id = s.id AND {measured_in_sight("e.build_id")}
+        WHERE e.machine = m.name AND e.series_id = ANY (ARRAY[s.id, s.continues])
+          AND {measured_in_sight("e.build_id")}
     )
     ORDER BY m.name, s.job, s.suite, s.id LIMIT :limit OFFSET :after
 )
@@ -94,7 +96,8 @@ SELECT c.id, c.instance, c.project, c.branch, c.machine_class, c.job, c.suite, c
        c.better, c.machine, e.created_at, b.id AS build_id, b.spec -> 'config' AS config,
        e.logs, e.verdict, e.sessions, e.pairs, e.alarms
 FROM chosen AS c
-JOIN LATERAL ({SESSIONS} FROM evidence WHERE series_id = c.id AND machine = c.machine) AS e
+JOIN LATERAL ({SESSIONS}
+      FROM evidence WHERE series_id = ANY (ARRAY[c.id, c.continues]) AND machine = c.machine) AS e
     ON e.place <= :recalled
 LEFT JOIN build AS b ON b.id = e.build_id AND e.place = 1
 ORDER BY c.machine, c.job, c.suite, c.id, e.place

@@ -50,7 +50,8 @@ WHERE state = 'running' AND NOT cancel_requested AND id IN (
 )
 RETURNING id
 """)
-# Evidence is that of the series with the least of it, among those that the last calibration measured.
+# Evidence is that of the series with the least of it, among those that the last calibration measured. As for
+# votes, a renamed benchmark also has that of its former name.
 _IDLE_JOBS: Final = text("""
 WITH idle AS (
     SELECT m.pool, array_agg(m.name) AS machines FROM machine AS m
@@ -98,11 +99,14 @@ CROSS JOIN LATERAL (
 ) AS c
 CROSS JOIN LATERAL (
     SELECT coalesce(min(e.pairs), 0) AS pairs, coalesce(min(e.sessions), 0) AS sessions
-    FROM (SELECT series_id FROM evidence WHERE build_id = c.build_id) AS last
+    FROM (
+        SELECT ARRAY[s.id, s.continues] AS names FROM evidence AS e JOIN series AS s ON s.id = e.series_id
+        WHERE e.build_id = c.build_id
+    ) AS last
     CROSS JOIN unnest(a.machines) AS m (name)
     CROSS JOIN LATERAL (
         SELECT coalesce(sum(cardinality(logs)), 0) AS pairs, count(*) AS sessions
-        FROM evidence WHERE series_id = last.series_id AND machine = m.name
+        FROM evidence WHERE series_id = ANY (last.names) AND machine = m.name
     ) AS e
 ) AS known
 ORDER BY a.pool, a.instance, a.project, a.branch, a.job

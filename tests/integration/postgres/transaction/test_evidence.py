@@ -150,6 +150,17 @@ class TestIdlePools:
         (job,) = upkeep.idle_jobs(ASKED_WITHIN)
         assert (job.pairs, job.sessions) == (0, 0)
 
+    def test_a_renamed_benchmark_is_known_by_its_former_name_too(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
+    ) -> None:
+        for sequence in "12":
+            calibrate(store, database, sequence, {key("BM_old"): QUIET})
+        calibrate(store, database, "3", {key("BM_new"): QUIET})
+        with store.transaction() as tx:
+            tx.continue_series({key("BM_new"): key("BM_old")})
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert (job.pairs, job.sessions) == (9, 3)
+
     def test_the_last_calibration_is_remembered_whatever_came_of_it(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
     ) -> None:
