@@ -96,6 +96,13 @@ class SeriesReadingContract:
         assert [each.id for each in site.reading.series(parse_words(""), 9)] == [newer, other]
         assert [each.id for each in site.reading.series(parse_words("bm_old"), 9)] == [newer]
 
+    def test_a_benchmark_that_was_renamed_twice_is_found_by_each_name(self, site: ReadingSite) -> None:
+        first, second, third = (site.add_series(name) for name in ("BM_first", "BM_second", "BM_third"))
+        site.rename(first, second)
+        site.rename(second, third)
+        for name in ("bm_first", "bm_second", "bm_third", "bm_first bm_second"):
+            assert [each.id for each in site.reading.series(parse_words(name), 9)] == [third]
+
     def test_a_series_without_points_has_none(self, site: ReadingSite) -> None:
         assert site.reading.trend(site.add_series("BM_x"), 3).points == ()
 

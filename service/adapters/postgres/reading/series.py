@@ -33,14 +33,22 @@ if TYPE_CHECKING:
 _SERIES: Final = """
 SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM series
 """
+# All of them: a benchmark may be renamed again.
+_FORMER_NAMES: Final = """(
+    WITH RECURSIVE former AS (
+        SELECT older.id, older.continues, older.benchmark FROM series AS older
+        WHERE older.id = series.continues
+        UNION SELECT older.id, older.continues, older.benchmark FROM series AS older
+        JOIN former ON older.id = former.continues
+    ) SELECT string_agg(benchmark, ' ') FROM former
+)"""
 # strpos finds the words as they are written: nothing in them is a pattern.
 _SEARCH: Final = text(f"""
 SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM (
     SELECT * FROM series
     CROSS JOIN LATERAL (
-        SELECT lower(concat_ws(' ', benchmark, metric, suite, job, project, branch, machine_class, (
-            SELECT older.benchmark FROM series AS older WHERE older.id = series.continues
-        ))) AS words
+        SELECT lower(concat_ws(' ', benchmark, metric, suite, job, project, branch, machine_class,
+                               CASE WHEN continues IS NOT NULL THEN {_FORMER_NAMES} END)) AS words
     ) AS searched
     WHERE id > :after
       AND NOT EXISTS (SELECT FROM unnest(cast(:wanted AS text[])) AS word WHERE strpos(words, word) = 0)
