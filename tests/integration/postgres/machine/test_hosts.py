@@ -168,6 +168,17 @@ class TestExclusion:
         build.close()
         assert build.name == "unit/1"
 
+    def test_many_comparing_builds_hide_no_other_build_from_a_machine_that_may_not_measure(
+        self, store: PostgresStore, database: Database
+    ) -> None:
+        work = host(database)["host"]
+        queue(store, *(exclusive(f"bench-{number}") for number in range(25)), ordinary("unit", "perf"))
+        work.heartbeat("other work takes 90% of its CPUs")
+        build = work.claim(may_measure=False)
+        assert build is not None
+        build.close()
+        assert build.name == "unit/1"
+
     def test_a_worker_of_the_version_before_has_a_host_of_its_own(
         self, store: PostgresStore, database: Database
     ) -> None:
