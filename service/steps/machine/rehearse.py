@@ -46,7 +46,8 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
     """List each suite of a side, and launch what it lists once.
 
     A line of a listing is a benchmark if it ran, since programs also print other lines. A benchmark of the
-    ``parent`` remains one of the patch if it no longer runs, so that its launches fail.
+    ``parent`` remains one of the patch if it no longer runs, so that its launches fail; a test, if the patch
+    skips it.
     """
     names: dict[str, tuple[str, ...]] = {}
     long: dict[str, frozenset[str]] = {}
@@ -59,7 +60,7 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
             if isinstance(suite, TimedSuite):
                 stage = Stage.LAUNCH
                 tests[suite.name] = _try(launcher, suite, side)
-                names[suite.name] = ran_in(tests[suite.name])
+                names[suite.name] = ran_in(tests[suite.name], parent.names.get(suite.name, ()))
                 if not names[suite.name]:
                     end = SideEnd(Stage.LISTING, f"suite {suite.name}", _NO_TEST, is_empty=True)
                     ends[suite.name] = end

@@ -87,7 +87,8 @@ class CTest(MemorySandbox):
         run = {name: each for name, each in tests.items() if re.search(pattern, name)}
         ends = {name: each["end" if is_try else "measured"] for name, each in run.items()}
         flaky = "passes" if "--rerun-failed" in command.argv else "fails"
-        ends = {name: flaky if end == "flaky" else end for name, end in ends.items()}
+        changing = {"flaky": flaky, "skips at first": "passes" if pattern else "skips"}
+        ends = {name: changing.get(end, end) for name, end in ends.items()}
         if "crashes" in ends.values():
             return Completed(139, 0.1)
         cases = "".join(
@@ -176,11 +177,27 @@ def test_new_and_removed_tests_are_named(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("end", ["skips", "disabled"])
-def test_a_test_that_the_patch_no_longer_runs_is_removed(tmp_path: Path, end: str) -> None:
-    site = Site(tmp_path, {"a": case(1.0), "b": case(1.0)}, {"a": case(1.0), "b": case(1.0, end)})
+@pytest.mark.parametrize(
+    ("end", "verdict", "outcome"),
+    [("skips", Verdict.BROKEN, Outcome.BROKEN), ("disabled", Verdict.REMOVED, Outcome.REMOVED)],
+)
+def test_a_test_that_the_patch_no_longer_runs_fails_the_build(
+    tmp_path: Path, end: str, verdict: Verdict, outcome: Outcome
+) -> None:
+    found = Site(tmp_path, {"a": case(1.0), "b": case(1.0)}, {"a": case(1.0), "b": case(1.0, end)}).judged()
 
-    assert site.verdicts() == {"a": Verdict.SAME, "b": Verdict.REMOVED}
+    assert {each.row.benchmark: each.verdict for each in found.comparisons} == {
+        "a": Verdict.SAME,
+        "b": verdict,
+    }
+    assert found.judgement.outcome is outcome
+
+
+def test_a_test_that_skips_itself_in_the_first_launch_alone_is_compared(tmp_path: Path) -> None:
+    base = {"a": case(1.0), "b": case(1.0)}
+    patch = {"a": case(1.0), "b": case(1.0, "passes", "skips at first")}
+
+    assert Site(tmp_path, base, patch).verdicts() == {"a": Verdict.SAME, "b": Verdict.SAME}
 
 
 def test_a_test_that_neither_side_runs_is_no_benchmark(tmp_path: Path) -> None:

@@ -89,6 +89,12 @@ def test_tests_that_did_not_run_cannot_be_measured() -> None:
     assert found == (CaseStatus.PASSED, CaseStatus.FAILED, CaseStatus.NOT_RUN)
 
 
+def test_a_skipped_test_that_the_parent_runs_is_measured() -> None:
+    found = ran_in(ended(CaseStatus.SKIPPED, CaseStatus.DISABLED), [*CaseStatus, "removed"])
+
+    assert found == (CaseStatus.SKIPPED,)
+
+
 @pytest.mark.parametrize(
     ("base", "patch", "expected"),
     [
