@@ -127,7 +127,7 @@ class MemoryFailures(MemorySightings, Failures):
         for build in (row(self._m.builds, each, "build") for each in build_ids):
             others = [each for each in self._of_parent(run, build.job) if each.id != build.id]
             pairs = [
-                (failure, BuildName(newest.job, newest.number))
+                (failure, BuildName(newest.job, newest.external_number or newest.number))
                 for failure in self._m.build_failures.get(build.id, BuildFailures()).failures
                 if (newest := self._newest_with(signature_of(failure).digest, others)) is not None
             ]

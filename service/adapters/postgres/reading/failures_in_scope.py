@@ -33,7 +33,8 @@ WHERE {visible_scope("p")} ORDER BY p.instance, p.project
 """)  # noqa: S608 - put together from constants
 _FAILURES: Final = text(f"""
 WITH chosen AS ({_OF_SCOPE}), {RECENT}
-SELECT b.id, b.job, b.number, s.kind, s.subject, f.headline, f.line, f.place
+SELECT b.id, b.job, coalesce(b.external_number, b.number) AS number, s.kind, s.subject,
+    f.headline, f.line, f.place
 FROM chosen AS k JOIN recent AS r ON {IN_SCOPE}
 JOIN build AS b ON b.id = r.build_id AND b.outcome = 'failed'
 JOIN failure AS f ON f.build_id = b.id AND NOT f.is_cleared JOIN signature AS s ON s.id = f.signature_id

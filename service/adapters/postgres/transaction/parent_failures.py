@@ -25,7 +25,8 @@ def failing_on_parent(condition: str = "true") -> TextClause:
     A merged commit of another branch may have been built by another project file.
     """
     return text(f"""
-SELECT DISTINCT ON (b.id, f.position) b.id, s.kind, s.subject, f.headline, of_parent.job, of_parent.number
+SELECT DISTINCT ON (b.id, f.position) b.id, s.kind, s.subject, f.headline, of_parent.job,
+    coalesce(of_parent.external_number, of_parent.number) AS number
 FROM run AS r JOIN build AS b ON b.id = ANY(:builds)
 JOIN failure AS f ON f.build_id = b.id AND NOT f.is_cleared JOIN signature AS s ON s.id = f.signature_id
 JOIN failure AS same ON same.signature_id = s.id AND NOT same.is_cleared

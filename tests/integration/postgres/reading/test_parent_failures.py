@@ -46,6 +46,13 @@ def test_the_page_of_the_build_names_the_parents_build(reading: PostgresReading)
     assert '<a href="/job/linux/1/">linux/1</a>' in page
 
 
+def test_a_build_of_another_ci_is_named_by_its_number_there(
+    reading: PostgresReading, database: Database
+) -> None:
+    database.change("UPDATE build SET external_number = 340 WHERE number = 1")
+    assert reading.build("linux", 2).parents == (ParentBuild(BuildName("linux", 340), ("ep.expiry",)),)
+
+
 def test_a_build_that_a_viewer_does_not_see_is_not_named(
     reading: PostgresReading, database: Database
 ) -> None:

@@ -81,6 +81,12 @@ class TestPreview:
         assert site.reading.matching(pattern, elsewhere).failures == 0
         assert site.reading.seen_by(None).matching(pattern, ALL).failures == 0
 
+    def test_a_build_of_another_ci_is_named_by_its_number_there(self, site: Site) -> None:
+        site.fail()
+        site.database.change("UPDATE build SET external_number = 340")
+        found = site.reading.matching(pattern_of("expiry"), ALL)
+        assert [each.number for each in found.examples] == [340]
+
     def test_a_failure_that_a_retry_cleared_is_not_searched(self, site: Site) -> None:
         site.fail()
         with site.store.transaction() as tx:
