@@ -6,7 +6,10 @@ import base64
 import json
 import re
 import time
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from socket import SHUT_RDWR
+from threading import Timer
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
@@ -15,7 +18,8 @@ from service.domain.errors import Forbidden, NotFound, Permanent, Refused, Trans
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from socket import socket
 
     from service.domain.errors import BenchgateError
 
@@ -115,11 +119,15 @@ class Connection:
         timeout = httpx.Timeout(wait.silence, connect=wait.connect)
         try:
             with (
+                _ending(ends) as trace,
                 httpx.Client(timeout=timeout, transport=self._transport, follow_redirects=False) as client,
-                client.stream(method, url, content=body, headers=headers) as response,
+                client.stream(
+                    method, url, content=body, headers=headers, extensions={"trace": trace}
+                ) as response,
             ):
                 data = _read(response, ends)
         except httpx.HTTPError as error:
+            _check_time(ends)
             reason = plain(str(error)) or type(error).__name__
             raise Transient(f"the bug tracker cannot be reached: {reason}") from error
         document = _json(data)
@@ -142,6 +150,36 @@ def _checked(url: str) -> str:
     return url.rstrip("/?#")
 
 
+@contextmanager
+def _ending(ends: float) -> Iterator[Callable[[str, Mapping[str, Any]], None]]:
+    """Yield a trace of a request that shuts its connection down at that time.
+
+    The client's own limit counts from the last byte, so a byte now and then would keep a request for days.
+    """
+    with ExitStack() as stack:
+
+        def trace(event: str, facts: Mapping[str, Any]) -> None:
+            if event == "connection.connect_tcp.complete":
+                # A copy, because TLS detaches the socket itself from the connection.
+                own = stack.enter_context(facts["return_value"].get_extra_info("socket").dup())
+                timer = Timer(max(0.0, ends - time.monotonic()), _shut, (own,))
+                timer.daemon = True
+                timer.start()
+                stack.callback(timer.cancel)
+
+        yield trace
+
+
+def _shut(connection: socket) -> None:
+    with suppress(OSError):  # it has ended by itself
+        connection.shutdown(SHUT_RDWR)
+
+
+def _check_time(ends: float) -> None:
+    if time.monotonic() >= ends:
+        raise Transient("the bug tracker's response did not end in time")
+
+
 def _read(response: httpx.Response, ends: float) -> bytes:
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise Transient("the bug tracker's response is compressed, which Benchgate does not accept")
@@ -150,8 +188,8 @@ def _read(response: httpx.Response, ends: float) -> bytes:
         body += chunk
         if len(body) > MAX_BYTES:
             raise Transient(f"the bug tracker's response is longer than {MAX_BYTES >> 20} MiB")
-        if time.monotonic() > ends:
-            raise Transient("the bug tracker's response did not end in time")
+        _check_time(ends)
+    _check_time(ends)  # a connection that is shut down ends a body without a length
     return bytes(body)
 
 

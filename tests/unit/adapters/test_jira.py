@@ -5,7 +5,11 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from socket import create_server
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -19,6 +23,7 @@ from tests.support.bugs.jira_model import TOKEN, URL, JiraModel, issue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from socket import socket
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "bugs"
 LOGIN_PAGE = "<!DOCTYPE html><html><title>Log in</title><script>alert(1)</script></html>"
@@ -275,6 +280,29 @@ def test_a_response_that_does_not_end_is_transient() -> None:
     connection = Connection(URL, Account(), Timeouts(whole=0.0), transport)
     with pytest.raises(Transient, match="did not end in time"):
         connection.get("x", "")
+
+
+@pytest.mark.parametrize("beginning", [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\n\r\n{"])
+def test_a_response_of_a_byte_now_and_then_ends_in_time(beginning: bytes) -> None:
+    """Each byte comes within the limit on silence."""
+    gone = Event()
+
+    def trickle(server: socket) -> None:
+        client, _ = server.accept()
+        with client, suppress(OSError):
+            client.sendall(beginning)
+            for _ in range(500):
+                gone.wait(0.01)
+                client.sendall(b" ")
+            client.sendall(b"}" if beginning.endswith(b"{") else b"\r\n\r\n{}")
+
+    with create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+        served = pool.submit(trickle, server)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(Transient, match="did not end in time"):
+            Connection(url, Account(), Timeouts(silence=5.0, whole=0.3)).get("x", "")
+        gone.set()
+        served.result()
 
 
 @pytest.mark.parametrize(
