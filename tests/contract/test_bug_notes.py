@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
@@ -172,44 +173,56 @@ class TestCounts:
             site.know(bug)
             site.notes.note_bug(bug, found)
         site.know("MB-3")  # the tracker was not asked yet
-        assert list(site.notes.due_counts()) == []
+        assert list(site.notes.due_counts(9)) == []
         for bug, build in (("MB-1", 1), ("MB-1", 2), (OPEN.url, 2), (OPEN.url, 3), ("MB-9", 1), ("MB-3", 1)):
             site.match(bug, build)
-        assert list(site.notes.due_counts()) == [BugCount(url=OPEN.url, builds=3, known_id=1)]
+        assert list(site.notes.due_counts(9)) == [BugCount(url=OPEN.url, builds=3, known_id=1)]
+
+    def test_counts_are_due_a_few_at_a_time(self, site: Site) -> None:
+        for number in range(3):
+            bug = f"MB-{number}"
+            site.know(bug)
+            site.notes.note_bug(bug, replace(OPEN, url=f"{OPEN.url}{number}"))
+            site.match(bug, 1)
+        for expected in (2, 1, 0):
+            due = site.notes.due_counts(2)
+            assert len(due) == expected
+            for count in due:
+                site.notes.note_posted(count)
 
     def test_a_count_stays_as_it_is_until_it_is_posted(self, site: Site) -> None:
         site.know("MB-1")
         site.notes.note_bug("MB-1", OPEN)
         site.match("MB-1", 1)
-        [count] = site.notes.due_counts()
+        [count] = site.notes.due_counts(9)
         site.match("MB-1", 2)
-        assert list(site.notes.due_counts()) == [count]
+        assert list(site.notes.due_counts(9)) == [count]
         site.notes.note_posted(count)
-        assert list(site.notes.due_counts()) == []
+        assert list(site.notes.due_counts(9)) == []
 
     def test_a_count_that_changed_is_due_a_day_later(self, site: Site) -> None:
         site.know("MB-1")
         site.notes.note_bug("MB-1", OPEN)
         site.match("MB-1", 1)
-        [count] = site.notes.due_counts()
+        [count] = site.notes.due_counts(9)
         site.notes.note_posted(count)
         site.match("MB-1", 2)
         site.wait(DAY - 60)
         site.notes.note_bug("MB-1", OPEN)
-        assert list(site.notes.due_counts()) == []
+        assert list(site.notes.due_counts(9)) == []
         site.wait(61)
-        [count] = site.notes.due_counts()
+        [count] = site.notes.due_counts(9)
         assert count.builds == 2
         site.notes.note_posted(count)
         site.wait(2 * DAY)
         site.notes.note_bug("MB-1", OPEN)
-        assert list(site.notes.due_counts()) == []
+        assert list(site.notes.due_counts(9)) == []
 
     def test_nothing_is_posted_on_a_bug_that_the_tracker_did_not_describe_for_a_day(self, site: Site) -> None:
         site.know("MB-1")
         site.notes.note_bug("MB-1", OPEN)
         site.match("MB-1", 1)
         site.wait(DAY + 1)
-        assert list(site.notes.due_counts()) == []
+        assert list(site.notes.due_counts(9)) == []
         site.notes.note_bug("MB-1", CLOSED)
-        assert [count.builds for count in site.notes.due_counts()] == [1]
+        assert [count.builds for count in site.notes.due_counts(9)] == [1]

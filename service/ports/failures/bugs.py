@@ -78,8 +78,8 @@ class BugNotes(Protocol):
     def postpone_bug(self, bug: str, seconds: float) -> None:
         """Ask for a bug again later, because the tracker did not answer; its last answer stays."""
 
-    def due_counts(self) -> Sequence[BugCount]:
-        """Return the counts to post, in any order: those of bugs that the tracker described within a day.
+    def due_counts(self, most: int) -> Sequence[BugCount]:
+        """Return counts to post, in any order: those of bugs that the tracker described within a day.
 
         A count is due if it changed since the last one was posted, a day ago or longer. It stays due, with
         the same number of builds, until it is posted.

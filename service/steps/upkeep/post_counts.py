@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import Forbidden, Permanent
 from service.domain.wording.overrides import bug_comment
@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from service.domain.links import Links
     from service.ports.failures.bugs import BugNotes, BugTracker
 
+_COUNTS: Final = 10  # at once, each up to a minute; the next round posts the others
+
 
 def post_counts(tracker: BugTracker, notes: BugNotes, links: Links) -> int:
-    """Post the counts that are due, each once, and return how many are posted now.
+    """Post some of the counts that are due, each once, and return how many are posted now.
 
     A crash, or a lost response, leaves a count that the next round posts; the tracker's comments show then
     that it was posted already. A bug that takes no comment stops no other one.
@@ -24,7 +26,7 @@ def post_counts(tracker: BugTracker, notes: BugNotes, links: Links) -> int:
     """
     posted = 0
     rejection: Forbidden | Permanent | None = None
-    for count in notes.due_counts():
+    for count in notes.due_counts(_COUNTS):
         try:
             tracker.post_count(count.url, bug_comment(count.builds, links.known(count.known_id)))
         except (Forbidden, Permanent) as error:

@@ -44,7 +44,7 @@ class MemoryBugNotes(BugNotes):
         self.asked[bug] = self.now - HOUR + seconds
 
     @override
-    def due_counts(self) -> Sequence[BugCount]:
+    def due_counts(self, most: int) -> Sequence[BugCount]:
         builds: dict[str, set[int]] = {}
         for bug, url in self._addresses():
             if self.matched.get(bug):
@@ -58,7 +58,7 @@ class MemoryBugNotes(BugNotes):
             BugCount(url=url, builds=self.counts[url][0], known_id=1)
             for url in builds
             if self.counts[url][1] is None
-        ]
+        ][:most]
 
     @override
     def note_posted(self, count: BugCount) -> None:

@@ -53,7 +53,7 @@ WHERE bug_count.posted_at < now() - interval '1 day' AND bug_count.builds <> exc
 # In random order: a bug on which the tracker fails does not stop the same others in every round.
 _DUE_COUNTS: Final = text(f"""
 SELECT c.url, c.builds, counted.known_id FROM bug_count AS c JOIN ({_COUNTED}) AS counted USING (url)
-WHERE c.posted_at IS NULL ORDER BY random()
+WHERE c.posted_at IS NULL ORDER BY random() LIMIT :most
 """)  # noqa: S608 - put together from constants
 _POSTED: Final = text(
     "UPDATE bug_count SET posted_at = now() WHERE url = :url AND builds = :builds AND posted_at IS NULL"
@@ -79,10 +79,10 @@ class PostgresBugNotes(ShortTransactions, BugNotes):
         self._do(_POSTPONE, bug=bug, seconds=seconds)
 
     @override
-    def due_counts(self) -> Sequence[BugCount]:
+    def due_counts(self, most: int) -> Sequence[BugCount]:
         with self._begin() as connection:
             connection.execute(_CLAIM)
-            rows = connection.execute(_DUE_COUNTS)
+            rows = connection.execute(_DUE_COUNTS, {"most": most})
             return [BugCount(url=row.url, builds=row.builds, known_id=row.known_id) for row in rows]
 
     @override
