@@ -168,6 +168,7 @@ class FakeSite:
 
     def rename(self, older: int, newer: int) -> None:
         self.reading.continued[newer] = older
+        self._show_sessions()
 
     def add_log(self, build: BuildName, chunks: Sequence[tuple[int, bytes]], end: tuple[int, bytes]) -> None:
         parts: list[LogPart] = []
@@ -209,21 +210,28 @@ class FakeSite:
         self.reading.machine_rows.append(machine)
 
     def add_session(self, machine: str, benchmark: str) -> None:
-        series = self.reading.trends[self.add_series(benchmark) - 1].series
+        self.add_series(benchmark)
         self._sessions[machine, benchmark] += 1
+        self._show_sessions()
+
+    def _show_sessions(self) -> None:
+        """Count the sessions of each series on each machine, with those of its former name."""
         session = Session((0.001, -0.001), Verdict.SAME)
-        history = History.of([session] * self._sessions[machine, benchmark])
-        status = SeriesVotingStatus(
-            machine=machine,
-            series=series,
-            measured_at=NOW,
-            voting_status=voting_status_of(history, Policy()),
-        )
-        rows = self.reading.voting_status_rows
-        self.reading.voting_status_rows = [
-            *(row for row in rows if (row.machine, row.series) != (machine, series)),
-            status,
-        ]
+        all_series = {trend.series.id: trend.series for trend in self.reading.trends}
+        rows: list[SeriesVotingStatus] = []
+        for machine in {machine for machine, _ in self._sessions}:
+            for series in all_series.values():
+                former = all_series.get(self.reading.continued.get(series.id, 0))
+                names = {each.benchmark for each in (series, former) if each is not None}
+                sessions = sum(self._sessions[machine, name] for name in names)
+                if sessions:
+                    status = voting_status_of(History.of([session] * sessions), Policy())
+                    rows.append(
+                        SeriesVotingStatus(
+                            machine=machine, series=series, measured_at=NOW, voting_status=status
+                        )
+                    )
+        self.reading.voting_status_rows = rows
 
 
 @pytest.fixture

@@ -260,13 +260,12 @@ class FakeReading(Reading):
     def series(self, words: Words, limit: int, after: int = 0) -> Sequence[Series]:
         ordered = sorted((trend.series for trend in self.trends), key=lambda series: series.id)
         names = {each.id: _names_of(each) for each in ordered}
-        older = {newer: names[before] for newer, before in self.continued.items()}
         return [
             each
             for each in ordered
             if each.id > after
             and each.id not in self.continued.values()
-            and words.matches(f"{names[each.id]} {older.get(each.id, '')}")
+            and words.matches(" ".join(names[same] for same in self._former(each.id)))
         ][:limit]
 
     @override
@@ -275,9 +274,7 @@ class FakeReading(Reading):
         newest = series_id
         while newest in newer:
             newest = newer[newest]
-        same = [newest]
-        while same[-1] in self.continued:
-            same.append(self.continued[same[-1]])
+        same = self._former(newest)
         matching = (each for each in self.trends if each.series.id == newest)
         trend = self._only(matching, f"there is no series {series_id}")
         of_all = [point for each in self.trends if each.series.id in same for point in each.points]
@@ -285,6 +282,13 @@ class FakeReading(Reading):
         last = [[p for p in ordered if p.kind is kind][-limit:] for kind in RunKind]
         shown = {id(point) for points in last for point in points}
         return replace(trend, points=tuple(point for point in ordered if id(point) in shown))
+
+    def _former(self, series_id: int) -> list[int]:
+        """Return a series and those of its former names."""
+        same = [series_id]
+        while same[-1] in self.continued:
+            same.append(self.continued[same[-1]])
+        return same
 
     @override
     def machines(self) -> Sequence[Machine]:
