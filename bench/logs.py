@@ -24,7 +24,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
 from service.adapters.postgres.migrate import migrate
 from service.adapters.postgres.store import PostgresStore
-from service.steps.machine.build_log import BuildLog
+from service.steps.building.build_log import BuildLog
 from tests.support.store_samples import queue
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from service.domain.building.spec import Revision
     from service.domain.inference.verdict import Comparison
     from service.domain.project.job import Job
-    from service.steps.machine.session import BuildHost
+    from service.steps.building.session import BuildHost
 
 PATCH_SETS: Final = 60
 PROJECT: Final = "soak"

@@ -22,9 +22,9 @@ from service.domain.wording.build_causes import (
     too_few_cpus,
 )
 from service.domain.wording.failures import tests_too_short
-from service.steps.machine.build_sides import built_tree
+from service.steps.building.build_sides import built_tree
+from service.steps.building.find_identical_binaries import find_identical_binaries
 from service.steps.machine.confirm_layout import confirm_layout
-from service.steps.machine.find_identical_binaries import find_identical_binaries
 from service.steps.machine.launching import Launcher, SideFailed, cpus_wanted
 from service.steps.machine.measure import measure
 from service.steps.machine.prepare_sides import prepare_sides
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
     from service.domain.comparison.suite import Listing
     from service.domain.decision.tested import Tested
+    from service.steps.building.session import BuildSession
     from service.steps.machine.measure import Measurement
     from service.steps.machine.second_opinion import SecondOpinion
-    from service.steps.machine.session import BuildSession
 
 _UNTESTED: Final = MachineReport()
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from service.domain.building.findings import Finding
     from service.domain.failures.failure import Failure
     from service.domain.linting.touched_lines import Lines
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
 
 UNITS: Final = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".cu", ".m", ".mm")
 HEADERS: Final = (".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".cuh", ".inl", ".ipp", ".tcc", ".tpp")

@@ -22,9 +22,9 @@ from service.adapters.scratch import DirectoryScratch
 from service.adapters.toolchain import toolchain_fingerprint
 from service.config import require
 from service.domain.errors import Transient
-from service.steps.machine.build_log import LOG_BYTES
+from service.steps.building.build_log import LOG_BYTES
+from service.steps.building.session import BuildHost
 from service.steps.machine.preflight import obstacle_to_measuring
-from service.steps.machine.session import BuildHost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,10 +10,10 @@ import pytest
 from service.adapters.local.build import LocalBuild
 from service.domain.identity import Side
 from service.domain.project.project_file import parse_project_file
+from service.steps.building.build_sides import built_tree
+from service.steps.building.find_identical_binaries import find_identical_binaries
+from service.steps.building.session import BuildSession
 from service.steps.local.gate import local_spec
-from service.steps.machine.build_sides import built_tree
-from service.steps.machine.find_identical_binaries import find_identical_binaries
-from service.steps.machine.session import BuildSession
 from service.wiring.machine import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import Silence
@@ -21,7 +21,7 @@ from tests.support.build_host import Silence
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.steps.machine.session import BuildHost
+    from service.steps.building.session import BuildHost
 
 pytestmark = pytest.mark.integration
 

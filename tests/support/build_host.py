@@ -19,7 +19,7 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.errors import LeaseLost, NotFound
 from service.domain.identity import RunKind
 from service.domain.machine.environment import Load
-from service.steps.machine.session import BuildHost, BuildSession
+from service.steps.building.session import BuildHost, BuildSession
 from tests.support.memory.files import MemoryArtifacts, MemoryInspector, MemoryPacker, MemoryScratch
 from tests.unit.domain.gbench_files import row, whole
 

@@ -8,7 +8,7 @@ from service.kinds.comparing import compare_sides
 
 if TYPE_CHECKING:
     from service.domain.decision.machine_report import MachineReport
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
 
 
 def run(session: BuildSession) -> MachineReport:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.findings import Finding
     from service.kinds.linting import Touched
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
 
 TOOL: Final = "clang-format"
 STYLES: Final = (".clang-format", "_clang-format")

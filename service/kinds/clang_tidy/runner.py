@@ -31,7 +31,7 @@ from service.domain.wording.build_causes import (
 )
 from service.kinds.clang_tidy.configuration import TidyConfiguration
 from service.kinds.linting import HEADERS, UNITS, conditions_of, report_of, touched_by
-from service.steps.machine.build_sources import NotBuilt, built_sources, failures_of_build, run_in_sources
+from service.steps.building.build_sources import NotBuilt, built_sources, failures_of_build, run_in_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from service.domain.linting.compile_commands import Unit
     from service.domain.linting.units import Selection
     from service.kinds.linting import Touched
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
 
 TOOL: Final = "clang-tidy"
 _LISTING: Final = Limits(wall_seconds=300.0)

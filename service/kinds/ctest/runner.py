@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.decision.machine_report import MachineReport
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
     from service.steps.testing.run_tests import Launched
 
 _LINE: Final = f'exec {PROGRAM} --output-on-failure --no-tests=error --output-junit "{OUT}" "$@"'

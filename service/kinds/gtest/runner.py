@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from service.domain.decision.machine_report import MachineReport
     from service.domain.failures.failure import Failure
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
     from service.steps.testing.run_tests import Launched
 
 _LINE: Final = f'exec "$@" "--gtest_output=json:{OUT}"'

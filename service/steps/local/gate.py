@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from service.domain.inference.verdict import Comparison
     from service.domain.project.job import Job
     from service.ports.building import Progress, Source
-    from service.steps.machine.session import BuildHost
+    from service.steps.building.session import BuildHost
 
 TRUST: Final = "local"
 

@@ -18,7 +18,7 @@ from service.domain.wording.build_causes import (
     relinks_short,
 )
 from service.domain.wording.reasons import side_name
-from service.steps.machine.build_sides import built_tree
+from service.steps.building.build_sides import built_tree
 from service.steps.machine.launching import Launcher, SideFailed
 from service.steps.machine.measure import measure_pair, next_pair
 from service.steps.machine.rehearse import long_by_suite, renamed_by_suite, warm_up
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from service.domain.comparison.launch import Launch
     from service.domain.inference.verdict import Comparison
+    from service.steps.building.session import BuildSession
     from service.steps.machine.measure import Measurement
-    from service.steps.machine.session import BuildSession
 
 # Times the machine time: relinks take at most 2.5 times the pairs that found a slow-down, of no more rows.
 _STRETCH: Final = 3

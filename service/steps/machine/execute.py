@@ -14,15 +14,15 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import Drained, LeaseLost, Overdue, Permanent, Stopped, Transient, Unfit
 from service.domain.text import plain
 from service.domain.wording.build_causes import OVERDUE, attempts_failed, crashed, unfit
-from service.steps.machine.build_log import BuildLog
-from service.steps.machine.session import BuildSession
+from service.steps.building.build_log import BuildLog
+from service.steps.building.session import BuildSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from service.ports.building import Progress
     from service.ports.machine import Claimed
-    from service.steps.machine.session import BuildHost
+    from service.steps.building.session import BuildHost
 
 _LOG: Final = structlog.get_logger(__name__)
 RETRY_AFTER = 20.0  # seconds; a fetch that failed is seldom better at once

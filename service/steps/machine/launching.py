@@ -28,7 +28,7 @@ from service.domain.measuring.pair_record import RESULT_BYTES, RawLaunch, launch
 from service.domain.measuring.repetitions import SHORT, long_ones, repetitions_of
 from service.domain.testing.timed import GROUP, TimedSuite, durations, ran_in, too_short
 from service.domain.text import clean, plain
-from service.steps.machine.build_sources import BUILD
+from service.steps.building.build_sources import BUILD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from service.domain.gbench.reader import GBenchRun
     from service.domain.project.benchmark import Suite
     from service.domain.testing.cases import TestRun
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
 
 RESULT: Final = "result.json"
 MAX_LISTED: Final = 10_000  # more rows than that are an attack on the database

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from service.domain.comparison.suite import Listing
     from service.domain.measuring.instruction_counts import Counts
     from service.domain.measuring.pair_record import MeasuredPairs, RawLaunch
+    from service.steps.building.session import BuildSession
     from service.steps.machine.launching import Launcher
-    from service.steps.machine.session import BuildSession
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.domain.identity import Side
 from service.domain.wording.build_causes import side_failed, sides_failed
-from service.steps.machine.build_sides import built_tree
-from service.steps.machine.build_sources import NotBuilt, failures_of_build
+from service.steps.building.build_sides import built_tree
+from service.steps.building.build_sources import NotBuilt, failures_of_build
 from service.steps.machine.launching import Launcher
 from service.steps.machine.rehearse import NOTHING_KNOWN, Rehearsal, rehearse
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from service.domain.building.findings import Finding
     from service.domain.building.spec import BuildSpec, Revision
     from service.domain.failures.failure import Failure
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from service.domain.project.benchmark import Suite
     from service.domain.testing.cases import TestRun
+    from service.steps.building.session import BuildSession
     from service.steps.machine.launching import Launcher
-    from service.steps.machine.session import BuildSession
 
 _NOTHING_RAN: Final = "left no result of what it lists"
 _NOTHING_LISTED: Final = "lists no benchmark"

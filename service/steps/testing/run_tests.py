@@ -19,7 +19,7 @@ from service.domain.errors import BadResults, CommandFailed
 from service.domain.testing.cases import MAX_BYTES
 from service.domain.testing.record import TestSuite, write_tests
 from service.domain.wording.failures import failure_causes, passed_on_retry
-from service.steps.machine.build_sources import NotBuilt, built_sources, failures_of_build, run_in_sources
+from service.steps.building.build_sources import NotBuilt, built_sources, failures_of_build, run_in_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from service.domain.building.sandbox_command import Completed
     from service.domain.decision.tested import Tested
     from service.domain.project.tests import TestsConfiguration
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
 
 RESULTS: Final = "results"
 OUT: Final = f"${{BENCHGATE_OUT:-/out}}/{RESULTS}"

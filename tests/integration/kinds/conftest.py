@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from service.domain.building.spec import BuildSpec
     from service.domain.decision.machine_report import MachineReport
+    from service.steps.building.session import BuildHost
     from service.steps.local.gate import LocalVerdict
-    from service.steps.machine.session import BuildHost
 
 
 class Machine:

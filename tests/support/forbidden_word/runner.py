@@ -9,7 +9,7 @@ from service.domain.decision.vote import Outcome
 from tests.support.forbidden_word.configuration import WordConfiguration
 
 if TYPE_CHECKING:
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
 
 
 def run(session: BuildSession) -> MachineReport:

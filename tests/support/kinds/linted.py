@@ -12,7 +12,7 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.errors import BadInput
 from service.domain.identity import RunKind
 from service.domain.project.project_file import parse_job
-from service.steps.machine.session import BuildSession
+from service.steps.building.session import BuildSession
 from tests.support.build_host import MemoryClaimed, MemorySource, Silence, memory_host
 
 if TYPE_CHECKING:

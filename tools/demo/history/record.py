@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from service.ports.machine import Claimed
     from service.ports.records import BuildRecord
-    from service.steps.machine.session import BuildHost
+    from service.steps.building.session import BuildHost
     from service.wiring.control import Control
     from tools.demo.repository import Commit
 

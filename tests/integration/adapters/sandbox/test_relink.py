@@ -20,8 +20,8 @@ from service.domain.project.build_commands import BuildCommands
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.kinds.ctest.configuration import CTestConfiguration
-from service.steps.machine.build_log import BuildLog
-from service.steps.machine.build_sides import built_tree
+from service.steps.building.build_log import BuildLog
+from service.steps.building.build_sides import built_tree
 from service.wiring.machine import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import MemoryClaimed, session_of

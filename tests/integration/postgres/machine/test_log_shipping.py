@@ -16,7 +16,7 @@ from service.adapters.postgres.machine.log_shipping import LogChunks
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.errors import LeaseLost, Transient
 from service.domain.logs.stored_log import pieces
-from service.steps.machine.build_log import BuildLog
+from service.steps.building.build_log import BuildLog
 from tests.integration.postgres.samples import claimed, worklist
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.store_samples import queue

@@ -17,7 +17,7 @@ from service.domain.building.binary_key import BinaryKey
 from service.domain.decision.states import BuildState
 from service.domain.measuring.pair_record import PairRecord
 from service.ports.records import StoredPair
-from service.steps.machine.build_log import BuildLog
+from service.steps.building.build_log import BuildLog
 from tests.integration.postgres.samples import CLEANED, NASTY, claimed, worklist
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.store_samples import BUILD, named, queue

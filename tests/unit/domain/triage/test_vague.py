@@ -23,7 +23,7 @@ from service.domain.testing.cases import CaseStatus, TestCase, TestRun
 from service.domain.testing.gtest import NO_END
 from service.domain.triage.known import line_of, pattern_of
 from service.kinds.command.runner import failures_of_command
-from service.steps.machine.build_sources import NotBuilt, failures_of_build
+from service.steps.building.build_sources import NotBuilt, failures_of_build
 from service.steps.testing.run_tests import Launched
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from tests.support.memory.files import MemoryArtifacts, MemoryPacker
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.steps.machine.session import BuildHost
+    from service.steps.building.session import BuildHost
     from tests.support.build_host import MemorySource
 
 JOB = parse_project_file(PROJECT_FILE).job("perf")

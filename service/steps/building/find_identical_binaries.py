@@ -8,14 +8,14 @@ from service.domain.building.built_files import unchanged_suites
 from service.domain.building.source_paths import may_be_read
 from service.domain.errors import BadInput
 from service.domain.identity import RunKind, Side
-from service.steps.machine.build_sources import BUILD
+from service.steps.building.build_sources import BUILD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from service.domain.building.spec import Revision
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
 
 
 def find_identical_binaries(session: BuildSession, trees: Mapping[Side, Path]) -> frozenset[str]:

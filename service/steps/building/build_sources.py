@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from service.domain.building.spec import Revision
     from service.domain.failures.failure import Failure
     from service.domain.project.build_commands import BuildCommands
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
 
 BUILD: Final = "build"
 _FAILED: Final = " failed"

@@ -16,9 +16,9 @@ from service.domain.measuring.launch_order import side_order
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.steps.building.find_identical_binaries import find_identical_binaries
+from service.steps.building.session import BuildSession
 from service.steps.machine.execute import execute_build
-from service.steps.machine.find_identical_binaries import find_identical_binaries
-from service.steps.machine.session import BuildSession
 from tests.support.build_host import (
     CODE,
     PROGRAM,

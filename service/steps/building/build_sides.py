@@ -12,7 +12,7 @@ from service.domain.comparison.link_layout import VARIANTS
 from service.domain.decision.side_end import Stage
 from service.domain.errors import CommandFailed, NotFound
 from service.domain.testing.timed import TimedSuite
-from service.steps.machine.build_sources import (
+from service.steps.building.build_sources import (
     STAGES,
     at_stage,
     build_directory,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.building.spec import Revision
-    from service.steps.machine.session import BuildSession
+    from service.steps.building.session import BuildSession
 
 # Without a sandbox the runner names the directories in BENCHGATE_LINKERS and BENCHGATE_BUILD.
 _WITH_LINKER: Final = 'export COMPILER_PATH="${BENCHGATE_LINKERS:-/linkers}"\n'

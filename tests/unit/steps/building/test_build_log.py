@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.steps.machine.build_log import BuildLog
+from service.steps.building.build_log import BuildLog
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from service.domain.errors import Drained
-from service.steps.machine.build_log import LOG_BYTES, BuildLog
+from service.steps.building.build_log import LOG_BYTES, BuildLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
