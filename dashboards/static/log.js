@@ -1,38 +1,14 @@
-// Adds the new lines of a log that still grows, and follows its end if the reader is there.
+// Adds the new lines of a log that still grows, and follows its end if the reader is there. It needs polling.js.
 
 const SECONDS = 2;
 const MOST_LINES = 20000;
-const NO_ANSWER = "Benchgate does not answer. The page tries again every few seconds.";
+const NO_ANSWER = "Benchgate does not answer. The page tries again, at least once a minute.";
 
-async function loadNewLines() {
-  const log = document.querySelector("pre[data-growing][data-last]");
-  if (!log) return;
-  if (document.hidden) {
-    document.addEventListener("visibilitychange", loadNewLines, { once: true });
+function fail(status) {
+  if (status === 0) {
+    report(NO_ANSWER);
     return;
   }
-  let isBehind = false;
-  try {
-    const address = `${location.pathname}?start=${log.dataset.next}`;
-    const answer = await fetch(address, { headers: { Accept: "text/html" } });
-    if (isFinal(answer.status)) {
-      stop(answer.status);
-      return;
-    }
-    if (answer.ok) isBehind = add(log, new DOMParser().parseFromString(await answer.text(), "text/html"));
-    report(answer.ok ? "" : NO_ANSWER);
-  } catch {
-    report(NO_ANSWER); // The service may be restarting.
-  }
-  setTimeout(loadNewLines, isBehind ? 0 : 1000 * SECONDS);
-}
-
-// The same request will get this answer again: the session has ended, or the log is gone. 429 passes.
-function isFinal(status) {
-  return status >= 400 && status < 500 && status !== 429;
-}
-
-function stop(status) {
   document.querySelector(".title .follows")?.remove();
   report(`New lines no longer appear: Benchgate answered with status ${status}. Reload the page.`);
 }
@@ -43,13 +19,14 @@ function report(text) {
   if (place && place.textContent !== text) place.textContent = text;
 }
 
-// Returns whether there are more lines already.
+// Returns the seconds until the next request: 0 if there are more lines already, null if there will be none.
 function add(log, page) {
+  report("");
   const fresh = page.querySelector("pre[data-next]");
   // Another attempt has a log of its own.
   if (!fresh || fresh.dataset.name !== log.dataset.name) {
     location.replace(location.pathname);
-    return false;
+    return null;
   }
   const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 40;
   log.querySelector(".unfinished")?.remove();
@@ -60,12 +37,18 @@ function add(log, page) {
   log.dataset.next = fresh.dataset.next;
   document.querySelector(".title .facts")?.replaceWith(page.querySelector(".title .facts"));
   const isBehind = !("last" in fresh.dataset);
-  if (!isBehind && !("growing" in fresh.dataset)) {
-    delete log.dataset.growing;
-    document.querySelector("p.newest")?.remove();
-  }
+  const hasEnded = !isBehind && !("growing" in fresh.dataset);
+  if (hasEnded) document.querySelector("p.newest")?.remove();
   if (isAtEnd) scrollTo(scrollX, document.documentElement.scrollHeight);
-  return isBehind;
+  if (hasEnded) return null;
+  return isBehind ? 0 : SECONDS;
 }
 
-setTimeout(loadNewLines, 1000 * SECONDS);
+const log = document.querySelector("pre[data-growing][data-last]");
+if (log) {
+  poll(SECONDS, {
+    address: () => `${location.pathname}?start=${log.dataset.next}`,
+    take: (page) => add(log, page),
+    fail,
+  });
+}

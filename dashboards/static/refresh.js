@@ -1,26 +1,17 @@
-// Reloads the content of a page that waits for something, and keeps the scroll position.
+// Reloads the content of a page that waits for something, and keeps the scroll position. It needs polling.js.
 
-async function reload() {
+function secondsToWait() {
   const main = document.querySelector("main[data-refresh]");
-  if (!main) return;
-  try {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    // A form that a person opened stays until they close it.
-    const isUsed = main.contains(document.activeElement) || main.querySelector("details.action[open]");
-    if (answer.ok && !isUsed) {
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const fresh = page.querySelector("main");
-      if (fresh && fresh.innerHTML !== main.innerHTML) main.replaceWith(fresh);
-    }
-  } catch {
-    // The service is restarting: the next attempt will succeed.
-  }
-  plan();
+  return main ? Number(main.dataset.refresh) : null;
 }
 
-function plan() {
-  const main = document.querySelector("main[data-refresh]");
-  if (main) setTimeout(reload, 1000 * Number(main.dataset.refresh));
+function replaceContent(page) {
+  const main = document.querySelector("main");
+  // A form that a person opened stays until they close it.
+  const isUsed = main.contains(document.activeElement) || main.querySelector("details.action[open]");
+  const fresh = page.querySelector("main");
+  if (!isUsed && fresh && fresh.innerHTML !== main.innerHTML) main.replaceWith(fresh);
+  return secondsToWait();
 }
 
-plan();
+poll(secondsToWait(), { address: () => location.href, take: replaceContent });

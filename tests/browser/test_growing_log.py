@@ -10,7 +10,9 @@ import pytest
 from playwright.sync_api import expect
 
 from service.domain.logs.stored_log import StoredLog
+from tests.browser.tab import stop_clock, turn, waits
 from tests.support.reading.sample_project import sample_project
+from tests.support.waiting import eventually
 from tests.support.web import build_app, serving
 from tests.unit.domain.logs.stored import StoredBytes
 
@@ -24,10 +26,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 LOG: Final = "/job/kv-engine-cv-perf/5904/log"
 PAUSE: Final = 2500  # milliseconds: longer than that between two looks of the page
 LINES: Final = b"".join(b"line %d\n" % number for number in range(1, 201))
-TURN: Final = """state => {
-    Object.defineProperty(document, "hidden", { value: state === "hidden", configurable: true });
-    document.dispatchEvent(new Event("visibilitychange"));
-}"""
 
 
 class RunningBuild:
@@ -73,7 +71,7 @@ def fallible(browser: Browser, site: str) -> Iterator[Page]:
 def opened(page: Page) -> list[str]:
     """Open the log, with a clock that the test sets; return the addresses that the page asks for."""
     asked: list[str] = []
-    page.clock.install()
+    stop_clock(page)
     page.goto(LOG)
     page.on("request", lambda request: asked.extend(request.url.split(LOG)[1:]))
     return asked
@@ -86,9 +84,10 @@ def shows(page: Page, *lines: str) -> None:
         expect(page.locator(".whole-log .line").nth(-place)).to_have_text(line)
 
 
-def turn(page: Page, state: str) -> None:
-    """Hide or show the page, as its browser does when the reader changes the tab."""
-    page.evaluate(TURN, state)
+def reads_on(page: Page) -> None:
+    """Let time pass, and expect an answer with some new lines, after which the page asks at once."""
+    page.clock.run_for(PAUSE)
+    assert eventually(lambda: waits(page)[-1] == 0)
 
 
 def distance_to_end(page: Page) -> float:
@@ -179,11 +178,24 @@ def test_the_page_says_that_the_service_is_away_until_it_is_back(
     fallible.context.set_offline(True)
     fallible.clock.run_for(PAUSE)
     note = fallible.get_by_role("status")
-    expect(note).to_have_text("Benchgate does not answer. The page tries again every few seconds.")
+    expect(note).to_have_text("Benchgate does not answer. The page tries again, at least once a minute.")
     running.write(b"one\n", b"two\n")
     fallible.context.set_offline(False)
     shows(fallible, "2two")
     expect(note).to_be_empty()
+
+
+def test_the_page_asks_less_and_less_often_while_the_service_is_away(
+    fallible: Page, running: RunningBuild
+) -> None:
+    running.write(b"one\n")
+    opened(fallible)
+    fallible.context.set_offline(True)
+    expected = [2.0]
+    for wait in (1, 2, 4):
+        fallible.clock.run_for(int(1000 * expected[-1]))
+        expected.append(wait)
+        assert eventually(lambda: waits(fallible) == expected), waits(fallible)
 
 
 def test_the_log_of_another_attempt_replaces_the_page(page: Page, running: RunningBuild) -> None:
@@ -200,7 +212,7 @@ def test_the_middle_that_is_left_out_meanwhile_is_named_once(page: Page, running
     opened(page)
     expect(page.locator(".whole-log .line")).to_have_text(["1one", "2tw"])
     running.write(b"one\ntwo", b"gap:134000000", end=b"hree\nfour\n")
-    page.clock.run_for(PAUSE)
+    reads_on(page)
     shows(page, "2two", "2hree", "3four")
     notes = page.locator(".whole-log [role=note]")
     expect(notes).to_have_text(["134 MB of the log are left out here: it is longer than a machine keeps"])
@@ -214,7 +226,7 @@ def test_an_endless_line_is_read_on_at_its_end(page: Page, running: RunningBuild
     running.write(b"one\n")
     asked = opened(page)
     running.write(b"one\n", b"." * 300_000, b"." * 100_000)
-    page.clock.run_for(PAUSE)
+    reads_on(page)
     shows(page, "2" + "." * 262_144, "2" + "." * (400_000 - 262_144))
     assert len(asked) < 6
 
