@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -31,7 +29,6 @@ __all__ = ["gerrit"]  # a fixture of all modules: one server for them
 
 PATIENCE = 90.0  # seconds; a vote takes about five on an idle machine
 SECRET = "a-secret-of-the-tests-0123"
-SERVERS = ("postgres", "valkey")
 
 
 class RunningSite:
@@ -129,15 +126,6 @@ def started(root: Path, project: TinyProject) -> Iterator[RunningSite]:
         found = RunningSite(site, supervisor, project)
         yield found
         found.plane.close()
-        ask_to_stop(supervisor)
-
-
-def ask_to_stop(supervisor: Supervisor) -> None:
-    """Ask all parts to stop at once: the supervisor, which stops the next when one has ended, waits less."""
-    for status in supervisor.statuses():
-        if status.pid is not None and status.name not in SERVERS:
-            with suppress(ProcessLookupError):
-                os.kill(status.pid, signal.SIGTERM)
 
 
 @pytest.fixture(scope="module")

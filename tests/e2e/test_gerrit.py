@@ -15,7 +15,7 @@ from sqlalchemy import text
 from service.cli.services.start_site import running_site
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeAddress
-from tests.e2e.conftest import RunningSite, ask_to_stop, sleepers, start_settings
+from tests.e2e.conftest import RunningSite, sleepers, start_settings
 from tests.support.tiny_project import PROJECT_FILE, TinyProject
 
 if TYPE_CHECKING:
@@ -98,7 +98,6 @@ def site(gerrit: GerritServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
         site.wait(lambda: site.value("SELECT count(*) FROM server") == 1, "the first contact")
         yield site
         site.plane.close()
-        ask_to_stop(supervisor)
 
 
 def test_a_change_from_its_upload_to_its_override(site: GerritSite) -> None:

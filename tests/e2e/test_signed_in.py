@@ -17,7 +17,7 @@ from sqlalchemy import create_engine
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.cli.services.start_site import running_site
 from tests.browser.conftest import browser
-from tests.e2e.conftest import ask_to_stop, start_settings
+from tests.e2e.conftest import start_settings
 from tests.e2e.test_gerrit import GerritSite, settings_for
 from tests.support.access.provider import CLIENT_ID, CLIENT_SECRET, running_provider
 from tests.support.tiny_project import TinyProject
@@ -76,7 +76,6 @@ def site(
         found.wait(lambda: found.value("SELECT count(*) FROM server") == 1, "the first contact")
         yield found
         found.plane.close()
-        ask_to_stop(supervisor)
 
 
 @pytest.fixture(scope="module")

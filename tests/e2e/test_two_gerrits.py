@@ -22,7 +22,6 @@ from service.adapters.postgres.engine import make_engine
 from service.cli.services.start_site import running_site
 from service.domain.access.scopes import parse_scope
 from service.ports.access import NewToken
-from tests.e2e.conftest import ask_to_stop
 from tests.support.gerrit_model import SECRET, URL, GerritModel
 from tests.support.tiny_project import TinyProject
 
@@ -171,7 +170,6 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoGerrits]:
             for event in (gerrit.event, gerrit.private_event):
                 assert httpx.post(address, content=event).status_code == 204
         yield TwoGerrits(site, supervisor, gerrits)
-        ask_to_stop(supervisor)
 
 
 def test_each_gerrit_gets_its_own_vote(two: TwoGerrits) -> None:

@@ -1,4 +1,4 @@
-"""The supervisor of child processes: it starts them in order, restarts dead ones, stops in reverse order."""
+"""The supervisor of child processes: it starts them in order, restarts dead ones, and stops all of them."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ class Supervisor:
     Args:
         report: called with each new status.
         first_delay: seconds before the first restart of a dead child; doubled for each further restart.
+        run: runs the program of a child.
     """
 
     def __init__(
@@ -64,10 +65,12 @@ class Supervisor:
         report: Callable[[Status], None] = lambda _: None,
         *,
         first_delay: float = FIRST_DELAY_SECONDS,
+        run: Callable[[Child], ProcessRun] = ProcessRun,
     ) -> None:
         self._report = report
         self._first_delay = first_delay
-        self._parts: list[_Part] = []
+        self._run = run
+        self._groups: list[list[_Part]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -78,13 +81,17 @@ class Supervisor:
     def start(self, *children: Child) -> None:
         """Start the children one after the other; each must be ready before the next one starts.
 
+        They form a group: children may use those of earlier groups until their own end.
+
         Raises:
             Permanent: a child did not start; the message has the last lines of its log. The earlier children
                 go on until :meth:`stop`.
         """
+        group: list[_Part] = []
+        self._groups.append(group)
         for child in children:
-            part = _Part(child, self._report, self._first_delay)
-            self._parts.append(part)
+            part = _Part(child, self._report, self._first_delay, self._run)
+            group.append(part)
             part.start()
 
     def run(self, until: Callable[[], bool]) -> None:
@@ -97,25 +104,44 @@ class Supervisor:
             wait_for(handles, LOOK_SECONDS if is_changing else IDLE_SECONDS)
 
     def stop(self) -> None:
-        """Stop the children in reverse order, and return when all have ended."""
-        while self._parts:
-            self._parts[-1].stop()
-            self._parts.pop()
+        """Stop all children, and return when they have ended.
+
+        Stops the groups in reverse order, and the children of each at the same time. A worker that ends still
+        returns its build, so the servers that it needs must outlive it.
+        """
+        while self._groups:
+            group = self._groups[-1][::-1]
+            for part in group:
+                part.ask_to_end()
+            for part in group:
+                part.stop()
+            self._groups.pop()
 
     def statuses(self) -> tuple[Status, ...]:
         """Return the last status of every child, in the order of the start."""
         return tuple(part.status for part in self._parts)
 
+    @property
+    def _parts(self) -> list[_Part]:
+        return [part for group in self._groups for part in group]
+
 
 class _Part:
     """A child with its current process and its restarts."""
 
-    def __init__(self, child: Child, report: Callable[[Status], None], first_delay: float) -> None:
+    def __init__(
+        self,
+        child: Child,
+        report: Callable[[Status], None],
+        first_delay: float,
+        run: Callable[[Child], ProcessRun],
+    ) -> None:
         self.process: ProcessRun | None = None
         self.status = Status(child.name, State.STARTING)
         self._child = child
         self._report = report
         self._first_delay = first_delay
+        self._run = run
         self._delay = first_delay
         self._due = 0.0
         self._restarts = 0
@@ -123,7 +149,7 @@ class _Part:
     def start(self) -> None:
         """Start the process and wait until it is ready; raises Permanent if that fails."""
         try:
-            self.process = ProcessRun(self._child)
+            self.process = self._run(self._child)
             self._set(State.STARTING)
             while self.status.state is not State.READY:
                 self._check_readiness()
@@ -148,7 +174,7 @@ class _Part:
                 return
             self._restarts += 1
             try:
-                self.process = ProcessRun(self._child)
+                self.process = self._run(self._child)
             except OSError as error:
                 self._plan_restart(None, str(error))
             else:
@@ -161,6 +187,11 @@ class _Part:
             except BenchgateError as error:
                 self.process.stop()
                 self._plan_restart(self.process, str(error))
+
+    def ask_to_end(self) -> None:
+        """Ask the child to end for good; :meth:`stop` waits for that."""
+        if self.process is not None:
+            self.process.ask_to_end()
 
     def stop(self) -> None:
         """Stop the child for good."""

@@ -63,6 +63,7 @@ class ProcessRun:
     def __init__(self, child: Child) -> None:
         self._child = child
         self.since = time.monotonic()
+        self._kill_at: float | None = None
         child.log_path.parent.mkdir(parents=True, exist_ok=True)
         with child.log_path.open("ab") as log:
             self._log_start = log.tell()
@@ -89,12 +90,18 @@ class ProcessRun:
             return True
         return bool(wait_for([self.handle], within))
 
-    def stop(self) -> None:
-        """Ask the program to end, and kill its group after ``stop_seconds``."""
-        if not self.has_ended():
+    def ask_to_end(self) -> None:
+        """Ask the program to end; from now on it has ``stop_seconds``."""
+        if self._kill_at is None and not self.has_ended():
             with suppress(ProcessLookupError):
                 self._process.send_signal(self._child.stop_signal)
-            self.has_ended(self._child.stop_seconds)
+            self._kill_at = time.monotonic() + self._child.stop_seconds
+
+    def stop(self) -> None:
+        """Ask the program to end unless that was done, and kill its group when its time is up."""
+        self.ask_to_end()
+        if self._kill_at is not None:
+            self.has_ended(self._kill_at - time.monotonic())
         self.reap()
 
     def reap(self) -> str:

@@ -55,6 +55,25 @@ class TestSupervisor:
         stopped = [name for name, state in seen if state is State.STOPPED]
         assert (ready, stopped) == (["a", "b"], ["b", "a"])
 
+    def test_children_that_take_their_time_end_together(self, tmp_path: Path) -> None:
+        """Each ends when it sees that the other was asked to end, and is killed if that takes too long."""
+        wait = "while [ ! -e {other} ]; do sleep 0.02; done"
+        script = f"trap 'touch {{own}}; {wait}; touch {{own}}-ended; exit' TERM; touch {{own}}-ready; "
+        script += "while :; do sleep 0.02; done"
+        children = [
+            Child(
+                own,
+                ("/bin/sh", "-c", script.format(own=own, other=other)),
+                tmp_path / f"{own}.log",
+                ready=(tmp_path / f"{own}-ready").exists,
+                cwd=tmp_path,
+            )
+            for own, other in (("a", "b"), ("b", "a"))
+        ]
+        with Supervisor() as supervisor:
+            supervisor.start(*children)
+        assert [(tmp_path / f"{name}-ended").exists() for name in ("a", "b")] == [True, True]
+
     def test_a_child_that_does_not_stop_is_killed_with_its_group(self, tmp_path: Path) -> None:
         stubborn = 'trap "" TERM; sleep 600 & echo $! > below; while :; do wait; done'
         argv, below = ("/bin/sh", "-c", stubborn), tmp_path / "below"
