@@ -28,14 +28,14 @@ from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.builds_in_scope import (
     BUILDS,
     COUNTS,
-    HAS_PASSED,
     PASSED,
     RUNS_OF_BUILD,
     SINCE,
 )
+from service.adapters.postgres.transaction.sightings import SIGHTING, sightings_of
 from service.adapters.postgres.upkeep.bugs import noted_bugs
 from service.domain.errors import NotFound
-from service.domain.triage.evidence import Rate, Sighting, explaining_machines, proposal_of
+from service.domain.triage.evidence import Rate, explaining_machines, proposal_of
 from service.ports.failures.reading import (
     DayRow,
     FailureReading,
@@ -118,12 +118,8 @@ WHERE k.id = :known_id AND k.bug <> ''
 _SIGHTINGS: Final = text(f"""
 {_OF_ONE}, {PASSED}
 SELECT b.job, coalesce(b.external_number, b.number) AS number, coalesce(b.machine, '') AS machine,
-       b.finished_at,
        coalesce(found.line, found.headline, '') AS line, r.id AS run_id, p.number AS patch_set,
-       CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
-       coalesce(cast(c.id AS text), r.revision) AS change, r.revision, coalesce(r.parent, '') AS parent,
-       r.tree, r.parent_tree, builds.host, coalesce(found.is_cleared, false) AS is_cleared,
-       coalesce(found.is_cleared, false) OR {HAS_PASSED} AS passed_on_retry,
+       CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address, {SIGHTING},
        NOT b.failures_cut AND EXISTS (
            SELECT FROM known_match AS m
            WHERE m.known_id = :known_id AND m.build_id = b.id AND NOT EXISTS (
@@ -206,20 +202,6 @@ def _known(connection: Connection, query: TextClause, keys: Mapping[str, Any]) -
 def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> KnownDetail:
     rows = connection.execute(_SIGHTINGS, keys).mappings().all()
     hosts = {each.host: Rate(each.failed, each.builds) for each in connection.execute(_HOSTS, keys)}
-    failed = [each for each in rows if not each["is_cleared"]]
-    revisions, trees = {each["revision"] for each in failed}, {each["tree"] for each in failed} - {None}
-    sightings = [
-        Sighting(
-            change=each["change"],
-            revision=each["revision"],
-            parent=each["parent"],
-            host=each["host"],
-            at=each["finished_at"],
-            fails_on_parent=each["parent"] in revisions or each["parent_tree"] in trees,
-            passed_on_retry=each["passed_on_retry"],
-        )
-        for each in rows
-    ]
     return KnownDetail(
         row=row,
         days=tuple(
@@ -229,7 +211,7 @@ def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> K
         sightings=tuple(from_row(SightingRow, each) for each in rows),
         hosts=hosts,
         machines=explaining_machines(hosts),
-        proposal=proposal_of(sightings),
+        proposal=proposal_of(sightings_of(rows)),
         groups=groups_of_known(connection, keys),
         matched=connection.execute(_MATCHED, keys).scalar_one(),
     )

@@ -14,13 +14,15 @@ RUNS_OF_BUILD: Final = """
     SELECT run_id FROM run_build WHERE build_id = b.id
     UNION ALL SELECT run_id FROM replaced_build WHERE build_id = b.id
 """
+# Those of all builds.
+RUNS: Final = """(
+    SELECT run_id, build_id FROM run_build UNION ALL SELECT run_id, build_id FROM replaced_build
+) AS its"""
 # The revisions and jobs of which a build passed.
 PASSED: Final = f"""
 passed AS MATERIALIZED (
     SELECT run.instance, run.kind, run.revision, b.job FROM build AS b
-    JOIN (
-        SELECT run_id, build_id FROM run_build UNION ALL SELECT run_id, build_id FROM replaced_build
-    ) AS its ON its.build_id = b.id
+    JOIN {RUNS} ON its.build_id = b.id
     JOIN run ON run.id = its.run_id
     WHERE b.outcome = 'passed' AND b.finished_at > {SINCE}
 )
@@ -41,9 +43,7 @@ recent AS MATERIALIZED (
     SELECT b.id AS build_id, b.job, split_part(coalesce(b.machine, ''), '/', 1) AS host, b.finished_at,
            run.instance, run.project, array_agg(DISTINCT run.branch) AS branches
     FROM build AS b
-    JOIN (
-        SELECT run_id, build_id FROM run_build UNION ALL SELECT run_id, build_id FROM replaced_build
-    ) AS its ON its.build_id = b.id
+    JOIN {RUNS} ON its.build_id = b.id
     JOIN run ON run.id = its.run_id
     WHERE b.finished_at > {SINCE} AND {COUNTED}
     GROUP BY b.id, run.instance, run.project

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 from typing_extensions import override
 
 from service.adapters.postgres.access.audit import PostgresAudit
-from service.adapters.postgres.transaction.builds_in_scope import COUNTED, HAS_PASSED, PASSED, SINCE
+from service.adapters.postgres.transaction.builds_in_scope import COUNTED, PASSED, RUNS, SINCE
+from service.adapters.postgres.transaction.sightings import SIGHTING, sightings_of
 from service.domain.access.audit import AuditKind
-from service.domain.triage.evidence import Sighting
 from service.domain.triage.known import DEFAULT_DAYS, PROPOSABLE, Scope
 from service.ports.audited import PROPOSER, proposal_details
 from service.ports.failures.storing import Proposals, UnknownSignature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from sqlalchemy import Row
 
 # Sightings, and signatures, that are looked at at once. The newest come first: a new sighting brings its
 # signature to the front, with those before it. So a flood of failures hides nothing for long.
@@ -28,22 +27,17 @@ _UNKNOWN: Final = text(f"""
 WITH {PASSED},
 held AS MATERIALIZED (
     SELECT b.id AS build_id, min(its.run_id) AS run_id FROM build AS b
-    JOIN (
-        SELECT run_id, build_id FROM run_build UNION ALL SELECT run_id, build_id FROM replaced_build
-    ) AS its ON its.build_id = b.id
+    JOIN {RUNS} ON its.build_id = b.id
     WHERE {COUNTED} AND b.finished_at > {SINCE} GROUP BY b.id
 )
-SELECT s.digest, r.instance, r.project, r.branch, b.job, r.revision, coalesce(r.parent, '') AS parent,
-       r.tree, r.parent_tree, coalesce(cast(p.change_id AS text), r.revision) AS change,
-       split_part(coalesce(b.machine, ''), '/', 1) AS host, b.finished_at, failure.is_cleared,
-       failure.is_cleared OR {HAS_PASSED} AS passed_on_retry
+SELECT s.digest, r.instance, r.project, r.branch, b.job, {SIGHTING}
 FROM (
     SELECT * FROM signature WHERE last_seen_at > {SINCE} AND kind = ANY(:kinds)
         AND (subject <> '' OR kind = 'sanitizer')
     ORDER BY last_seen_at DESC, id DESC LIMIT :most
 ) AS s
-JOIN failure ON failure.signature_id = s.id
-JOIN held ON held.build_id = failure.build_id
+JOIN failure AS found ON found.signature_id = s.id
+JOIN held ON held.build_id = found.build_id
 JOIN build AS b ON b.id = held.build_id
 JOIN run AS r ON r.id = held.run_id AND r.kind <> 'calibration'
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
@@ -72,13 +66,13 @@ class PostgresProposals(PostgresAudit, Proposals):
 
     @override
     def unknown_signatures(self) -> Sequence[UnknownSignature]:
-        rows = self._execute(_UNKNOWN, {"kinds": sorted(PROPOSABLE), "most": _MOST}).all()
-        found = groupby(rows, lambda row: (row.digest, row.instance, row.project, row.branch, row.job))
+        rows = self._execute(_UNKNOWN, {"kinds": sorted(PROPOSABLE), "most": _MOST}).mappings().all()
+        found = groupby(rows, itemgetter("digest", "instance", "project", "branch", "job"))
         return [
             UnknownSignature(
                 bytes(digest),
                 Scope(instance=instance, project=project, branch=branch, job=job),
-                _sightings(list(sightings)),
+                sightings_of(list(sightings)),
             )
             for (digest, instance, project, branch, job), sightings in found
         ]
@@ -100,21 +94,3 @@ class PostgresProposals(PostgresAudit, Proposals):
             AuditKind.KNOWN_PROPOSED, PROPOSER, f"known failure {made}", proposal_details(found, grounds)
         )
         return int(made)
-
-
-def _sightings(rows: Sequence[Row[Any]]) -> tuple[Sighting, ...]:
-    """Make the sightings of a signature; a parent among them fails too, or a commit with an equal tree."""
-    failed = [row for row in rows if not row.is_cleared]
-    revisions, trees = {row.revision for row in failed}, {row.tree for row in failed} - {None}
-    return tuple(
-        Sighting(
-            change=row.change,
-            revision=row.revision,
-            parent=row.parent,
-            host=row.host,
-            at=row.finished_at,
-            fails_on_parent=row.parent in revisions or row.parent_tree in trees,
-            passed_on_retry=row.passed_on_retry,
-        )
-        for row in rows
-    )
