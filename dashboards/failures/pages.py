@@ -108,7 +108,10 @@ def _facts_of(detail: KnownDetail) -> Mapping[str, Any]:
         "title": _TITLES[detail.row.status],
         "bars": bars_of(detail.days, datetime.now(UTC).date()),
         "size": (WIDTH, HEIGHT),
-        "interval": _interval(detail.row),
+        "rate": Rate(detail.row.failed, detail.row.builds),
+        "first_seen": min((each.finished_at for each in detail.sightings), default=None),
+        # A build after the submit has no change, and its run has its commit.
+        "changes": len({each.change_address or each.run_id for each in detail.sightings}),
         "is_to_close": _is_to_close(detail.row),
     }
 

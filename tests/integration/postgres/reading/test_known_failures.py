@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -24,11 +25,29 @@ from tests.support.store_samples import change, check_run, named, start
 from tests.support.web import call
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
 
 VAGUE: Final = Failure(FailureKind.TEST, "ep.eviction", "Failed", "2/2 Test #2: ep.eviction")
+
+
+def cells(page: str) -> Mapping[str, list[str]]:
+    """Return the cells of each table row with one header, by that header."""
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', page, re.DOTALL)
+    return {
+        re.sub("<[^>]*>", "", header): [
+            re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
+        ]
+        for header, row in rows
+    }
+
+
+def figures(site: Site, known: int) -> Mapping[str, str]:
+    """Return the evidence on the page of a known failure."""
+    return {header: values[0] for header, values in cells(site.read(f"/failures/{known}")).items()}
 
 
 @pytest.fixture
@@ -61,7 +80,7 @@ class TestLists:
         [row] = site.reading.known_failures(KnownStatus.PROPOSED, 10)
         assert (row.state, row.bug, row.failed) == (TriageState.UNTRIAGED, "", 2)
         assert "Failures that look intermittent" in site.read("/failures")
-        assert "2 unrelated changes" in site.read(f"/failures/{row.id}")
+        assert figures(site, row.id)["Unrelated changes"] == "2"
 
     def test_a_failure_that_a_retry_cleared_is_proposed(self, site: Site) -> None:
         with site.store.transaction() as tx:
@@ -101,7 +120,9 @@ class TestOne:
         assert detail.groups == ("reviewers",)
         page = site.read(f"/failures/{known}")
         assert "MB-37948" in page
-        assert "5 of 5 builds in 30 days" in page
+        assert cells(page)["All"] == ["5", "5", "100 %", "57 % to 100 %"]
+        assert figures(site, known)["Changes"] == "5"
+        assert figures(site, known)["Machines with it"] == "0"
         assert '<a href="/job/linux/1/">linux/1</a>' in page
         assert "did not count" in page
 
@@ -147,7 +168,7 @@ class TestOne:
         assert detail.matched == 3
         page = site.read(f"/failures/{known}")
         assert page.count("did not count") == 1
-        assert "Known failures of <bdi>MB-37948</bdi> matched 3 builds so far." in page
+        assert figures(site, known)["Builds that known failures of MB-37948 matched so far"] == "3"
 
     @pytest.mark.parametrize(("builds", "is_to_close"), [(30, True), (29, False)])
     def test_one_that_did_not_occur_for_30_days_is_proposed_for_closing(
@@ -190,7 +211,13 @@ class TestOne:
         assert detail.proposal is not None
         assert detail.proposal.grounds == tuple(Ground)
         page = site.read("/failures/1").replace("<wbr>", "")
-        assert "fails on the parent; passed on a retry; seen from " in page
+        shown = figures(site, 1)
+        grounds = "unrelated changes; fails on the parent; passed on a retry"
+        assert shown["Grounds to call it intermittent"] == grounds
+        assert shown["Machines with it"] == "1"
+        assert shown["First seen (UTC)"] < shown["Last seen (UTC)"]
+        rates = cells(page)
+        assert (rates["vm-1"][:3], rates["vm-2"][:3]) == (["10", "10", "100 %"], ["0", "10", "0 %"])
         assert "More frequent on <bdi>vm-1</bdi> than by chance: 10 of 10 builds there had it." in page
 
     def test_what_does_not_exist_is_not_found(self, site: Site) -> None:
