@@ -78,6 +78,11 @@ def request_id_of(request: Request) -> str:
     return str(request.scope.get("state", {}).get("request_id", ""))
 
 
+def seconds_to_wait(error: Transient) -> int:
+    """Return the seconds after which a client may try again, as each answer to the error names them."""
+    return math.ceil(error.retry_after or _RETRY_SECONDS)
+
+
 def unhandled(request: Request) -> Response:
     """Answer a request that nothing else could answer."""
     return answered(request, 500, _FAILED)
@@ -135,7 +140,7 @@ async def _known_error(request: Request, error: Exception) -> Response:
     if isinstance(error, BadInput):
         return answered(request, 400, str(error))
     if isinstance(error, Transient):
-        return answered(request, 503, str(error), retry_after=error.retry_after or _RETRY_SECONDS)
+        return answered(request, 503, str(error), retry_after=seconds_to_wait(error))
     return answered(request, 500, _FAILED)
 
 

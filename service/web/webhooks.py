@@ -14,7 +14,7 @@ from prometheus_client import Counter
 from service.domain.errors import Transient
 from service.domain.gerrit.events import MAX_BYTES
 from service.web.group_commit import GroupCommit
-from service.web.problems import problem, request_id_of
+from service.web.problems import problem, request_id_of, seconds_to_wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -62,7 +62,7 @@ def create_webhooks(
         except Transient as error:
             # The server sends the event again. Other handlers would put the path into the answer.
             events.labels("postponed").inc()
-            again = {"Retry-After": "5"}
+            again = {"Retry-After": str(seconds_to_wait(error))}
             return problem(503, str(error), path=path, request_id=request_id, headers=again)
         if number is None:
             # Accepted nevertheless: after a 4xx the server would only send it again.

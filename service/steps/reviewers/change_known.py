@@ -56,7 +56,7 @@ class KnownChanges:
                 if not self._answers.is_member(instance, account.id, group):
                     raise NotAllowed(refusals.not_in_group(Permission.OVERRIDE, account.name, group))
         except Transient as error:
-            raise Transient(refusals.not_asked(error)) from error
+            raise Transient(refusals.not_asked(error), error.retry_after) from error
         except Permanent as error:
             raise NotAllowed(replies.refused(error)) from error
         return account

@@ -87,6 +87,15 @@ def test_an_unreadable_event_is_accepted_counted_and_logged_without_the_secret(b
     assert 'benchgate_webhook_events_total{outcome="unreadable"} 1.0' in metrics
 
 
+@pytest.mark.parametrize(("seconds", "header"), [(None, "5"), (14.2, "15")])
+def test_an_event_that_cannot_be_stored_now_is_to_be_sent_again_when_the_error_says(
+    seconds: float | None, header: str
+) -> None:
+    inbox = Inbox(Transient("the database restarts", seconds))
+    answer = call(build_webhooks(inbox.receive), "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=EVENT)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, header)
+
+
 def test_an_event_that_cannot_be_stored_now_is_answered_503() -> None:
     app = build_webhooks(Inbox(Transient("away")).receive)
     answer = call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=EVENT)
