@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import structlog
 
+if TYPE_CHECKING:
+    from typing import TextIO
 
-def log_as_json() -> None:
-    """Configure the logs of this process; call it once at the start."""
+
+def log_as_json(file: TextIO | None = None) -> None:
+    """Configure the logs of this process, to a file or to stderr; call it once at the start."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -17,7 +21,7 @@ def log_as_json() -> None:
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(),
         ],
-        logger_factory=_print_to_stderr,
+        logger_factory=structlog.PrintLoggerFactory(file) if file else _print_to_stderr,
     )
 
 

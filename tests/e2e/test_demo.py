@@ -28,6 +28,7 @@ def test_each_speed_up_gets_a_plus_one_and_each_revert_a_minus_one(
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BENCHGATE_")}
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+    assert "audit.appended" not in done.stdout + done.stderr
     votes = [upload.vote for name in PLAYED for upload in SCENARIOS[name]]
     assert [int(vote) for vote in re.findall(r"Verified([+-]1)", done.stdout)] == votes
     assert re.search(

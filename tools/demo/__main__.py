@@ -20,7 +20,7 @@ from tools.demo.gerrit import on_gerrit
 from tools.demo.gerrit_server import fetch_gerrit
 from tools.demo.history.commits import HISTORY
 from tools.demo.history.load import MACHINE
-from tools.demo.place import empty, plane_of
+from tools.demo.place import empty, log_below, plane_of
 from tools.demo.runner import Runner
 from tools.demo.scenario import SCENARIOS
 
@@ -78,6 +78,7 @@ def command(
         "BENCHGATE_WAITS_FOR_QUIET": "false",
     }
     with (
+        log_below(home),
         stop_on_signals() as stop,
         (on_gerrit if is_on_gerrit else on_console)(home, _NATIVE) as backend,
         StatusLines() as lines,

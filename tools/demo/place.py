@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from service.cli.services.preconditions import make_home
 from service.config import ControlSettings
 from service.domain.errors import BadInput
+from service.logs import log_as_json
 from service.wiring.control import Control, build_control
 from tools.demo.gerrit_server import stop_gerrit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from service.cli.services.child_processes import Site
@@ -29,6 +32,19 @@ def empty(home: Path) -> None:
     shutil.rmtree(home, ignore_errors=True)
     make_home(home)
     marker.touch()
+
+
+@contextmanager
+def log_below(home: Path) -> Iterator[None]:
+    """Write the log of this process beside those of the parts: the console has the status lines."""
+    path = home / "log" / "command.log"
+    path.touch(mode=0o600)
+    with path.open("a", encoding="utf-8") as file:
+        log_as_json(file)
+        try:
+            yield
+        finally:
+            log_as_json()
 
 
 def plane_of(site: Site) -> Control:

@@ -23,7 +23,7 @@ from service.domain.errors import NotFound, Permanent
 from service.domain.identity import ChangeAddress, ChangeKey
 from service.domain.project.project_file import FILE_NAME
 from tools.demo.console import ConsoleSite, console_settings
-from tools.demo.place import empty, plane_of
+from tools.demo.place import empty, log_below, plane_of
 from tools.demo.repository import DemoRepository
 from tools.demo.scenario import SCENARIOS
 from tools.gate_native.other_ci import JOB, OtherCi
@@ -63,6 +63,7 @@ def command(ctx: click.Context, home: Path, port: int) -> None:
     repository = DemoRepository(home.absolute() / "repository")
     repository.create(native)
     with (
+        log_below(home),
         stop_on_signals() as stop,
         StatusLines() as lines,
         running_site(home, port, POOLS, lines, _settings(home)) as (site, supervisor),

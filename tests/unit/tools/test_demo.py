@@ -7,12 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import structlog
 
 from service.domain.gerrit.events import parse_event
 from service.domain.project.plan import plan_builds
 from service.domain.project.project_file import parse_project_file
 from tools.demo.__main__ import reopening
 from tools.demo.events import change_merged, patchset_created
+from tools.demo.place import empty, log_below
 from tools.demo.repository import DemoRepository, select
 from tools.demo.scenario import SCENARIOS, Upload
 
@@ -81,6 +83,24 @@ def test_events_name_their_change(repository: tuple[Path, DemoRepository]) -> No
     assert (created.type, created.change, created.is_about_change) == ("patchset-created", 63, True)
     assert (merged.type, merged.change) == ("change-merged", 63)
     assert json.loads(change_merged(commit, 0))["change"]["status"] == "MERGED"
+
+
+def test_the_log_is_written_below_home_and_not_to_the_console(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "demo"
+    empty(home)
+    try:
+        with log_below(home):
+            structlog.get_logger().info("audit.appended", number=7)
+        assert capsys.readouterr() == ("", "")
+        structlog.get_logger().info("later")
+        assert json.loads(capsys.readouterr().err)["event"] == "later"
+    finally:
+        structlog.reset_defaults()
+    path = home / "log" / "command.log"
+    assert json.loads(path.read_text(encoding="utf-8"))["number"] == 7
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_demo_can_be_opened_again_with_its_data() -> None:
