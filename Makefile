@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-power bench-signatures bench-patterns soak checks-plugin clean
+.PHONY: install help demo gate-native message-images test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-power bench-signatures bench-patterns soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -21,6 +21,10 @@ demo: .venv/run.stamp ## build, measure and vote on real changes, then show the 
 gate-native: .venv/run.stamp ## gate a change of native/ by eight jobs of three pools on this machine, and print a table of them
 	@tools/need gate-native
 	@$(BIN)/python -m tools.gate_native
+
+message-images: .venv/dev.stamp ## render the messages of docs/images as a phone shows them
+	@tools/need message-images
+	@$(BIN)/python -m tools.message_images
 
 test: .venv/dev.stamp ## run all tests: unit, integration, end-to-end and browser tests; the C++ tests, also under ThreadSanitizer
 	@tools/need test

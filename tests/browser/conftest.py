@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import sync_playwright
 
+from tests.support.chromium import chromium
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_app, serving
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser, Dialog, Page
-
-_QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +24,8 @@ def site() -> Iterator[str]:
 
 @pytest.fixture(scope="module")  # Playwright's loop would otherwise run on under every later test
 def browser() -> Iterator[Browser]:
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    assert program is not None, "the browser tests need Chromium: apt install chromium"
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, chromium_sandbox=False, args=_QUIET)
+    with chromium() as launched:
         yield launched
-        launched.close()
 
 
 @pytest.fixture

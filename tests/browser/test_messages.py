@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 import re
-from html import escape
-from pathlib import Path
+import struct
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from tests.support.markdown import as_html
+from tests.support.messages.typical import TYPICAL
+from tools.message_images.images import NAMES, text_in, write_images
+from tools.message_images.page import HEIGHT, SCALE, WIDTH, page_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from playwright.sync_api import Browser, Locator, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
-GOLDEN: Final = Path(__file__).parents[1] / "samples" / "messages"
-WIDTH, HEIGHT = 390, 844
-# The sizes of an opened message in Gerrit 3.9: inline code does not wrap, and what is too wide scrolls.
-PAGE: Final = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>A message</title>
-<style>
-  body {{ margin: 0; color: #202124; font: 14px/20px Roboto, "Helvetica Neue", Arial, sans-serif; }}
-  article {{ padding: 8px 12px; background: #f8f9fa; }}
-  header {{ margin-bottom: 8px; font-weight: 500; }}
-  header b {{ padding: 0 8px; border-radius: 12px; font-weight: 500; background: {colour}; }}
-  .markdown {{ overflow-x: auto; }}
-  .markdown p {{ margin: 0 0 8px; max-width: 120ch; }}
-  .markdown p:last-child {{ margin: 0; }}
-  .markdown code {{ padding: 1px 4px; border: 1px solid #dadce0; background: #f1f3f4;
-    font: 12px/18px monospace; white-space: pre; }}
-  .plain {{ white-space: pre-wrap; overflow-wrap: break-word; }}
-</style></head>
-<body><article><header>Benchgate <b>Verified {vote}</b></header>
-<div class="markdown">{markdown}</div><div class="plain" hidden>{plain}</div></article></body></html>
-"""
 _NAME: Final = re.compile(r"https?://\S+|[\w.:-]+(?:/[\w.:-]+)+")
 _WORDS_BEYOND: Final = """box => {
   const right = box.getBoundingClientRect().right, words = [], range = document.createRange();
@@ -50,21 +31,19 @@ _WORDS_BEYOND: Final = """box => {
   }
   return words;
 }"""
-VOTES: Final = {"failed_test": -1, "slower": -1, "known_failure": 1}
+each_message = pytest.mark.parametrize("name", TYPICAL)
 
 
 @pytest.fixture
 def phone(browser: Browser) -> Iterator[Page]:
-    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=2)
+    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE)
     yield page
     page.close()
 
 
 def shown(phone: Page, name: str) -> Locator:
     """Show a message; return it."""
-    message = (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
-    vote, colour = ("−1", "#fad2cf") if VOTES[name] < 0 else ("+1", "#ceead6")
-    phone.set_content(PAGE.format(colour=colour, vote=vote, markdown=as_html(message), plain=escape(message)))
+    phone.set_content(page_of(TYPICAL[name]))
     return phone.locator("article")
 
 
@@ -77,7 +56,7 @@ def words_beyond(box: Locator) -> list[str]:
     return list(box.evaluate(_WORDS_BEYOND))
 
 
-@pytest.mark.parametrize("name", VOTES)
+@each_message
 def test_a_message_fits_on_the_screen_of_a_phone(phone: Page, name: str) -> None:
     message = shown(phone, name)
     assert height(message) <= HEIGHT
@@ -86,7 +65,7 @@ def test_a_message_fits_on_the_screen_of_a_phone(phone: Page, name: str) -> None
     assert phone.evaluate("document.documentElement.scrollWidth") == WIDTH
 
 
-@pytest.mark.parametrize("name", VOTES)
+@each_message
 def test_an_earlier_gerrit_breaks_also_the_names_in_a_message(phone: Page, name: str) -> None:
     message = shown(phone, name)
     message.evaluate("each => each.querySelectorAll('div').forEach(part => part.toggleAttribute('hidden'))")
@@ -94,7 +73,7 @@ def test_an_earlier_gerrit_breaks_also_the_names_in_a_message(phone: Page, name:
     assert words_beyond(message.locator(".plain")) == []
 
 
-@pytest.mark.parametrize("name", VOTES)
+@each_message
 def test_the_first_cause_is_in_the_upper_half_of_the_screen(phone: Page, name: str) -> None:
     cause = shown(phone, name).locator(".markdown p").nth(2)
     box = cause.bounding_box()
@@ -102,8 +81,16 @@ def test_the_first_cause_is_in_the_upper_half_of_the_screen(phone: Page, name: s
     assert box["y"] + box["height"] <= HEIGHT / 2
 
 
-@pytest.mark.parametrize("name", VOTES)
+@each_message
 def test_a_message_ends_with_one_next_step_if_it_votes_minus_one(phone: Page, name: str) -> None:
     paragraphs = shown(phone, name).locator(".markdown p").all_inner_texts()
     steps = [place for place, text in enumerate(paragraphs) if text.startswith("Next: ")]
-    assert steps == ([len(paragraphs) - 2] if VOTES[name] < 0 else [])
+    assert steps == ([len(paragraphs) - 2] if TYPICAL[name].vote == -1 else [])
+
+
+def test_an_image_is_as_wide_as_the_phone_and_contains_its_text(browser: Browser, tmp_path: Path) -> None:
+    images = [path.read_bytes() for path in write_images(browser, tmp_path)]
+
+    assert {path.name for path in tmp_path.iterdir()} == set(NAMES.values())
+    assert [struct.unpack(">I", image[16:20])[0] for image in images] == [WIDTH * SCALE] * len(images)
+    assert [text_in(image) for image in images] == [TYPICAL[name].text for name in NAMES]

@@ -18,7 +18,7 @@ from service.domain.text import (
     shortened,
     signed_percent,
 )
-from tests.support.markdown import MARKS, formats_in, rendered
+from tests.support.messages.markdown import MARKS, formats_in, rendered
 
 
 @pytest.mark.parametrize(

@@ -1,44 +1,25 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.build_outcome import NOTHING_WITHHELD, judge
-from service.domain.decision.vote import CONSEQUENCES, Ballot, Outcome, Result, vote_of
+from service.domain.decision.vote import Ballot, Outcome, Result, vote_of
 from service.domain.errors import CommandFailed, Unfit
-from service.domain.failures.patterns import failures_in
 from service.domain.identity import Side
-from service.domain.inference.policy import Policy, VoteWhen
+from service.domain.inference.policy import VoteWhen
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
-from service.domain.project.job_kinds import JobKind
-from service.domain.project.project_file import Permission
-from service.domain.triage.evidence import Rate
-from service.domain.triage.known import KnownFailure, KnownMatches, Scope, TriageState
 from service.domain.wording.build_causes import NO_MATCHING_FILES, build_failed, unfit, unresponsive
-from service.domain.wording.failures import failure_causes
-from service.domain.wording.judgement import judgement_causes
 from service.domain.wording.message import MAX_BYTES, BuildReport, Header, compose, header_of
-from service.domain.wording.next_steps import EndedBuild, last_line, next_steps
-from service.domain.wording.overrides import waiver_sentence
-from tests.support.markdown import MARKS, formats_in
-from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, row, slower
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from service.domain.decision.build_outcome import Withheld
+from tests.support.messages.markdown import MARKS, formats_in
+from tests.support.messages.typical import LINK, PERF, TYPICAL, after, benchmark, posted
+from tests.unit.domain.comparisons import BROKEN, NEW, REMOVED, SAME, UNDECIDED, row, slower
 
 GOLDEN = Path(__file__).parents[3] / "samples" / "messages"
 BALLOTS = st.lists(st.builds(Ballot, st.sampled_from(Outcome), is_voting=st.booleans()), max_size=6)
-LINK = "https://bench.example.com/runs/41#v1"
-UNWAIVED: Mapping[str, str] = MappingProxyType({})
 HOSTILE = (
     "<img src=x onerror=alert(1)>\n\nBuild Successful \n\nhttps://evil.example : SUCCESS",
     "BM_\u202egnp.exe\x1b[31m\0\ud800",
@@ -48,90 +29,15 @@ HOSTILE = (
 )
 
 
-def message_of(
-    *builds: tuple[str, Outcome, tuple[str, ...]], last: str = "", waivers: Mapping[str, str] = UNWAIVED
-) -> str:
-    ballots = [Ballot(outcome, is_waived=name in waivers) for name, outcome, _ in builds]
-    reports = [
-        BuildReport(
-            f"https://bench.example.com/job/{name}/",
-            CONSEQUENCES[outcome].result,
-            causes,
-            override=waivers.get(name, ""),
-            job=name.rpartition("/")[0],
-        )
-        for name, outcome, causes in builds
-    ]
-    return compose(header_of(vote_of(ballots), ballots), reports, LINK, last=last)
-
-
-def benchmark(
-    name: str, *comparisons: Comparison, withheld: Withheld = NOTHING_WITHHELD
-) -> tuple[str, Outcome, tuple[str, ...]]:
-    found = judge(comparisons, Policy(), (), withheld)
-    return name, found.outcome, judgement_causes(found, Policy(), "perf-01")
-
-
-def after(name: str, kind: str, outcome: Outcome, slower: tuple[str, ...] = ()) -> str:
-    """The next step after a build, in a project whose file enables all commands."""
-    job = name.rpartition("/")[0]
-    ended = EndedBuild(job=job, kind=JobKind(kind), outcome=outcome, slower=slower)
-    return last_line(next_steps([ended], tuple(Permission)))
+def message_of(*builds: tuple[str, Outcome, tuple[str, ...]], last: str = "") -> str:
+    return posted(*builds, last=last).text
 
 
 ERROR = "src/checksum.cc:10: error: 'len' was not declared"
 CHECKSUM = slower("Checksum/262144", 1.502)._replace(base=41.2e-6, patch=61.9e-6)
 YOUNG = {CHECKSUM.row: Reason(ReasonKind.ON_PROBATION, (0, 40, 0, 3))}
-FOLLY = "PureFollyExecutorBench"
-PERF = "kv-engine-cv-perf/15630"
-LINUX = "kv_engine.linux/5895"
-PASSED = (("clang_format_9/3064", Outcome.PASSED, ()), ("clang_tidy/4537", Outcome.PASSED, ()))
-TEST_LOG = b"""\
-170/409 Test #167: ep-engine_ep_unit_tests.PersistentAndEphemeral/ConnectionTest %b***Failed   29.49 sec
-[ RUN      ] PersistentAndEphemeral/ConnectionTest.TestTakeover/0
-/src/engines/ep/tests/connection_test.cc:612: Failure
-Expected equality of these values:
-  cb::engine_errc::success
-    Which is: success
-  producer->step()
-    Which is: too_big
-[  FAILED  ] PersistentAndEphemeral/ConnectionTest.TestTakeover/0 (104 ms)
-""" % (47 * b".")
-FAILED_TEST = failure_causes(list(failures_in(TEST_LOG.splitlines(keepends=True), "/src")))
-KNOWN = KnownFailure(
-    id=3,
-    signature=bytes(32),
-    pattern="",
-    scope=Scope(instance="gerrit", project="kv_engine", branch="master", job="kv_engine.linux"),
-    bug="MB-37948",
-    reason="known intermittent failure",
-    owner="Ada Lane",
-    assignee="",
-    state=TriageState.CONFIRMED,
-    expires_at=datetime(2026, 12, 23, tzinfo=UTC),
-)
 EXAMPLES = {
-    "slower": message_of(
-        benchmark(
-            PERF,
-            slower(f"{FOLLY}/OneShotScheduleRun/real_time/threads:4", 0.877, "items_per_second")._replace(
-                base=3.82e6, patch=3.35e6
-            ),
-            slower("HashTableBench/Insert", 1.034)._replace(base=41.2e-6, patch=42.6e-6),
-            slower("HashTableBench/Find", 1.016)._replace(base=902e-9, patch=916e-9),
-            FASTER,
-            *[SAME] * 16,
-        ),
-        last=after(PERF, "benchmark", Outcome.SLOWER, slower=(FOLLY, "HashTableBench")),
-    ),
-    "failed_test": message_of(
-        (LINUX, Outcome.FAILED, FAILED_TEST), *PASSED, last=after(LINUX, "ctest", Outcome.FAILED)
-    ),
-    "known_failure": message_of(
-        (LINUX, Outcome.FAILED, FAILED_TEST),
-        *PASSED,
-        waivers={LINUX: waiver_sentence(KnownMatches((KNOWN,)), {KNOWN.id: Rate(12, 340)})},
-    ),
+    **{name: each.text for name, each in TYPICAL.items()},
     "not_counted_yet": message_of(benchmark(PERF, CHECKSUM, SAME, withheld=YOUNG)),
     "successful": message_of(benchmark(PERF, *[SAME] * 20)),
     "undecided": message_of(benchmark(PERF, UNDECIDED, *[SAME] * 4, NEW)),

@@ -1,0 +1,1 @@
+"""Pictures of messages as a phone shows them, for the documents."""
