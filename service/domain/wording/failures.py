@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import FailureKind
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _MOST: Final = 5  # lines of failures; readers fix the first ones first, and the page has all
 _MOST_NAMES: Final = 5
+# CTest fills its columns with dots, which need a line of their own on a phone.
+_LEADER: Final = re.compile(r"(?<= )\.{4,}")
 
 
 def failure_causes(failures: Sequence[Failure], *, is_cut: bool = False) -> tuple[str, ...]:
@@ -29,7 +32,7 @@ def failure_causes(failures: Sequence[Failure], *, is_cut: bool = False) -> tupl
     """
     by_line: dict[str, list[Failure]] = {}
     for failure in failures:
-        by_line.setdefault(failure.line or failure.headline, []).append(failure)
+        by_line.setdefault(_LEADER.sub("...", failure.line) or failure.headline, []).append(failure)
     shown = list(by_line.items())[:_MOST]
     causes = [text for line, alike in shown for text in (line, _details(alike)) if text]
     if (more := len(by_line) - len(shown)) or is_cut:

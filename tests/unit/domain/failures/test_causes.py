@@ -5,12 +5,20 @@ from service.domain.identity import BuildName
 from service.domain.triage.parent import parent_builds
 from service.domain.wording.failures import also_on_parent, failure_causes, passed_on_retry
 
-LINE = "Failure of a CTest test 1/2 Test #1: a ....***Failed 0.1 sec"
+LINE = "Failure of a CTest test 1/2 Test #1: a ...***Failed 0.1 sec"
 
 
 def test_a_failed_test_has_the_line_of_ctest_and_the_place_of_its_assertion() -> None:
     failure = failure_of(FailureKind.TEST, "Suite.Case", "Expected equality: x; 4", LINE, "t.cpp:4")
     assert failure_causes([failure]) == (LINE, "t.cpp:4: Expected equality: x; 4")
+
+
+def test_the_dots_between_the_columns_of_ctest_are_cut_to_three() -> None:
+    line = "Failure of a CTest test 1/2 Test #1: a.b....c ..............***Failed 0.1 sec"
+    failure = failure_of(FailureKind.TEST, "a.b....c", "Failed", line)
+    assert failure_causes([failure]) == (
+        "Failure of a CTest test 1/2 Test #1: a.b....c ...***Failed 0.1 sec",
+    )
 
 
 def test_failures_of_one_test_share_its_line() -> None:
