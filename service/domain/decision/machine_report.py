@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.building.findings import findings_from
 from service.domain.decision.build_outcome import Circumstances
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from service.domain.building.findings import Finding
     from service.domain.failures.failure import Failure
+
+PATCH_BUILT: Final = "build patch"
+"""The phase that has a duration if the build commands of the patch's side succeeded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class Parent(Enum):
 class SideEnd:
     """The stage at which a side ended, with the failing thing and its end in words.
 
-    ``is_empty``: a program lists no benchmark, which is a failure only beside a side that lists some.
+    ``is_empty``: a program has no benchmark or test, which is a failure only beside a side that lists some.
     """
 
     stage: Stage

@@ -79,10 +79,12 @@ def crashed(error: Exception) -> str:
     return f"Benchgate failed while it worked on the build ({text}); the log of the machine has more"
 
 
-def sides_failed(outcome: Outcome, patch: SideEnd | None, base: SideEnd | None) -> str:
+def sides_failed(
+    outcome: Outcome, patch: SideEnd | None, base: SideEnd | None, *, are_tests: bool = False
+) -> str:
     """The cause of a build that was not measured, by the ends of both sides."""
     if outcome is Outcome.MISCONFIGURED and patch is not None:
-        return _misconfigured(patch)
+        return _misconfigured(patch, are_tests=are_tests)
     if outcome is Outcome.PARENT_BROKEN and base is not None:
         return _unmerged_parent_fails(base) if patch is None else _parent_fails_too(base)
     if outcome is Outcome.INFRASTRUCTURE:
@@ -96,22 +98,24 @@ def sides_failed(outcome: Outcome, patch: SideEnd | None, base: SideEnd | None) 
 
 def _patch_fails(patch: SideEnd) -> str:
     if patch.is_empty:
-        return f"{plain(patch.what)} measured nothing: the patch lists no benchmark"
+        return f"{plain(patch.what)} measured nothing: the patch {plain(patch.end)}"
     return build_failed(Side.PATCH, patch) if patch.is_build else side_failed(Side.PATCH, str(patch))
 
 
-def _misconfigured(patch: SideEnd) -> str:
+def _misconfigured(patch: SideEnd, *, are_tests: bool) -> str:
     if patch.stage is Stage.PROGRAM:
         return f"neither the patch nor its parent makes {plain(patch.what)}: check benchgate.yaml, or rebase"
     if patch.stage is Stage.PACK:
         return f"on both sides, {shortened(str(patch), _MAX_CAUSE)}: check benchgate.yaml"
     if patch.is_empty:
-        return f"{plain(patch.what)} lists no benchmark on either side: check its filter in benchgate.yaml"
+        return f"{plain(patch.what)} {plain(patch.end)} on either side: check its filter in benchgate.yaml"
     text = shortened(patch.end, _MAX_CAUSE)
-    return (
-        f"{plain(patch.what)} fails on both sides ({text}): check its program, args and data in "
-        "benchgate.yaml; the program must use Google Benchmark"
+    remedy = (
+        "check its filter and args in benchgate.yaml"
+        if are_tests
+        else "check its program, args and data in benchgate.yaml; the program must use Google Benchmark"
     )
+    return f"{plain(patch.what)} fails on both sides ({text}): {remedy}"
 
 
 def _parent_fails_too(base: SideEnd) -> str:
@@ -135,7 +139,7 @@ def side_failed(side: Side, failure: str) -> str:
     """The cause of a build with a side that cannot be measured."""
     text = shortened(failure, _MAX_CAUSE)
     if side is Side.BASE:
-        return f"nothing to compare with: the parent's benchmarks do not run ({text})"
+        return f"nothing to compare with: the parent does not run ({text})"
     return f"measured nothing: {text}"
 
 
@@ -143,7 +147,7 @@ def lost_after_rehearsal(side: Side, failure: str) -> str:
     """The cause of a build without a vote because a side failed whose program ran before the patch did."""
     text = shortened(failure, _MAX_CAUSE)
     if side is Side.BASE:
-        return f"the parent's benchmarks ran before the patch did, and fail since ({text})"
+        return f"the parent ran before the patch did, and fails since ({text})"
     return f"{SAME_PROGRAM}; it ran as the parent and fails as the patch ({text})"
 
 

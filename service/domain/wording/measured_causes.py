@@ -65,7 +65,7 @@ def renaming_notes(suites: Sequence[Suite], listings: Sequence[Listing]) -> tupl
 def calibration_cause(rows: Sequence[Comparison], sessions: Mapping[ComparedRow, Session]) -> str:
     """The result of a calibration's sessions, in one sentence."""
     if not sessions:
-        return f"no benchmark has the {MIN_PAIRS} pairs that a comparison needs"
+        return f"nothing has the {MIN_PAIRS} pairs that a comparison needs"
     alarms = [row for row in rows if row.row in sessions and sessions[row.row].is_alarm]
     pairs = max(len(session.logs) for session in sessions.values())
     comparisons = "1 comparison" if len(sessions) == 1 else f"{len(sessions)} comparisons"
@@ -101,9 +101,9 @@ def _notes(measured: Measured, policy: Policy) -> Iterator[str]:
             "so a difference may come from their place in memory"
         )
     if notes.pairs_to_prove > policy.max_pairs:
-        least = notes.pairs_to_prove
+        least, nouns = notes.pairs_to_prove, "tests" if notes.are_tests else "benchmarks"
         yield (
-            f"max_pairs is {policy.max_pairs}, but with this many benchmarks it takes {least} pairs "
+            f"max_pairs is {policy.max_pairs}, but with this many {nouns} it takes {least} pairs "
             "to prove a difference: raise max_pairs in benchgate.yaml"
         )
     if missing := measured.judgement.missing_pairs:

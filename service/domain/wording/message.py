@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome, Result
+from service.domain.decision.vote import CONSEQUENCES, Result
+from service.domain.project.job_kinds import OWN_FILE
 from service.domain.text import listed, literal, padded, plain, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from service.domain.decision.vote import Ballot
+    from service.domain.project.job_kinds import JobKind
 
 MAX_BYTES: Final = 15 << 10  # Gerrit refuses more than 16 KiB; the rest is its own prefix
 _MAX_CAUSE: Final = 1000
@@ -28,17 +31,44 @@ class Header(StrEnum):
     STARTED = "Build Started"
     SUCCESSFUL = "Build Successful"
     UNSTABLE = "Build Unstable"
-    FAILED = "Build Failed"
-    BENCHMARKS_FAILED = "Benchmarks Failed"  # of programs that were built
+    FAILED = "Build Failed"  # also of several kinds, and of another CI, as the Build Bot's readers know it
+    BENCHMARKS_FAILED = "Benchmarks Failed"
+    COMMAND_FAILED = "Command Failed"
+    FORMAT_FAILED = "Format Check Failed"
+    LINT_FAILED = "Lint Check Failed"
+    PROJECT_FILE_FAILED = "Project File Check Failed"
+    TESTS_FAILED = "Tests Failed"
     ABORTED = "Build Aborted"
     NOT_EXECUTED = "No Builds Executed"
 
 
-def header_of(vote: int | None, ballots: Sequence[Ballot]) -> Header:
-    """The header of a decision. It follows the vote, so that it never contradicts it."""
+# The headers of failed builds whose sources were built; those of other kinds are `FAILED`.
+_FAILED_WORK: Final[Mapping[str, Header]] = MappingProxyType(
+    {
+        "benchmark": Header.BENCHMARKS_FAILED,
+        "clang-analyzer": Header.LINT_FAILED,
+        "clang-format": Header.FORMAT_FAILED,
+        "clang-tidy": Header.LINT_FAILED,
+        "command": Header.COMMAND_FAILED,
+        "ctest": Header.TESTS_FAILED,
+        "gtest": Header.TESTS_FAILED,
+        OWN_FILE: Header.PROJECT_FILE_FAILED,
+    }
+)
+
+
+def header_of_failed(kind: JobKind, *, is_built: bool) -> Header:
+    """The header if only builds like this one fail; ``is_built``: the sources of the patch were built."""
+    return _FAILED_WORK.get(kind, Header.FAILED) if is_built else Header.FAILED
+
+
+def header_of(vote: int | None, ballots: Sequence[Ballot], failed: Collection[Header] = ()) -> Header:
+    """The header of a decision. It follows the vote, so that it never contradicts it.
+
+    ``failed`` has the header of each build that fails and counts, by :func:`header_of_failed`.
+    """
     if vote == -1:
-        is_built = all(each.outcome is not Outcome.FAILED for each in ballots if each.counts is Counts.FAIL)
-        return Header.BENCHMARKS_FAILED if is_built else Header.FAILED
+        return next(iter(failed)) if len(set(failed)) == 1 else Header.FAILED
     results = {CONSEQUENCES[ballot.outcome].result for ballot in ballots}
     if results <= {Result.NOT_BUILT}:
         return Header.NOT_EXECUTED

@@ -105,7 +105,7 @@ _PURPOSES: Final[Mapping[Step, tuple[str, Place]]] = MappingProxyType(
         Step.GATE: ("Repeat it on your machine", Place.SHELL),
         Step.CHECK: ("Check the project file before the next push", Place.SHELL),
         Step.RECHECK: ("Run it again", Place.COMMENT),
-        Step.MORE_PAIRS: ("Measure the undecided benchmarks longer", Place.COMMENT),
+        Step.MORE_PAIRS: ("Measure the undecided results longer", Place.COMMENT),
         Step.ACCEPT: ("Accept what is slower or removed, with a reason", Place.COMMENT),
         Step.OVERRIDE: (
             "If the patch did not cause the failure, override it with a bug and a reason",

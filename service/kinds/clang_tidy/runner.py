@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compile_errors import errors_in
 from service.domain.building.sandbox_command import Command, Limits, Mount
-from service.domain.decision.machine_report import MachineReport
+from service.domain.decision.machine_report import PATCH_BUILT, MachineReport
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, BadResults
 from service.domain.linting.clang_tidy import (
@@ -97,7 +97,7 @@ def _built(session: BuildSession, lines: Touched, seconds: dict[str, float]) -> 
     session.progress.say(f"{claimed.name}: build patch")
     try:
         with built_sources(session, session.spec.patch) as tree:
-            seconds["build patch"] = round(time.monotonic() - begun, 3)
+            seconds[PATCH_BUILT] = round(time.monotonic() - begun, 3)
             begun = time.monotonic()
             claimed.enter("check")
             report = _checked(session, tree, lines)

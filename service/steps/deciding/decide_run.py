@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from service.domain.building.spec import BuildSpec
+from service.domain.decision.machine_report import PATCH_BUILT, MachineReport
 from service.domain.decision.overrides import JudgedBuild, OverrideKind, beyond_acceptance, waived_by
 from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
 from service.domain.gerrit.change import Review
@@ -13,7 +14,14 @@ from service.domain.identity import BuildName, RunKind
 from service.domain.inference.policy import VoteWhen
 from service.domain.triage.known import KnownMatches
 from service.domain.wording.failures import also_on_parent
-from service.domain.wording.message import BuildReport, Header, compose, header_of, result_kept
+from service.domain.wording.message import (
+    BuildReport,
+    Header,
+    compose,
+    header_of,
+    header_of_failed,
+    result_kept,
+)
 from service.domain.wording.next_steps import EndedBuild, Step, last_line, next_steps
 from service.domain.wording.overrides import beyond_sentences, waiver_sentence
 from service.ports.failures.matching import known_by_build
@@ -49,7 +57,7 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     is_withheld = any(policy.on_nothing_to_build is VoteWhen.NONE for policy in policies)
     vote = vote_of([_ballot(each) for each in judged], VoteWhen.NONE if is_withheld else VoteWhen.PASS)
     reported = _reported(judged)
-    header = header_of(vote, [_ballot(each) for each in reported])
+    header = header_of(vote, [_ballot(each) for each in reported], _failed_headers(judged, specs))
     if run.kind is not RunKind.CHECK:
         vote = None  # the run measures a branch; a merged commit needs no vote
     number = tx.next_decision(run)
@@ -151,6 +159,19 @@ def _next_steps(
 def _ballot(judged: _BuildAndWaiver) -> Ballot:
     build, waiver = judged
     return Ballot(outcome_of(build), is_voting=build.is_voting, is_waived=waiver is not None)
+
+
+def _failed_headers(judged: Sequence[_BuildAndWaiver], specs: Mapping[int, BuildSpec]) -> tuple[Header, ...]:
+    """Return the header of each build that fails and counts."""
+    failed = (build for build, waiver in judged if waiver is None and has_failed(build))
+    return tuple(header_of_failed(each.kind, is_built=_is_built(each, specs[each.id])) for each in failed)
+
+
+def _is_built(build: BuildRecord, spec: BuildSpec) -> bool:
+    """Return whether the sources of a failed build were built, or it needs none."""
+    if build.outcome is not Outcome.FAILED or spec.job.configuration.build is None:
+        return True
+    return build.execution is not None and PATCH_BUILT in MachineReport.from_mapping(build.execution).seconds
 
 
 def _remarks(

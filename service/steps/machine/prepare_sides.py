@@ -12,6 +12,7 @@ from service.domain.decision.side_end import Parent, SideEnd, Stage, gravest, ou
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.domain.identity import Side
+from service.domain.testing.timed import TimedSuite
 from service.domain.wording.build_causes import side_failed, sides_failed
 from service.steps.building.build_sides import built_tree
 from service.steps.building.build_sources import NotBuilt, failures_of_build
@@ -79,7 +80,8 @@ class PreparedSides:
         ]
         if (outcome := gravest(outcomes)) is None:
             return None
-        cause = sides_failed(outcome, *ends[outcomes.index(outcome)])
+        are_tests = all(isinstance(suite, TimedSuite) for suite in self.spec.job.benchmark.suites)
+        cause = sides_failed(outcome, *ends[outcomes.index(outcome)], are_tests=are_tests)
         # If the parent fails alike, the compiler's messages may be about its lines.
         if outcome is not Outcome.FAILED:
             return MachineReport(outcome, (cause,))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compile_errors import errors_in
 from service.domain.building.sandbox_command import Command, Limits, Mount
-from service.domain.decision.machine_report import MachineReport
+from service.domain.decision.machine_report import PATCH_BUILT, MachineReport
 from service.domain.decision.tested import (
     cleared_in_tests,
     failures_of_tests,
@@ -79,7 +79,7 @@ def run_in_built_sources(session: BuildSession, work: Callable[[Path], MachineRe
     begun, mark = host.clock(), session.log.mark()
     try:
         with built_sources(session, spec.patch) as tree:
-            seconds["build patch"] = round(host.clock() - begun, 3)
+            seconds[PATCH_BUILT] = round(host.clock() - begun, 3)
             session.claimed.enter("test")
             session.progress.say(f"{session.claimed.name}: test")
             begun = host.clock()

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.build_outcome import NOTHING_WITHHELD, judge
-from service.domain.decision.vote import CONSEQUENCES, Ballot, Outcome, vote_of
+from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
 from service.domain.failures.patterns import failures_in
 from service.domain.inference.policy import Policy
 from service.domain.project.job_kinds import JobKind
@@ -17,7 +17,7 @@ from service.domain.triage.evidence import Rate
 from service.domain.triage.known import KnownFailure, KnownMatches, Scope, TriageState
 from service.domain.wording.failures import failure_causes
 from service.domain.wording.judgement import judgement_causes
-from service.domain.wording.message import BuildReport, compose, header_of
+from service.domain.wording.message import BuildReport, Header, compose, header_of, header_of_failed
 from service.domain.wording.next_steps import EndedBuild, last_line, next_steps
 from service.domain.wording.overrides import waiver_sentence
 from tests.unit.domain.comparisons import FASTER, SAME, row, slower
@@ -34,6 +34,7 @@ LINK: Final = "https://bench.example.com/runs/41#v1"
 LINUX: Final = "kv_engine.linux/5895"
 PERF: Final = "kv-engine-cv-perf/15630"
 _PASSED: Final = (("clang_format_9/3064", Outcome.PASSED, ()), ("clang_tidy/4537", Outcome.PASSED, ()))
+_KINDS: Final = {"kv-engine-cv-perf": "benchmark", "kv_engine.linux": "ctest"}  # all others are external
 _UNWAIVED: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -64,8 +65,19 @@ def posted(*builds: Ended, last: str = "", waivers: Mapping[str, str] = _UNWAIVE
         )
         for name, outcome, causes in builds
     ]
+    failed = [
+        _header_of(name, outcome)
+        for (name, outcome, _), ballot in zip(builds, ballots, strict=True)
+        if ballot.counts is Counts.FAIL
+    ]
     vote = vote_of(ballots)
-    return Posted(vote, compose(header_of(vote, ballots), reports, LINK, last=last))
+    return Posted(vote, compose(header_of(vote, ballots, failed), reports, LINK, last=last))
+
+
+def _header_of(name: str, outcome: Outcome) -> Header:
+    """The header of a failed build; one of benchmarks fails at once only if it does not compile."""
+    kind = JobKind(_KINDS.get(name.rpartition("/")[0], "external"))
+    return header_of_failed(kind, is_built=kind != "benchmark" or outcome is not Outcome.FAILED)
 
 
 def benchmark(name: str, *comparisons: Comparison, withheld: Withheld = NOTHING_WITHHELD) -> Ended:

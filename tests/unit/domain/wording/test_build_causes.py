@@ -15,6 +15,7 @@ TOO_LARGE = SideEnd(Stage.PACK, "packing of the programs", "they have more than 
 UNCOMPILED = SideEnd(Stage.COMPILE, "compile failed", "src/x.cc:10: error: no")
 CRASHES = SideEnd(Stage.LAUNCH, "suite bench", "exit code 139")
 EMPTY = SideEnd(Stage.LISTING, "suite bench", "lists no benchmark", is_empty=True)
+NO_TEST = SideEnd(Stage.LISTING, "suite unit", "runs no test", is_empty=True)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,18 @@ EMPTY = SideEnd(Stage.LISTING, "suite bench", "lists no benchmark", is_empty=Tru
                 "suite bench fails on both sides (exit code 139): check its program, args and data in "
                 "benchgate.yaml; the program must use Google Benchmark"
             ),
+        ),
+        (
+            sides_failed(Outcome.MISCONFIGURED, CRASHES, CRASHES, are_tests=True),
+            "suite bench fails on both sides (exit code 139): check its filter and args in benchgate.yaml",
+        ),
+        (
+            sides_failed(Outcome.MISCONFIGURED, NO_TEST, NO_TEST, are_tests=True),
+            "suite unit runs no test on either side: check its filter in benchgate.yaml",
+        ),
+        (
+            sides_failed(Outcome.MEASURED_NOTHING, NO_TEST, None),
+            "suite unit measured nothing: the patch runs no test",
         ),
         (
             sides_failed(Outcome.PARENT_BROKEN, UNCOMPILED, UNCOMPILED),
@@ -95,7 +108,7 @@ EMPTY = SideEnd(Stage.LISTING, "suite bench", "lists no benchmark", is_empty=Tru
         ),
         (
             sides_failed(Outcome.NO_PARENT, None, CRASHES),
-            "nothing to compare with: the parent's benchmarks do not run (suite bench: exit code 139)",
+            "nothing to compare with: the parent does not run (suite bench: exit code 139)",
         ),
         (
             sides_failed(Outcome.INFRASTRUCTURE, CRASHES, None),
@@ -106,7 +119,7 @@ EMPTY = SideEnd(Stage.LISTING, "suite bench", "lists no benchmark", is_empty=Tru
         ),
         (
             build_causes.lost_after_rehearsal(Side.BASE, FAILED),
-            "the parent's benchmarks ran before the patch did, and fail since (suite bench: exit code 139)",
+            "the parent ran before the patch did, and fails since (suite bench: exit code 139)",
         ),
         (
             build_causes.parent_failed(FAILED),

@@ -18,7 +18,7 @@ LOGS = (0.0,) * 16
 @pytest.mark.parametrize(
     ("rows", "cause"),
     [
-        ([], "no benchmark has the 5 pairs that a comparison needs"),
+        ([], "nothing has the 5 pairs that a comparison needs"),
         ([SAME], "no false alarm in 1 comparison of 16 pairs of a program with itself"),
         (
             [SAME, SLOWER],

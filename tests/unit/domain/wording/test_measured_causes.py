@@ -32,6 +32,10 @@ def renaming(**renamed: str) -> list[str]:
     return list(measured_causes(measured, POLICY, "perf-01"))
 
 
+def test_a_build_that_compares_tests_needs_pairs_for_many_tests() -> None:
+    assert causes_of(Notes(pairs_to_prove=40, are_tests=True)) == [TOO_FEW.replace("benchmarks", "tests")]
+
+
 def counted(instructions: int) -> Counted:
     return Counted(((Trial(100, 100 * instructions),),) * LAUNCHES)
 

@@ -12,8 +12,16 @@ from service.domain.identity import Side
 from service.domain.inference.policy import VoteWhen
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
+from service.domain.project.job_kinds import KINDS, OWN_FILE, JobKind
 from service.domain.wording.build_causes import NO_MATCHING_FILES, build_failed, unfit, unresponsive
-from service.domain.wording.message import MAX_BYTES, BuildReport, Header, compose, header_of
+from service.domain.wording.message import (
+    MAX_BYTES,
+    BuildReport,
+    Header,
+    compose,
+    header_of,
+    header_of_failed,
+)
 from tests.support.messages.markdown import MARKS, formats_in
 from tests.support.messages.typical import LINK, PERF, TYPICAL, after, benchmark, posted
 from tests.unit.domain.comparisons import BROKEN, NEW, REMOVED, SAME, UNDECIDED, row, slower
@@ -187,7 +195,7 @@ def test_the_header_never_contradicts_the_vote(ballots: list[Ballot], on_nothing
     vote = vote_of(ballots, on_nothing)
     header = header_of(vote, ballots)
 
-    assert (header in {Header.FAILED, Header.BENCHMARKS_FAILED}) == (vote == -1)
+    assert (header == Header.FAILED) == (vote == -1)
     if vote == 1:
         assert header in {Header.SUCCESSFUL, Header.NOT_EXECUTED}
     if header == Header.SUCCESSFUL and vote is None:
@@ -198,8 +206,6 @@ def test_the_header_never_contradicts_the_vote(ballots: list[Ballot], on_nothing
     ("vote", "outcomes", "header"),
     [
         (-1, [Outcome.PASSED, Outcome.FAILED], Header.FAILED),
-        (-1, [Outcome.SLOWER, Outcome.FAILED], Header.FAILED),
-        (-1, [Outcome.SLOWER, Outcome.BROKEN, Outcome.INFRASTRUCTURE], Header.BENCHMARKS_FAILED),
         (1, [Outcome.PASSED, Outcome.NOT_BUILT], Header.SUCCESSFUL),
         (1, [Outcome.NOT_BUILT], Header.NOT_EXECUTED),
         (None, [Outcome.NOT_BUILT], Header.NOT_EXECUTED),
@@ -214,7 +220,27 @@ def test_each_decision_has_its_header(vote: int | None, outcomes: list[Outcome],
     assert header_of(vote, [Ballot(outcome) for outcome in outcomes]) == header
 
 
-def test_a_compile_error_that_does_not_count_is_no_failed_build() -> None:
-    ballots = [Ballot(Outcome.FAILED, is_waived=True), Ballot(Outcome.FAILED, is_voting=False)]
+@pytest.mark.parametrize("kind", [*KINDS, OWN_FILE, "unknown"])
+def test_a_failed_build_has_the_noun_of_its_kind_once_its_sources_are_built(kind: str) -> None:
+    nouns = {
+        "benchmark": "Benchmarks",
+        "clang-analyzer": "Lint Check",
+        "clang-format": "Format Check",
+        "clang-tidy": "Lint Check",
+        "command": "Command",
+        "ctest": "Tests",
+        "external": "Build",
+        "gtest": "Tests",
+        "project-file": "Project File Check",
+        "unknown": "Build",
+    }
+    assert header_of_failed(JobKind(kind), is_built=True) == f"{nouns[kind]} Failed"
+    assert header_of_failed(JobKind(kind), is_built=False) == "Build Failed"
 
-    assert header_of(-1, [*ballots, Ballot(Outcome.SLOWER)]) == Header.BENCHMARKS_FAILED
+
+def test_builds_of_several_nouns_are_a_failed_build() -> None:
+    ballots = [Ballot(Outcome.FAILED)] * 2
+    tests, lint = Header.TESTS_FAILED, Header.LINT_FAILED
+
+    assert header_of(-1, ballots, [tests, tests]) == tests
+    assert header_of(-1, ballots, [tests, lint]) == Header.FAILED

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.machine_report import MachineReport
+from service.domain.decision.machine_report import PATCH_BUILT, MachineReport
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import FailureKind, failure_of
@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TWO_JOBS = PROJECT_FILE + PROJECT_FILE.split("jobs:\n")[1].replace("  perf:", "  more:")
+
+
+PASSED = MachineReport(Outcome.PASSED)
+TESTS = """\
+version: 1
+label: Performance
+jobs:
+  unit: {kind: ctest, pool: perf}
+  style: {kind: clang-format, pool: perf}
+"""
 
 
 def farm_with(tmp_path: Path, text: str = PROJECT_FILE) -> Farm:
@@ -121,6 +131,32 @@ def test_the_vote_is_the_minimum_and_the_header_follows_it(
     (review,) = farm.service.store.memory.reviews.values()
     assert review.review.labels == labels
     assert review.review.message.startswith(f"{header} \n\n")
+
+
+@pytest.mark.parametrize(
+    ("unit", "style", "header"),
+    [
+        (MachineReport(Outcome.FAILED, seconds={PATCH_BUILT: 3.0, "test": 1.0}), PASSED, "Tests Failed"),
+        (MachineReport(Outcome.FAILED), PASSED, "Build Failed"),
+        (PASSED, MachineReport(Outcome.FAILED, seconds={"check": 1.0}), "Format Check Failed"),
+        (
+            MachineReport(Outcome.FAILED, seconds={PATCH_BUILT: 3.0}),
+            MachineReport(Outcome.FAILED),
+            "Build Failed",
+        ),
+    ],
+)
+def test_the_header_says_what_failed_once_the_sources_are_built(
+    tmp_path: Path, unit: MachineReport, style: MachineReport, header: str
+) -> None:
+    farm = farm_with(tmp_path, TESTS)
+    for build_id, report in enumerate((unit, style), 1):
+        farm.report(report, build_id)
+        farm.analyse(build_id)
+    farm.service.vote()
+
+    (decision,) = farm.service.store.memory.decisions
+    assert decision.header == header
 
 
 def test_a_cancelled_run_casts_no_vote_and_posts_nothing(tmp_path: Path) -> None:

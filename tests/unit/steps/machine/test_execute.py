@@ -160,7 +160,7 @@ class TestOutcomes:
             (
                 "parent",
                 Outcome.NO_PARENT,
-                "nothing to compare with: the parent's benchmarks do not run (suite bench: exit code 139)",
+                "nothing to compare with: the parent does not run (suite bench: exit code 139)",
             ),
         ],
     )

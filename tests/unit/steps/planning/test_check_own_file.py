@@ -58,7 +58,7 @@ def test_the_change_gets_a_negative_vote_and_a_comment_on_the_line() -> None:
     assert posted.labels == {"Performance": -1}
     assert posted.comments == (InlineComment("benchgate.yaml", 5, f"benchgate.yaml: {PROBLEM}"),)
     assert posted.message.startswith(
-        "Build Failed \n\n"
+        "Project File Check Failed \n\n"
         "https://bench.example.com/job/benchgate.yaml/1/ : FAILURE\n\n"
         f"benchgate.yaml:5: {PROBLEM}\n\n"
         "https://bench.example.com/job/perf/1/ : SUCCESS\n\n"
