@@ -53,7 +53,7 @@ class KnownRow:
         expires_at: the moment from which it waives nothing.
         is_expired: that moment has come.
         failed: builds in its scope that had it.
-        builds: builds in its scope.
+        builds: builds in its scope; of a pattern, those that ended since it was added, or that it matches.
         since: those after the last that had it.
         last_seen_at: the end of the last build that had it; None: there was none.
         is_unseen: it is older than these 30 days, and none of their builds had it.

@@ -113,7 +113,10 @@ class Failures(Protocol):
         """
 
     def rates_of(self, known_ids: Sequence[int]) -> Mapping[int, Rate]:
-        """Return how many builds of the last 30 days in the scope of known failures had them."""
+        """Return how many builds of the last 30 days in the scope of known failures had them.
+
+        The builds of a pattern are those that ended since it was added, or that it matches.
+        """
 
 
 class KnownFailures(Protocol):

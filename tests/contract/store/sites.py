@@ -47,7 +47,7 @@ _MOMENTS: Final[Mapping[str, Sequence[str]]] = {
     "setback": ("next_at",),
     "machine": ("last_seen_at",),
     "lease": ("expires_at",),
-    "known_failure": ("expires_at",),
+    "known_failure": ("created_at", "expires_at"),
 }
 
 

@@ -152,9 +152,27 @@ class TestFailures:
             build = finished(tx, run, Outcome.FAILED, FLAKY)
             new = NewKnown(pattern="ep.expiry", scope=SCOPE, bug="MB-1", reason="flaky here", days=30)
             made = tx.make_known(new, BOB)
-            assert tx.rates_of([made.id]) == {made.id: Rate(0, 1)}
             tx.keep_matches(run, {(build, 0): made.id})
             assert tx.rates_of([made.id]) == {made.id: Rate(1, 1)}
+
+    def test_a_rate_of_a_pattern_counts_no_build_that_ended_before_it_was_added(
+        self, site: StoreSite
+    ) -> None:
+        with site.store.transaction() as tx:
+            for number in (7, 8):
+                finished(tx, checked(tx, number), Outcome.FAILED, FLAKY)
+        site.wait(3600)
+        with site.store.transaction() as tx:
+            new = NewKnown(pattern="ep.expiry", scope=SCOPE, bug="MB-1", reason="flaky here", days=30)
+            made = tx.make_known(new, BOB)
+            assert tx.rates_of([made.id]) == {made.id: Rate(0, 0)}
+        site.wait(3600)
+        with site.store.transaction() as tx:
+            run = checked(tx, 9)
+            build = finished(tx, run, Outcome.FAILED, FLAKY)
+            finished(tx, checked(tx, 10), Outcome.PASSED)
+            tx.keep_matches(run, {(build, 0): made.id})
+            assert tx.rates_of([made.id, known(tx).id]) == {made.id: Rate(1, 2), made.id + 1: Rate(3, 4)}
 
     def test_a_rate_forgets_what_is_older_than_30_days(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:

@@ -37,6 +37,7 @@ from tests.support.memory.state import NOW, InMemory, row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from service.domain.failures.failure import Failure
     from service.domain.triage.parent import ParentBuild
@@ -59,6 +60,9 @@ class MemorySightings(InMemory):
             is_recent = self._m.waiting[build.id].since > self._m.clock - _DAYS * 86400
             if build.state is BuildState.FINISHED and is_counted and is_recent:
                 yield build
+
+    def _ended(self, build: BuildRecord) -> datetime:
+        return NOW + timedelta(seconds=self._m.waiting[build.id].since)
 
     def _counting(self, build: BuildRecord) -> set[bytes]:
         found = self._m.build_failures.get(build.id, BuildFailures())
@@ -144,7 +148,13 @@ class MemoryFailures(MemorySightings, Failures):
 
     def _rate(self, known: KnownFailure) -> Rate:
         matched = {build for (_, build, _), number in self._m.known_matches.items() if number == known.id}
-        builds = [build for build in self._recent() if self._is_in(known.scope, build)]
+        since = self._m.known_since[known.id]
+        builds = [
+            build
+            for build in self._recent()
+            if self._is_in(known.scope, build)
+            and (known.signature is not None or self._ended(build) > since or build.id in matched)
+        ]
         failed = [
             build
             for build in builds
@@ -179,6 +189,7 @@ class MemoryKnownFailures(MemoryAudit, KnownFailures):
             **values,
         )
         self._m.known.append(made)
+        self._m.known_since[made.id] = self._m.now
         return self._put(made, AuditKind.KNOWN_CREATED, author)
 
     def lock_known(self, known_id: int) -> KnownFailure:
@@ -219,6 +230,7 @@ class MemoryProposals(MemorySightings, MemoryAudit, Proposals):
         if self._is_known(found.signature, found.scope):
             return None
         number = len(self._m.known) + 1
+        self._m.known_since[number] = self._m.now
         self._m.known.append(
             KnownFailure(
                 id=number,
@@ -261,7 +273,7 @@ class MemoryProposals(MemorySightings, MemoryAudit, Proposals):
             revision=run.revision,
             parent=run.parent or "",
             host=build.host,
-            at=NOW + timedelta(seconds=self._m.waiting[build.id].since),
+            at=self._ended(build),
             fails_on_parent=any(digest in self._counting(other) for other in self._of_parent(run, build.job)),
             passed_on_retry=digest in self._cleared(build)
             or any(other.outcome is Outcome.PASSED for other in retried),

@@ -161,6 +161,7 @@ class Memory:
     build_failures: dict[int, BuildFailures] = field(default_factory=dict)
     cleared: dict[int, tuple[Failure, ...]] = field(default_factory=dict)  # by build
     known: list[KnownFailure] = field(default_factory=list)
+    known_since: dict[int, datetime] = field(default_factory=dict)
     known_matches: dict[tuple[int, int, int], int] = field(default_factory=dict)  # by run, build and place
 
     @property

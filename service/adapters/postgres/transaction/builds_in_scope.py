@@ -49,6 +49,9 @@ recent AS MATERIALIZED (
     GROUP BY b.id, run.instance, run.project
 )
 """  # noqa: S608 - put together from constants
+# Builds that ended before were not compared with the pattern of a row ``k``. NULL if it has a signature:
+# a build has that or has it not, whatever is known.
+COMPARED_SINCE: Final = "CASE WHEN k.signature_id IS NULL THEN k.created_at END"
 # The builds of all times in which a row of ``chosen`` occurred.
 HAD: Final = """
 had AS MATERIALIZED (
@@ -56,16 +59,18 @@ had AS MATERIALIZED (
     UNION SELECT k.id, m.build_id FROM chosen AS k JOIN known_match AS m ON m.known_id = k.id
 )
 """
-# For a single row of ``chosen`` its builds.
+# For a single row of ``chosen`` its builds, without those that were not compared with its pattern.
 BUILDS: Final = f"""
 {RECENT}, {HAD},
 builds AS (
     SELECT k.id, r.build_id, r.finished_at, r.host, had.build_id IS NOT NULL AS had
     FROM chosen AS k JOIN recent AS r ON {IN_SCOPE}
     LEFT JOIN had ON had.id = k.id AND had.build_id = r.build_id
+    WHERE k.signature_id IS NOT NULL OR r.finished_at > k.created_at OR had.build_id IS NOT NULL
 )
 """  # noqa: S608 - put together from constants
-# For each row of ``chosen`` its counts. Few scopes are different, so that many rows share their builds.
+# For each row of ``chosen`` the counts of the same builds. Few scopes are different, so that many rows share
+# the times of their builds. A run that ended before a pattern was added may be decided after it: ``earlier``.
 COUNTS: Final = f"""
 {RECENT}, {HAD},
 scoped AS MATERIALIZED (
@@ -78,12 +83,17 @@ sighted AS MATERIALIZED (
     SELECT had.id, r.* FROM had JOIN recent AS r ON r.build_id = had.build_id
 ),
 seen AS MATERIALIZED (
-    SELECT k.id, count(*) AS failed, max(r.finished_at) AS last_at
+    SELECT k.id, count(*) AS failed, max(r.finished_at) AS last_at,
+           count(*) FILTER (WHERE r.finished_at <= {COMPARED_SINCE}) AS earlier
     FROM chosen AS k JOIN sighted AS r ON r.id = k.id AND {IN_SCOPE} GROUP BY k.id
 ),
 counts AS MATERIALIZED (
-    SELECT k.id, cardinality(s.times) AS builds, coalesce(seen.failed, 0) AS failed,
-           coalesce(cardinality(s.times) - width_bucket(seen.last_at, s.times), 0) AS since,
+    SELECT k.id, coalesce(seen.failed, 0) AS failed,
+           cardinality(s.times) - coalesce(width_bucket({COMPARED_SINCE}, s.times), 0)
+               + coalesce(seen.earlier, 0) AS builds,
+           CASE WHEN seen.id IS NULL THEN 0
+               ELSE cardinality(s.times) - width_bucket(greatest(seen.last_at, {COMPARED_SINCE}), s.times)
+           END AS since,
            seen.last_at AS last_seen_at
     FROM chosen AS k JOIN scoped AS s
         ON (s.instance, s.project, s.branch, s.job, s.host) = (k.instance, k.project, k.branch, k.job, k.host)

@@ -13,7 +13,7 @@ from service.domain.access.caller import Role
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.triage.evidence import Ground
+from service.domain.triage.evidence import Ground, Rate
 from service.domain.triage.known import TRANSITIONS, TriageState
 from service.ports.failures.bugs import Bug
 from service.ports.failures.reading import KnownStatus
@@ -193,8 +193,43 @@ class TestOne:
         site.fail(7, Failure(FailureKind.TEST, "other", "x"))
         site.make_pattern()
         [row] = site.reading.known_failures(KnownStatus.ACTIVE, 10)
-        assert (row.is_unseen, row.failed, row.builds) == (False, 0, 1)
+        assert (row.is_unseen, row.failed, row.builds) == (False, 0, 0)
         assert "close it?" not in site.read("/failures?status=active")
+
+    def test_the_rate_of_a_pattern_begins_when_it_is_added(self, site: Site) -> None:
+        """No build that ended before was compared with it, even if its failures would match."""
+        for number in range(7, 12):
+            site.fail(number)
+        site.database.change("UPDATE build SET finished_at = now() - interval '1 day'")
+        known = site.make_pattern()
+        assert site.reading.known_failure(known).row.builds == 0
+        assert "No build ran in its scope since it was added." in site.read(f"/failures/{known}")
+        run = site.fail(12)
+        site.fail(13, outcome=Outcome.PASSED)
+        with site.store.transaction() as tx:
+            tx.keep_matches(run, {(6, 0): known})
+        detail = site.reading.known_failure(known)
+        assert (detail.row.failed, detail.row.builds, detail.row.since) == (1, 2, 1)
+        assert [(day.failed, day.builds) for day in detail.days] == [(1, 2)]
+        assert [each.number for each in detail.sightings] == [6]
+        with site.store.transaction() as tx:
+            assert tx.rates_of([known]) == {known: Rate(1, 2)}
+        page = site.read(f"/failures/{known}")
+        assert "1 of 2 builds in 30 days" in page
+        assert "Builds that ended before it was added are not counted." in page
+
+    def test_a_build_that_ended_before_its_pattern_and_matches_it_is_counted(self, site: Site) -> None:
+        """An override decides a run again, and compares its builds with patterns that are newer."""
+        run = site.fail(7)
+        site.fail(8)
+        site.database.change("UPDATE build SET finished_at = now() - interval '1 hour'")
+        known = site.make_pattern()
+        site.fail(9, outcome=Outcome.PASSED)
+        with site.store.transaction() as tx:
+            tx.keep_matches(run, {(1, 0): known})
+        detail = site.reading.known_failure(known)
+        assert (detail.row.failed, detail.row.builds, detail.row.since) == (1, 2, 1)
+        assert sum(day.builds for day in detail.days) == 2
 
     def test_the_evidence_of_a_proposal_is_on_its_page(self, site: Site) -> None:
         for number in range(7, 27):
