@@ -131,6 +131,8 @@ def _is_to_close(row: KnownRow) -> bool:
     """Return whether a known failure stopped occurring, by its rate until it was last seen."""
     if row.status is not KnownStatus.ACTIVE:
         return False
+    if not row.kind and row.builds < UNSEEN:  # the few builds since a pattern was added tell no rate
+        return False
     if row.is_unseen:  # its rate is not known any more
         return row.builds >= UNSEEN
     return is_proposed_for_closing(Rate(row.failed, row.builds - row.since), row.since)

@@ -203,7 +203,7 @@ class TestOne:
         site.database.change("UPDATE build SET finished_at = now() - interval '1 day'")
         known = site.make_pattern()
         assert site.reading.known_failure(known).row.builds == 0
-        assert "No build ran in its scope since it was added." in site.read(f"/failures/{known}")
+        assert "No build of the last 30 days was compared with it." in site.read(f"/failures/{known}")
         run = site.fail(12)
         site.fail(13, outcome=Outcome.PASSED)
         with site.store.transaction() as tx:
@@ -217,6 +217,20 @@ class TestOne:
         page = site.read(f"/failures/{known}")
         assert "1 of 2 builds in 30 days" in page
         assert "Builds that ended before it was added are not counted." in page
+
+    @pytest.mark.parametrize(("builds", "is_to_close"), [(29, True), (28, False)])
+    def test_a_pattern_is_proposed_for_closing_after_30_builds_at_least(
+        self, site: Site, builds: int, *, is_to_close: bool
+    ) -> None:
+        """It matched the first build since it was added, which tells nothing about its rate."""
+        known = site.make_pattern()
+        run = site.fail(7)
+        with site.store.transaction() as tx:
+            tx.keep_matches(run, {(1, 0): known})
+        for number in range(builds):
+            site.fail(100 + number, outcome=Outcome.PASSED)
+        for path in ("/failures?status=active", f"/failures/{known}"):
+            assert ("close it?" in site.read(path)) is is_to_close
 
     def test_a_build_that_ended_before_its_pattern_and_matches_it_is_counted(self, site: Site) -> None:
         """An override decides a run again, and compares its builds with patterns that are newer."""
