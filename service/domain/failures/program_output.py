@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.failures.assertions import belongs, headline_of
+from service.domain.failures.assertions import AssertionMessage
 from service.domain.failures.failed_tests import OPENING
 from service.domain.failures.failure import Failure, FailureKind, failure_of
 from service.domain.failures.linear import Pattern
@@ -59,7 +59,7 @@ class ProgramOutput:
         self._patterns = OF_BUILDS if is_build else OF_PROGRAMS
         self._reports = SanitizerReports(roots)
         self._test = ""  # the running test of GoogleTest
-        self._message: list[str] | None = None  # of the assertion being read
+        self._message: AssertionMessage | None = None  # of the assertion being read
         self._place = ""
         self._assertions = DifferentFailures()  # of the running test
         self._thrown: Failure | None = None  # an exception whose text may follow
@@ -78,8 +78,8 @@ class ProgramOutput:
             return
         was_open = self._reports.is_open
         yield from self._noted(self._reports.read(text))
-        is_outside = not was_open and not self._reports.is_open
-        if is_outside and text.strip() and not _OF_REPORT.search(text):
+        is_outside = not (was_open or self._reports.is_open or _OF_REPORT.search(text))
+        if is_outside and text.strip():
             self._ends_in_report = False
             if self._reason:
                 self._reason.read(text)
@@ -87,14 +87,21 @@ class ProgramOutput:
                 yield from self._explanation(text)
         if text[:1] == b"[" and (mark := _MARK.groups(text)):
             yield from self._marked(mark[0], mark[1], text)
-        elif self._message is not None and belongs(decoded(text), self._message):
-            self._message.append(decoded(text))
+        elif self._message and self._message.read_own(decoded(text)):
+            return
         elif (b": Failure" in text or self._test) and (found := _ASSERTION.groups(text)):
             yield from self._end_of_message()
             self._begin_message(*found)
         else:
+            yield from self._outside_of_message(text, is_outside=is_outside)
+
+    def _outside_of_message(self, text: bytes, *, is_outside: bool) -> Iterator[Failure]:
+        crashes = list(self._crashes(text))
+        # The author's text must not hide a crash.
+        is_harmless = is_outside and not crashes and not self._thrown
+        if not (self._message and is_harmless and self._message.read_text(decoded(text))):
             yield from self._end_of_message()
-            yield from self._noted(self._crashes(text))
+        yield from self._noted(iter(crashes))
 
     @property
     def _is_open(self) -> bool:
@@ -218,14 +225,14 @@ class ProgramOutput:
         return failure_of(kind, name, headline, f"{OPENING}{name}")
 
     def _begin_message(self, path: str, line: str, line_of_msvc: str, text: str, thrown: str) -> None:
-        self._message = [text or thrown] if text or thrown else []
+        self._message = AssertionMessage(text or thrown)
         name = source_name(path, self._roots) if path else ""
         self._place = f"{name}:{line or line_of_msvc}" if name else ""
 
     def _end_of_message(self) -> Iterator[Failure]:
         """End the message of an assertion; yield its failure if no test runs, as in the set-up of a suite."""
         if self._message is not None:
-            failure = self._of_test(FailureKind.TEST, self._test, headline_of(self._message))
+            failure = self._of_test(FailureKind.TEST, self._test, self._message.headline)
             failure = replace(failure, place=self._place)
             if self._test:
                 self._assertions.add(failure)

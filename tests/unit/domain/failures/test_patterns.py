@@ -124,7 +124,12 @@ def test_the_assertions_of_googletest_are_failures_with_places() -> None:
     assert [
         (f.kind, f.subject, f.place, f.headline) for f in found(sample("testing", "gtest_1.12.1.txt"))
     ] == [
-        (TEST, "A.Fails", "t.cpp:4", "Expected equality of these values: x; Which is: 3; 4"),
+        (
+            TEST,
+            "A.Fails",
+            "t.cpp:4",
+            "Expected equality of these values: x; Which is: 3; 4; hint 0x7f12",
+        ),
         (TEST, "A.Fails", "t.cpp:4", "second"),
         (
             TEST,
