@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import BadInput
+from service.domain.failures.ends import is_end
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.linear import Pattern
 from service.domain.failures.signature import signature_of
@@ -156,12 +157,18 @@ class KnownMatches:
 def is_specific(failure: Failure) -> bool:
     """Return whether the signature of a failure tells it from others.
 
-    The end of a command (``Error 2``) is the same for all faults, and so is a time-out of an unknown thing. A
-    known failure of such a signature would waive failures that nobody has seen.
+    The end of a command (``Error 2``) is the same for all faults, and so are that of a linker, the report of
+    a sanitizer without a function, and a time-out of an unknown thing. A known failure of such a signature
+    would waive failures that nobody has seen.
     """
-    if failure.kind is FailureKind.COMMAND:
+    if is_end(failure):
         return False
     return bool(failure.subject) or failure.kind not in _NEED_A_SUBJECT
+
+
+def only_ends(failures: Sequence[Failure]) -> tuple[str, ...]:
+    """Return the lines of the failures of a build if none can be made known; empty if one can."""
+    return () if any(map(is_specific, failures)) else tuple(dict.fromkeys(map(line_of, failures)))
 
 
 def line_of(failure: Failure) -> str:
@@ -170,7 +177,12 @@ def line_of(failure: Failure) -> str:
 
 
 def has_match(pattern: Pattern, failure: Failure) -> bool:
-    """Return whether a pattern matches the line of a failure."""
+    """Return whether a pattern matches the line of a failure that says more than how a tool ended.
+
+    Of the end of a command, the line may have the last line of its output.
+    """
+    if is_end(failure) and failure.kind is not FailureKind.COMMAND:
+        return False
     return pattern.search(line_of(failure).encode(errors="replace")) is not None
 
 

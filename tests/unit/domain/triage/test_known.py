@@ -22,6 +22,7 @@ from service.domain.triage.known import (
     complete,
     is_specific,
     match,
+    only_ends,
     pattern_of,
     require_transition,
 )
@@ -31,6 +32,14 @@ PLACE = Scope(instance="review", project="kv", branch="master", job="linux", hos
 TEST = Failure(FailureKind.TEST, "ep_perf.expiry", "Expected: 3; Which is: 4", "1/9 Test #4: ep_perf.expiry")
 OTHER = Failure(FailureKind.TEST, "ep_perf.eviction", "Expected: 3; Which is: 4")
 VAGUE = Failure(FailureKind.COMMAND, "make", "Error 2", "make: *** [all] Error 2")
+ENDS = (
+    Failure(
+        FailureKind.LINK, "", "linker failed", "Linker error: collect2: error: ld returned 1 exit status"
+    ),
+    Failure(FailureKind.COMPILE, "", "all warnings being treated as errors"),
+    Failure(FailureKind.CONFIGURE, "", "Configuring incomplete, errors occurred!"),
+    Failure(FailureKind.SANITIZER, "", "AddressSanitizer: SEGV", "AddressSanitizer: SEGV"),
+)
 texts = st.text(max_size=20)
 failures = st.builds(Failure, st.sampled_from(FailureKind), texts, texts, texts)
 
@@ -160,10 +169,26 @@ class TestNothingNewIsWaived:
             Failure(FailureKind.CRASH, "", "SIGKILL"),
             Failure(FailureKind.TEST, "", "Failed"),
             Failure(FailureKind.MEMORY, "", "out of memory"),
+            *ENDS,
         ],
     )
     def test_a_failure_that_does_not_say_what_failed(self, failure: Failure) -> None:
         assert not is_waived([failure], known_of(failure))
+
+    @pytest.mark.parametrize("end", ENDS)
+    def test_the_end_of_a_tool_is_matched_by_no_pattern(self, end: Failure) -> None:
+        assert not is_waived([end], by_pattern("SEGV|ld returned|errors"))
+
+    def test_the_last_line_of_a_command_is(self) -> None:
+        end = Failure(FailureKind.COMMAND, "sh", "exit code 1", "sh ended with exit code 1: no cache")
+        assert is_waived([end], by_pattern("no cache"))
+
+    def test_a_build_without_anything_to_make_known_has_its_ends(self) -> None:
+        assert only_ends([VAGUE, ENDS[1]]) == (
+            "make: *** [all] Error 2",
+            "all warnings being treated as errors",
+        )
+        assert only_ends([VAGUE, TEST]) == only_ends([]) == ()
 
 
 class TestTime:

@@ -1,0 +1,91 @@
+"""Ends: what a linker, a compiler or a sanitizer says last is not known, because many faults end so."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.domain.failures.ends import is_end
+from service.domain.failures.failure import Failure, FailureKind
+from service.domain.failures.patterns import failures_in
+
+MISSING = "a.o: undefined reference to `f()'"
+OF_LINKERS = (
+    "collect2: error: ld returned 1 exit status",
+    "clang: error: linker command failed with exit code 1 (use -v to see invocation)",
+    "clang++-14: error: linker command failed due to signal (use -v to see invocation)",
+    "lto-wrapper: fatal error: g++ returned 1 exit status",
+    "ld: symbol(s) not found for architecture arm64",
+    "ld: final link failed: bad value",
+    "x.obj : fatal error LNK1120: 3 unresolved externals",
+)
+OF_SANITIZERS = (
+    "SUMMARY: AddressSanitizer: SEGV",
+    "SUMMARY: AddressSanitizer: heap-use-after-free (/src/prog+0x12)",
+    "SUMMARY: AddressSanitizer: 10 byte(s) leaked in 1 allocation(s).",
+    "SUMMARY: ThreadSanitizer: data race",
+    "==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602 at pc 0x55\n==7==ABORTING",
+)
+OTHERS = (
+    "cc1plus: all warnings being treated as errors",
+    "-- Configuring incomplete, errors occurred!",
+    "make: *** [all] Error 2",
+    "ninja: build stopped: subcommand failed.",
+    "ld.lld: error: too many errors emitted, stopping now (use --error-limit=0 to see all errors)",
+)
+
+
+def found(log: str) -> list[Failure]:
+    return list(failures_in(log.encode().splitlines()))
+
+
+@pytest.mark.parametrize("log", [*OF_LINKERS, *OF_SANITIZERS, *OTHERS])
+def test_an_end_that_is_alone_is_a_failure_that_does_not_say_what_failed(log: str) -> None:
+    [failure] = found(log)
+    assert is_end(failure)
+
+
+@pytest.mark.parametrize(
+    "log", ["1 error generated.", "compilation terminated.", "==7==ABORTING", "2 errors generated."]
+)
+def test_the_lines_behind_it_are_no_failures(log: str) -> None:
+    assert found(log) == []
+
+
+@pytest.mark.parametrize("end", OF_LINKERS)
+def test_the_end_of_a_linker_beside_its_error_is_left_out(end: str) -> None:
+    """As a failure of its own that nobody can make known, it would make the build count."""
+    [failure] = found(f"{MISSING}\n{end}\n")
+    assert failure.subject == "f()"
+
+
+def test_a_linker_that_leaves_errors_out_says_so_beside_them() -> None:
+    assert [is_end(failure) for failure in found(f"{MISSING}\n{OTHERS[-1]}\n")] == [False, True]
+
+
+@pytest.mark.parametrize("report", OF_SANITIZERS)
+def test_a_report_without_a_function_stays_beside_another_one(report: str) -> None:
+    log = f"/src/a.cc:3:4: runtime error: signed integer overflow\n{report}\n"
+    assert [is_end(failure) for failure in found(log)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        MISSING,
+        "SUMMARY: ThreadSanitizer: data race /src/a.cc:3 in f",
+        "SUMMARY: AddressSanitizer: SEGV (/src/prog+0x12) in f",
+        "SUMMARY: AddressSanitizer: SEGV /src/a.cc:3",
+        "FATAL: ThreadSanitizer: unexpected memory mapping 0x55-0x66",
+        "/src/a.cc:3:4: runtime error: signed integer overflow",
+        "a.cc:1:2: error: no x\n1 error generated.",
+        "LINK : fatal error LNK1181: cannot open input file 'x.lib'",
+        "/usr/bin/ld: cannot find -lz",
+    ],
+)
+def test_a_failure_that_names_its_place_is_no_end(log: str) -> None:
+    [failure] = found(log)
+    assert not is_end(failure)
+
+
+def test_a_test_that_runs_a_linker_is_no_end() -> None:
+    assert not is_end(Failure(FailureKind.TEST, "tools", "linker failed"))
