@@ -113,7 +113,11 @@ def too_many_pairs(most: int) -> str:
 
 
 def made_known(
-    made: Sequence[tuple[KnownFailure, Failure]], link: Callable[[int], str], *, has_others: bool
+    made: Sequence[tuple[KnownFailure, Failure]],
+    link: Callable[[int], str],
+    *,
+    has_others: bool,
+    ends: Sequence[str] = (),
 ) -> str:
     """The reply that names known failures, their expiry and the way to close them.
 
@@ -121,9 +125,11 @@ def made_known(
         made: each with the failure of the build.
         link: makes the address of the page of a known failure.
         has_others: the builds have failures that cannot be recognised again.
+        ends: the lines of failures that say only how a build ended.
     """
     if not made:
-        return NOTHING_KNOWN
+        named = plain("; ".join(dict.fromkeys(ends)), _MAX_NAMES)
+        return f"{NOTHING_KNOWN}; all that is known is how they ended: {named}" if ends else NOTHING_KNOWN
     first, _ = made[0]
     named = "; ".join(
         f"{known.scope.job}: {_name_of(failure)} ({link(known.id)})" for known, failure in made[:_MOST_NAMED]

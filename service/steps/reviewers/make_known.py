@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.failures.signature import signature_of
-from service.domain.triage.known import DEFAULT_DAYS, is_specific
+from service.domain.triage.known import DEFAULT_DAYS, is_specific, only_ends
 from service.domain.wording.replies import made_known
 from service.ports.failures.storing import Author, NewKnown
 from service.steps.deciding.known_failures import place_of
@@ -61,4 +61,5 @@ def make_known(
         for job, signature in sorted(recognised, key=lambda key: (key[1].digest, key[0]))
     }
     made = [(known[key], failure) for key, (_, failure) in recognised.items()]
-    return made_known(made, links.known, has_others=unknown)
+    ends = [line for each in found.values() for line in only_ends(each.failures)]
+    return made_known(made, links.known, has_others=unknown, ends=ends)

@@ -27,6 +27,10 @@ from service.domain.wording import replies
             "the filter matches no slower or removed benchmark; these are a, b, c, d, e",
         ),
         (replies.no_measured_match("BM_\n"), "the filter BM_ matches no measured benchmark"),
+        (
+            replies.made_known([], str, has_others=True, ends=["ld returned 1", "ld returned 1", "Error 2"]),
+            f"{replies.NOTHING_KNOWN}; all that is known is how they ended: ld returned 1; Error 2",
+        ),
         (replies.too_many_pairs(1000), "a benchmark can have at most 1000 pairs"),
     ],
 )
