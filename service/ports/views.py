@@ -244,6 +244,7 @@ class BuildDetail:
     configuration: Mapping[str, Any] | None = field(default=None, metadata=_PAGES_ONLY)  # of the job
     tests: str = field(default="", metadata=_PAGES_ONLY)  # the artifact with the test cases
     parents: tuple[ParentBuild, ...] = field(default=(), metadata=_PAGES_ONLY)  # that fail in the same way
+    ends: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)  # its failures if none can be made known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -317,8 +317,9 @@ class TestProposals:
 
     def test_what_only_people_make_known_is_left_out(self, store: Store) -> None:
         vague = Failure(FailureKind.TIMEOUT, "", "timeout")
+        end = Failure(FailureKind.SANITIZER, "", "AddressSanitizer: SEGV")
         with store.transaction() as tx:
-            finished(tx, checked(tx), Outcome.FAILED, FORMAT, vague)
+            finished(tx, checked(tx), Outcome.FAILED, FORMAT, vague, end)
         assert self.unknown(store) == []
 
     def test_a_parent_with_the_failure_is_noticed(self, store: Store) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from service.domain.access.audit import AuditKind
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import CONSEQUENCES, Outcome, Result
-from service.domain.failures.failure import FailureKind
 from service.domain.failures.signature import signature_of
 from service.domain.identity import BuildName, RunKind
 from service.domain.triage.evidence import Rate, Sighting
@@ -21,6 +20,7 @@ from service.domain.triage.known import (
     KnownFailure,
     Scope,
     TriageState,
+    is_specific,
 )
 from service.domain.triage.parent import parent_builds
 from service.ports.audited import PROPOSER, known_details, known_subject, proposal_details
@@ -255,7 +255,7 @@ class MemoryProposals(MemorySightings, MemoryAudit, Proposals):
         return {
             signature_of(failure).digest
             for failure in (*found.failures, *self._m.cleared.get(build.id, ()))
-            if failure.kind in PROPOSABLE and (failure.subject or failure.kind is FailureKind.SANITIZER)
+            if failure.kind in PROPOSABLE and is_specific(failure)
         }
 
     def _is_known(self, digest: bytes, scope: Scope) -> bool:

@@ -31,6 +31,7 @@ from service.domain.inference.policy import Policy
 from service.domain.logs.stored_log import LogPart, StoredLog
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
+from service.domain.triage.known import only_ends
 from service.domain.wording.overrides import waiver_sentence
 from service.ports.failures.matching import known_by_build
 from service.ports.reading import BuildReading
@@ -136,7 +137,8 @@ class PostgresBuilds(Sighted, BuildReading):
             runs = tuple(from_row(Run, run) for run in found)
             build = from_row(Build, row, **_of_job(row))
             parents = _parents(connection, build, runs, sight)
-            return from_row(BuildDetail, row, build=build, runs=runs, parents=parents)
+            ends = _ends(connection, build)
+            return from_row(BuildDetail, row, build=build, runs=runs, parents=parents, ends=ends)
 
     @override
     def log(self, job: str, number: int) -> StoredLog:
@@ -226,3 +228,11 @@ def _parents(
     if build.outcome is not Outcome.FAILED or not runs:
         return ()
     return on_parent(connection, _ON_PARENT, runs[0].id, [build.id], **sight).get(build.id, ())
+
+
+def _ends(connection: Connection, build: Build) -> tuple[str, ...]:
+    """Return the lines of the failures of a failed build if none of them can be made known."""
+    if build.outcome is not Outcome.FAILED:
+        return ()
+    found = PostgresFailures(connection).failures_of([build.id])
+    return only_ends(found[build.id].failures) if build.id in found else ()

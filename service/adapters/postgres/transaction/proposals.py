@@ -13,7 +13,8 @@ from service.adapters.postgres.access.audit import PostgresAudit
 from service.adapters.postgres.transaction.builds_in_scope import COUNTED, PASSED, RUNS, SINCE
 from service.adapters.postgres.transaction.sightings import SIGHTING, sightings_of
 from service.domain.access.audit import AuditKind
-from service.domain.triage.known import DEFAULT_DAYS, PROPOSABLE, Scope
+from service.domain.failures.failure import Failure, FailureKind
+from service.domain.triage.known import DEFAULT_DAYS, PROPOSABLE, Scope, is_specific
 from service.ports.audited import PROPOSER, proposal_details
 from service.ports.failures.storing import Proposals, UnknownSignature
 
@@ -30,7 +31,7 @@ held AS MATERIALIZED (
     JOIN {RUNS} ON its.build_id = b.id
     WHERE {COUNTED} AND b.finished_at > {SINCE} GROUP BY b.id
 )
-SELECT s.digest, r.instance, r.project, r.branch, b.job, {SIGHTING}
+SELECT s.digest, s.kind, s.subject, s.text, r.instance, r.project, r.branch, b.job, {SIGHTING}
 FROM (
     SELECT * FROM signature WHERE last_seen_at > {SINCE} AND kind = ANY(:kinds)
         AND (subject <> '' OR kind = 'sanitizer')
@@ -67,7 +68,10 @@ class PostgresProposals(PostgresAudit, Proposals):
     @override
     def unknown_signatures(self) -> Sequence[UnknownSignature]:
         rows = self._execute(_UNKNOWN, {"kinds": sorted(PROPOSABLE), "most": _MOST}).mappings().all()
-        found = groupby(rows, itemgetter("digest", "instance", "project", "branch", "job"))
+        named = [
+            row for row in rows if is_specific(Failure(FailureKind(row["kind"]), row["subject"], row["text"]))
+        ]
+        found = groupby(named, itemgetter("digest", "instance", "project", "branch", "job"))
         return [
             UnknownSignature(
                 bytes(digest),

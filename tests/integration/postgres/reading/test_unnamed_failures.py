@@ -1,0 +1,39 @@
+"""The page of a failed build of which only the end is known: nobody can make it a known failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.adapters.postgres.reading.postgres_reading import PostgresReading
+from service.domain.failures.failure import Failure, FailureKind
+from tests.integration.postgres.reading.known_site import FLAKY, Site
+from tests.support.web import build_app, call
+
+if TYPE_CHECKING:
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+
+LINE = "Linker error: collect2: error: ld returned 1 exit status"
+END = Failure(FailureKind.LINK, "", "linker failed", LINE)
+BUTTON = "Make it a known failure"
+
+
+def page(database: Database) -> str:
+    return call(build_app(PostgresReading(database.owner)), "GET", "/job/linux/1/").text.replace("<wbr>", "")
+
+
+def test_it_says_how_the_build_ended_and_offers_nothing(database: Database) -> None:
+    Site(database).fail(7, END)
+    assert PostgresReading(database.owner).build("linux", 1).ends == (LINE,)
+    assert f"how they ended: <bdi>{LINE}</bdi>" in page(database)
+    assert BUTTON not in page(database)
+
+
+def test_with_a_failure_that_can_be_made_known_it_offers_that(database: Database) -> None:
+    Site(database).fail(7, END, FLAKY)
+    assert PostgresReading(database.owner).build("linux", 1).ends == ()
+    assert "how they ended" not in page(database)
+    assert BUTTON in page(database)
