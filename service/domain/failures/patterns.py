@@ -159,9 +159,9 @@ class _Reading:
         for output, inner in self._numbered.values():
             self._found.add([*inner, *output.end()])
         found = [failure for failure in self._found if failure.headline or not self._is_known(failure)]
+        found = [failure for failure in found if not is_end_of_tool(failure)] or found
         if self._found.read > _MOST_READ:
             found.append(failure_of(FailureKind.COMMAND, "", _TOO_MANY, _TOO_MANY))
-        found = [failure for failure in found if not is_end_of_tool(failure)] or found
         if not found and self._weak:
             return [self._weak]
         return [replace(each, headline=each.headline or "Failed") for each in found[: MOST + 1]]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.configured import NO_PATTERNS
-from service.domain.failures.failure import MOST, FailureKind
+from service.domain.failures.ends import is_weak
+from service.domain.failures.failure import MOST
 from service.domain.failures.linear import Pattern
 from service.domain.failures.patterns import failures_in
 
@@ -41,6 +42,6 @@ def _failures_of(cause: str, patterns: ConfiguredPatterns) -> tuple[Failure, ...
     text = _LINK.replaced(cause.encode(errors="replace"), b"")
     found = tuple(failures_in([text]))
     # The end of a command waives nothing, so the operator's name for it counts.
-    if all(failure.kind is FailureKind.COMMAND for failure in found):
+    if all(map(is_weak, found)):
         return patterns.failures_in([text])[0] or found
     return found

@@ -43,6 +43,7 @@ class Configuration(Record):
     """The base of each kind's own type: the keys that only its jobs have, and the facts about the kind."""
 
     is_external: ClassVar = False  # another CI runs the jobs: they have no pool and no runner
+    has_only_exit_code: ClassVar = False  # the result is an exit code; the output may name the failure
     may_compare: ClassVar = False  # builds can compare two sides: the whole policy applies to them
 
     @property
@@ -89,6 +90,11 @@ class JobKind(str):
     def is_external(self) -> bool:
         """Return whether another CI runs jobs of the kind."""
         return self.is_known and self.configuration.is_external
+
+    @property
+    def has_only_exit_code(self) -> bool:
+        """Return whether the result of builds of the kind is an exit code."""
+        return self.is_known and self.configuration.has_only_exit_code
 
     @property
     def may_compare(self) -> bool:

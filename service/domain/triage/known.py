@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import BadInput
-from service.domain.failures.ends import is_end
+from service.domain.failures.ends import is_end, is_end_without_a_word
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.linear import Pattern
 from service.domain.failures.signature import signature_of
@@ -177,11 +177,8 @@ def line_of(failure: Failure) -> str:
 
 
 def has_match(pattern: Pattern, failure: Failure) -> bool:
-    """Return whether a pattern matches the line of a failure that says more than how a tool ended.
-
-    Of the end of a command, the line may have the last line of its output.
-    """
-    if is_end(failure) and failure.kind is not FailureKind.COMMAND:
+    """Return whether a pattern matches the line of a failure, unless that is the end of many faults."""
+    if is_end_without_a_word(failure):
         return False
     return pattern.search(line_of(failure).encode(errors="replace")) is not None
 

@@ -106,7 +106,20 @@ _OF_PROGRAMS: Final = (
     ),
 )
 _KILLED: Final = ("", ": a SIGKILL that neither a limit nor a lack of memory caused")
+_LAST_LINES: Final = (  # of compilers, linkers and sanitizers, behind what they found
+    "{n} error generated.",
+    "{n} errors generated.",
+    "{n} warnings and {n} errors generated.",
+    "compilation terminated.",
+    "=={n}==ABORTING",
+    "collect2: error: ld returned {n} exit status",
+    "{x}: all warnings being treated as errors",
+    "SUMMARY: AddressSanitizer: {x}",
+    "SUMMARY: ThreadSanitizer: {x}",
+)
 _OF_COMMANDS: Final = (
+    *_LAST_LINES,
+    *(f"{{x}} ended with exit code {{n}}: {line}" for line in _LAST_LINES),
     *(
         f"{{x}} ended with exit code {{n}}{killed}{more}"
         for killed in _KILLED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from service.domain.forms import about, text
 from service.domain.project.tests import TestsConfiguration
@@ -16,6 +16,8 @@ _COMMAND: Final = text(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandConfiguration(TestsConfiguration):
     """The keys that only jobs of kind command have."""
+
+    has_only_exit_code: ClassVar = True
 
     command: Annotated[str, _COMMAND, about("runs last, by sh -c in /src; passes with exit code 0")]
 

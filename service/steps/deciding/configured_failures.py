@@ -10,14 +10,16 @@ from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Permanent
+from service.domain.failures.ends import is_weak
 from service.domain.failures.log_lines import lines_in
 from service.domain.logs.stored_log import StoredLog, Stream, opened, pieces
 from service.domain.wording.failures import failure_causes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from service.domain.failures.configured import ConfiguredPatterns
+    from service.domain.failures.failure import Failure
     from service.ports.building import Artifacts
     from service.ports.store import Store
 
@@ -43,6 +45,9 @@ def with_configured(
     The log is read outside of a transaction, because that may take seconds. If a part of it is lost or
     damaged, or was left out because it is too long, or it has too many lines to search them all, the list of
     failures counts as incomplete, so that no known failure waives the build.
+
+    If all that is known of a command is how it ended, the failures that the patterns find replace this end:
+    it is their consequence, and nothing could make it known.
     """
     with store.transaction() as tx:
         build = tx.lock_build(build_id)
@@ -51,19 +56,28 @@ def with_configured(
     report = MachineReport.from_mapping(build.execution)
     if report.outcome is not Outcome.FAILED or search is None or not len(search.patterns):
         return report
+    is_weak_alone = build.kind.has_only_exit_code and not report.is_cut and _is_weak(report.failures)
+    own = () if is_weak_alone else report.failures
     try:
         log = opened(search.log_of(build.job, build.number), artifacts.stream)
         lines = log_lines(log, artifacts.stream)
-        added, is_cut = search.patterns.failures_in(islice(lines, _MOST_LINES), report.failures)
+        added, is_cut = search.patterns.failures_in(islice(lines, _MOST_LINES), own)
         is_cut = is_cut or next(lines, None) is not None
     except Permanent:
         return replace(report, is_cut=True)
+    if is_weak_alone and added:
+        replaced = failure_causes(report.failures)
+        report = replace(report, causes=tuple(each for each in report.causes if each not in replaced))
     return replace(
         report,
         causes=(*report.causes, *failure_causes(added)),
-        failures=(*report.failures, *added),
+        failures=(*own, *added) if added else report.failures,
         is_cut=report.is_cut or is_cut or bool(log.gaps),
     )
+
+
+def _is_weak(failures: Sequence[Failure]) -> bool:
+    return len(failures) == 1 and is_weak(failures[0])
 
 
 def log_lines(log: StoredLog, stream: Stream) -> Iterator[bytes]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.failures.ends import is_end
+from service.domain.failures.configured import ConfiguredPattern
+from service.domain.failures.ends import is_end, is_end_without_a_word
 from service.domain.failures.failure import Failure, FailureKind
+from service.domain.failures.linear import Pattern
 from service.domain.failures.patterns import failures_in
 
 MISSING = "a.o: undefined reference to `f()'"
@@ -24,6 +26,12 @@ OF_SANITIZERS = (
     "SUMMARY: AddressSanitizer: 10 byte(s) leaked in 1 allocation(s).",
     "SUMMARY: ThreadSanitizer: data race",
     "==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602 at pc 0x55\n==7==ABORTING",
+)
+LAST_LINES = (
+    "1 error generated.",
+    "2 warnings and 12 errors generated.",
+    "compilation terminated.",
+    "==7==ABORTING",
 )
 OTHERS = (
     "cc1plus: all warnings being treated as errors",
@@ -44,9 +52,7 @@ def test_an_end_that_is_alone_is_a_failure_that_does_not_say_what_failed(log: st
     assert is_end(failure)
 
 
-@pytest.mark.parametrize(
-    "log", ["1 error generated.", "compilation terminated.", "==7==ABORTING", "2 errors generated."]
-)
+@pytest.mark.parametrize("log", LAST_LINES)
 def test_the_lines_behind_it_are_no_failures(log: str) -> None:
     assert found(log) == []
 
@@ -89,3 +95,23 @@ def test_a_failure_that_names_its_place_is_no_end(log: str) -> None:
 
 def test_a_test_that_runs_a_linker_is_no_end() -> None:
     assert not is_end(Failure(FailureKind.TEST, "tools", "linker failed"))
+
+
+@pytest.mark.parametrize("line", [*LAST_LINES, OF_LINKERS[0], OF_LINKERS[1], *OF_SANITIZERS[:4], *OTHERS[:2]])
+def test_neither_an_operator_nor_the_end_of_a_command_makes_it_more(line: str) -> None:
+    configured = ConfiguredPattern("ended", Pattern("^.+$")).failure_in(line.encode())
+    assert configured
+    assert is_end(configured)
+    command = f"nightly ended with exit code 1: {line}"
+    assert is_end_without_a_word(Failure(FailureKind.COMMAND, "nightly", "exit code 1", command))
+
+
+@pytest.mark.parametrize(
+    "line", ["fatal: device a is lost", "SUMMARY: AddressSanitizer: SEGV /src/a.cc:3 in f"]
+)
+def test_a_line_that_names_the_fault_is_more_than_an_end(line: str) -> None:
+    configured = ConfiguredPattern("lost", Pattern("^.+$")).failure_in(line.encode())
+    assert configured
+    assert not is_end(configured)
+    command = f"nightly ended with exit code 1: {line}"
+    assert not is_end_without_a_word(Failure(FailureKind.COMMAND, "nightly", "exit code 1", command))

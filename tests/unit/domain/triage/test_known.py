@@ -179,7 +179,13 @@ class TestNothingNewIsWaived:
     def test_the_end_of_a_tool_is_matched_by_no_pattern(self, end: Failure) -> None:
         assert not is_waived([end], by_pattern("SEGV|ld returned|errors"))
 
-    def test_the_last_line_of_a_command_is(self) -> None:
+    def test_nor_is_a_command_that_ends_with_it(self) -> None:
+        end = Failure(
+            FailureKind.COMMAND, "sh", "exit code 1", "sh ended with exit code 1: 1 error generated."
+        )
+        assert not is_waived([end], by_pattern("sh ended"))
+
+    def test_another_last_line_of_a_command_is(self) -> None:
         end = Failure(FailureKind.COMMAND, "sh", "exit code 1", "sh ended with exit code 1: no cache")
         assert is_waived([end], by_pattern("no cache"))
 

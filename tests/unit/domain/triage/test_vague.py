@@ -177,6 +177,12 @@ def test_the_end_of_a_program_is_no_pattern(line: str) -> None:
         r"Test  #\d+",
         r"Test +#[2-9]\d:",
         r"\d+/409 Test",
+        "1 error generated",
+        r"exit code \d+: 12 errors generated",
+        "ABORTING",
+        "SUMMARY: ThreadSanitizer",
+        "compilation terminated",
+        "warnings being treated as errors",
     ],
 )
 def test_a_pattern_for_a_kind_is_refused(text: str) -> None:

@@ -13,6 +13,8 @@ from service.domain.errors import Transient
 from service.domain.failures.configured import NO_PATTERNS, read_patterns
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.logs.stored_log import LogPart, StoredLog
+from service.domain.project.job_kinds import JobKind
+from service.domain.triage.known import is_specific
 from service.steps.deciding import configured_failures
 from service.steps.deciding.analyse import analyse
 from service.steps.deciding.configured_failures import Search, with_configured
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
 PATTERNS = read_patterns("device: '^fatal: device (?P<subject>[a-z]+) is lost'", "patterns.yaml")
 LOST = "0" * 64
 LOG = b"make\nfatal: device b is lost\nfatal: device a is lost\n"
+END = Failure(FailureKind.COMMAND, "nightly", "exit code 3", "nightly ended with exit code 3: bye")
+LOST_A = Failure(
+    FailureKind.CONFIGURED, "a", "device: fatal: device a is lost", "device: fatal: device a is lost"
+)
 OWN = Failure(FailureKind.TEST, "t", "Failed", "Failure of a CTest test 1/1 Test #1: t")
 
 
@@ -64,6 +70,68 @@ def test_its_failures_come_behind_those_of_the_machine_with_their_causes(farm: F
         "device: fatal: device a is lost",
     )
     assert not found.is_cut
+
+
+def of_kind(farm: Farm, kind: str) -> None:
+    farm.service.store.update(1, kind=JobKind(kind))
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        END,
+        Failure(FailureKind.COMMAND, "all", "Error 2", "make: *** [all] Error 2"),
+        Failure(
+            FailureKind.LINK, "", "linker failed", "Linker error: collect2: error: ld returned 1 exit status"
+        ),
+    ],
+)
+def test_all_that_is_known_of_a_command_is_replaced_by_what_the_patterns_find(
+    farm: Farm, end: Failure
+) -> None:
+    of_kind(farm, "command")
+    log = StoredLog("", (), whole=farm.artifacts.put(b"fatal: device a is lost\n"))
+    found = reported(farm, MachineReport(Outcome.FAILED, (end.line, "a note"), failures=(end,)), log)
+    assert found.failures == (LOST_A,)
+    assert found.causes == ("a note", LOST_A.line)
+    assert is_specific(LOST_A)
+
+
+def test_a_pattern_for_the_line_of_the_end_itself_replaces_it(farm: Farm) -> None:
+    of_kind(farm, "command")
+    end = Failure(FailureKind.COMMAND, "", LOST_A.line.removeprefix("device: "), LOST_A.line[8:])
+    log = StoredLog("", (), whole=farm.artifacts.put(b"fatal: device a is lost\n"))
+    found = reported(farm, MachineReport(Outcome.FAILED, (end.line,), failures=(end,)), log)
+    assert (found.failures, found.causes) == ((LOST_A,), (LOST_A.line,))
+
+
+@pytest.mark.parametrize(
+    ("kind", "failures", "is_cut"),
+    [
+        ("ctest", (END,), False),  # tests may have failed that the patterns do not know
+        ("command", (OWN,), False),
+        ("command", (OWN, END), False),
+        ("command", (END,), True),
+        ("command", (Failure(FailureKind.TIMEOUT, "", "timeout", "nightly was stopped after 9 s"),), False),
+        ("command", (Failure(FailureKind.SANITIZER, "", "AddressSanitizer: SEGV"),), False),
+    ],
+)
+def test_other_failures_are_not_replaced(
+    farm: Farm, kind: str, failures: tuple[Failure, ...], *, is_cut: bool
+) -> None:
+    of_kind(farm, kind)
+    report = MachineReport(Outcome.FAILED, ("because",), failures=failures, is_cut=is_cut)
+    found = reported(farm, report)
+    assert found.failures[: len(failures)] == failures
+    assert len(found.failures) == len(failures) + 2
+    assert found.causes[0] == "because"
+
+
+def test_the_end_of_a_command_stays_if_no_pattern_matches(farm: Farm) -> None:
+    of_kind(farm, "command")
+    log = StoredLog("", (), whole=farm.artifacts.put(b"bye\n"))
+    report = MachineReport(Outcome.FAILED, (END.line,), failures=(END,))
+    assert reported(farm, report, log) == report
 
 
 @pytest.mark.parametrize("outcome", [outcome for outcome in Outcome if outcome is not Outcome.FAILED])
