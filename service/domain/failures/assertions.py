@@ -25,6 +25,7 @@ _OF_PROGRAM: Final = Pattern(
     r"^(?:==|Stack trace:|\[ +[A-Z]+ +\]|\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)|[IWEF]\d{4,8} )"
 )
 _MOST_LINES: Final = 30
+_MOST_OF_TEXT: Final = 5  # of a longer text, the first line says enough
 _MAX_VALUE: Final = 200  # characters; a signature has none of them, but all that follow
 _VALUE: Final = Pattern(r"^(?:Which is|Actual): |, actual: ")
 
@@ -32,52 +33,55 @@ _VALUE: Final = Pattern(r"^(?:Which is|Actual): |, actual: ")
 class AssertionMessage:
     """The message of an assertion, read line by line.
 
-    It has the lines that GoogleTest writes, the first line of the text behind ``<<``, and the trace. The
-    output of a program does not show where that text ends: of a message without it, the next line of the
-    program is taken for it, unless it begins like a line of a log.
+    It has the lines that GoogleTest writes, the text behind ``<<``, and the trace. From version 1.13 on, the
+    output of a program has a blank line behind the message. Without it or a trace, nothing shows where the
+    text ends, or whether there is any: only its first line is kept then, since the next are the program's.
     """
 
-    __slots__ = ("_is_difference", "_is_trace", "_lines", "_read", "_texts")
+    __slots__ = ("_has_end", "_is_difference", "_own", "_read", "_text", "_trace")
 
     def __init__(self, first: str = "") -> None:
-        self._lines = [first.strip()] if first else []
-        self._texts = 0  # lines of the author's
+        self._own = [first.strip()] if first else []
+        self._text: list[str] = []  # the author's
+        self._trace: list[str] = []
         self._read = 0
-        self._is_difference = self._is_trace = False
+        self._is_difference = self._has_end = False
 
     def read_own(self, line: str) -> bool:
         """Read a line if it is the reason, or GoogleTest wrote it; return whether it belongs."""
-        if self._read >= _MOST_LINES:
+        if self._has_end or self._read >= _MOST_LINES:
             return False
-        self._is_difference &= line.startswith(_IN_DIFFERENCE)
-        if self._is_difference or line.startswith(_OF_DEATH_TEST):
-            self._read += 1
+        self._read += 1
+        if self._is_value(line):
             return True
         if not line.strip():
+            self._has_end = True
             return False
-        is_reason = not self._lines or self._lines[-1] in _NO_REASON
-        self._is_difference = line.rstrip() == _DIFFERENCE
-        self._is_trace |= line.rstrip() == _TRACE
-        if self._is_difference:
-            self._read += 1
+        if line.rstrip() == _TRACE or (self._trace and _IN_TRACE.search(_bytes(line))):
+            self._trace.append(line.strip())
             return True
-        if not (is_reason or self._is_own(line)):
+        if self._trace or not self._may_be_own(line):
             return False
-        self._texts += is_reason and bool(self._lines)
-        return self._add(line)
+        self._own.append(line.strip())
+        return True
 
     def read_text(self, line: str) -> bool:
-        """Read a line if it can be the one that the author wrote; return whether it belongs."""
-        is_text = bool(line.strip()) and not _OF_PROGRAM.search(_bytes(line))
-        if not is_text or self._texts or self._is_trace or self._read >= _MOST_LINES:
+        """Read a line if it can be one that the author wrote; return whether it belongs."""
+        is_over = self._has_end or bool(self._trace) or len(self._text) >= _MOST_OF_TEXT
+        if is_over or not line.strip() or _OF_PROGRAM.search(_bytes(line)):
             return False
-        self._texts += 1
-        return self._add(line)
+        self._text.append(line.rstrip())
+        return True
+
+    def end(self) -> None:
+        """Note that the message has no more lines."""
+        self._has_end = True
 
     @property
     def headline(self) -> str:
         """The lines as one: ``Expected equality of these values: x; Which is: 3; 4; after a restart``."""
-        lines = self._lines
+        text = self._text if self._has_end or self._trace else self._text[:1]
+        lines = [*self._own, *(line.strip() for line in text), *self._trace]
         if len(lines) > 1:
             lines = [line for line in lines if line not in _NO_REASON]
         headline = ""
@@ -86,25 +90,23 @@ class AssertionMessage:
             headline = f"{headline}{separator}{line}" if headline else line
         return headline or "Failed"
 
-    def _is_own(self, line: str) -> bool:
-        if self._is_trace:
-            return line.rstrip() == _TRACE or _IN_TRACE.search(_bytes(line)) is not None
-        # Behind the author's text, indented lines are the program's; with FAIL(), they are more of the text.
-        is_open = not self._texts or self._lines[0] in _NO_REASON
-        return is_open and _OWN_LINE.search(_bytes(line)) is not None
+    def _is_value(self, line: str) -> bool:
+        is_more = self._is_difference and line.startswith(_IN_DIFFERENCE)
+        self._is_difference = is_more or line.rstrip() == _DIFFERENCE
+        return self._is_difference or line.startswith(_OF_DEATH_TEST)
 
-    def _add(self, line: str) -> bool:
-        self._read += 1
-        self._lines.append(line.strip())
-        return True
+    def _may_be_own(self, line: str) -> bool:
+        if not self._own:
+            return True
+        is_over = bool(self._text) or self._own[-1] in _NO_REASON
+        return not is_over and _OWN_LINE.search(_bytes(line)) is not None
 
 
 def headline_of(lines: Iterable[str]) -> str:
     """Join the lines of a message, as :attr:`AssertionMessage.headline`."""
     message = AssertionMessage()
-    for line in lines:
-        if not message.read_own(line) and not message.read_text(line):
-            break
+    if all(message.read_own(line) or message.read_text(line) for line in lines):
+        message.end()
     return message.headline
 
 

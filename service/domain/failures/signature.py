@@ -86,11 +86,15 @@ _ASSERTIONS: Final = (  # the values go; expressions, which are code, stay, and 
     _replace(r"(?:^|; | )(?:Which is|Actual): [^;]*", b""),
     _replace(r", actual: [^;]*", b""),
     _replace(rf"\b(AssertionError: )-?{_NUMBER}\b", rb"\1N"),  # a value, and no number of an error
+    _keep(r"^[^;]* evaluates to "),
     _replace(r" evaluates to [^;]*", b""),
     _replace(r"^(Check failed: .*?) \(.* vs\. [^)]*\)", rb"\1"),
     _keep(
-        r"^Expected equality of these values: [^;]*(?:; [^;]*)?|^Expected: \([^;]*\)|^Value of: [^;]*|"
-        r"^The difference between .*? and .*? is |^Expected: .* throw|Assertion .* failed in |"
+        r"^Expected equality of these values: [^;]*(?:; [^;]*)?|^Expected: \([^;]*\)|"
+        r"^Value of: [^;]*(?:; Expected: [^;]*)?(?:; element #[^;]*)*|^Death test: [^;]*|"
+        r"; Expected: (?:contains regular expression|to be called) [^;]*|"
+        r"^The difference between .*? and .*? is |, which exceeds [^;]*, where|"
+        r"^Expected: .* throw|Assertion .* failed in |"
         r"\b(?:REQUIRE|CHECK|ASSERT|EXPECT)[A-Z_]* ?\(.*\)|\bassert ?\(.*\)"
     ),
     _keep(r"^Check failed: (?:.*(?:[=!<>]=|[<>%&|^*/+]) ?-?\d+|[^ ]*)|\[\d+\] in [^ ]+$"),

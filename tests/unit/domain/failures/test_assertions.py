@@ -78,14 +78,30 @@ def test_a_trace_tells_two_calls_of_one_helper_apart() -> None:
     assert first != of_log(f"{TRUE}\n{TRACE}".format(9).replace("second", "third"))
 
 
-def test_the_headline_has_the_first_line_of_the_text_and_no_lines_of_the_program() -> None:
+def test_the_headline_has_the_whole_text() -> None:
     assert headline_of(f"{TRUE}\nafter the restart\nof the node\n  x".split("\n")) == (
-        "Value of: is_open; Actual: false; Expected: true; after the restart"
+        "Value of: is_open; Actual: false; Expected: true; after the restart; of the node; x"
     )
-    assert headline_of(["Failed", "these are open:", "  a", "b"]) == "these are open: a"
+    assert headline_of(["Failed", "these are open:", "  a", "b"]) == "these are open: a; b"
     assert headline_of(DIFFERENCE.format("b").split("\n")) == (
         'Expected equality of these values: x; Which is: "a\\nb"; y'
     )
+
+
+@pytest.mark.parametrize("message", [TRUE, "Failed"])
+@pytest.mark.parametrize("end", ["\n", TRACE.format(3) + "\n"])
+def test_a_text_whose_end_is_known_counts_as_a_whole(message: str, end: str) -> None:
+    first = of_log(f"{message}\nlost:\n  a", end)
+    assert first == of_log(f"{message}\nlost:\n  a", f"{end}and\nmore\n")
+    assert first == of_json(f"{message}\nlost:\n  a\n{end}".strip())
+    assert first != of_log(f"{message}\nlost:\n  b", end)
+
+
+@pytest.mark.parametrize("message", [TRUE, "Failed"])
+def test_of_a_text_without_an_end_the_first_line_counts(message: str) -> None:
+    """The lines behind it may be those of the program, and differ each time."""
+    assert of_log(f"{message}\nlost", "closing a\n") == of_log(f"{message}\nlost", "closing b\n")
+    assert of_log(f"{message}\nlost", "a\n" * 9 + "\n") == of_log(f"{message}\nlost", "b\n" * 9 + "\n")
 
 
 def test_a_long_value_leaves_place_for_the_text() -> None:
