@@ -2,7 +2,7 @@
 
 const MOST_SECONDS = 60; // between two attempts
 
-// The same request will get this answer again: the session has ended, or the page is gone. 429 passes.
+// The same request will get this answer again for now: the session has ended, or the page is gone. 429 passes.
 function isFinal(status) {
   return status >= 400 && status < 500 && status !== 429;
 }
@@ -18,21 +18,27 @@ async function read(address) {
 }
 
 // Asks for the page at `address()` after so many seconds. `take` gets it, and returns the seconds until the next
-// request, or null to end. `fail` gets the status of a final answer, or 0 if there will be another attempt.
+// request, or null to end. `fail` gets the status of a final answer, after which the page is asked for again only
+// when somebody returns to its tab; 0 if there will be another attempt.
 function poll(seconds, { address, take, fail = () => {} }) {
   let failures = 0;
 
+  function askOnReturn() {
+    document.addEventListener("visibilitychange", ask, { once: true });
+  }
+
   async function ask() {
     if (document.hidden) {
-      document.addEventListener("visibilitychange", ask, { once: true });
+      askOnReturn();
       return;
     }
     const [status, text] = await read(address());
     if (isFinal(status)) {
       fail(status);
+      askOnReturn();
     } else if (text === null) {
       fail(0);
-      plan(Math.min(2 ** failures, MOST_SECONDS));
+      plan(Math.min(seconds * 2 ** failures, MOST_SECONDS));
       failures += 1;
     } else {
       failures = 0;

@@ -192,7 +192,7 @@ def test_the_page_asks_less_and_less_often_while_the_service_is_away(
     opened(fallible)
     fallible.context.set_offline(True)
     expected = [2.0]
-    for wait in (1, 2, 4):
+    for wait in (2, 4, 8):
         fallible.clock.run_for(int(1000 * expected[-1]))
         expected.append(wait)
         assert eventually(lambda: waits(fallible) == expected), waits(fallible)
