@@ -147,7 +147,7 @@ def _judge(row: ComparedRow, logs: Sequence[float], policy: Policy, spent: float
         row,
         verdict,
         more_pairs=pairs_to_decide(found, policy, FAMILY),
-        pairs_to_slower=pairs_to_slower(found, row.metric, policy, FAMILY),
+        pairs_to_slower=pairs_to_slower(found, row, policy, FAMILY),
     )
 
 

@@ -46,7 +46,7 @@ def unknown(_: ComparedRow) -> float | None:
 def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown) -> tuple[Comparison, ...]:
     """The comparisons that vote −1 only once relinks confirm them.
 
-    Slower in a time or rate, by ``vote_at`` or more, and by an interval whose nearest end is below
+    Slower in a time or rate, by so much that it votes, and by an interval whose nearest end is below
     :data:`BELOW`: the estimate may be far above what layout does because the pairs scatter. Alignment, the
     order of functions and what shares a cache set move times without any change of what is executed
     (Mytkowicz and others, "Producing wrong data without doing anything obviously wrong", ASPLOS 2009).
@@ -64,7 +64,7 @@ def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown)
 
 
 def _is_suspect(found: Comparison, policy: Policy) -> bool:
-    is_small = found.worsening >= policy.vote_at and _may_be_layout(found)
+    is_small = found.worsening >= policy.votes_from(found.row.benchmark) and _may_be_layout(found)
     return found.verdict is Verdict.SLOWER and found.row.metric.is_speed and is_small
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from service.domain.benchmark_names import entry_for, heads
 from service.domain.identity import Side
 
 if TYPE_CHECKING:
@@ -14,20 +14,11 @@ if TYPE_CHECKING:
     from service.domain.comparison.launch import Launch
     from service.domain.comparison.suite import Listing
 
-# Where a benchmark's arguments begin, and the parts of a fixture's name end.
-_PART: Final = re.compile(r"[/<]")
-
 
 def new_name(renamed: Mapping[str, str], name: str) -> str:
-    """Return the name that a benchmark of the base has in the patch; its own if nothing renames it.
-
-    An entry renames the benchmark of that name, and those whose name goes on with ``/`` or ``<``. The longest
-    entry counts.
-    """
-    for head in _heads(name):
-        if head in renamed:
-            return renamed[head] + name[len(head) :]
-    return name
+    """Return the name that a benchmark of the base has in the patch; its own if no entry covers it."""
+    head = entry_for(name, renamed)
+    return name if head is None else renamed[head] + name[len(head) :]
 
 
 def former_names(renamed: Mapping[str, str], patch: Sequence[str]) -> dict[str, str]:
@@ -35,7 +26,7 @@ def former_names(renamed: Mapping[str, str], patch: Sequence[str]) -> dict[str, 
     before = {new: old for old, new in renamed.items()}
     in_patch = set(patch)
     found = {
-        name: before[head] + name[len(head) :] for name in patch for head in _heads(name) if head in before
+        name: before[head] + name[len(head) :] for name in patch for head in heads(name) if head in before
     }
     return {new: old for new, old in found.items() if old not in in_patch and new_name(renamed, old) == new}
 
@@ -61,7 +52,7 @@ def unused_entries(
     renamed: Mapping[str, str], base: Collection[str], patch: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield the entries, old and new name, of which one side has no benchmark and that rename none."""
-    in_base, in_patch = ({head for name in side for head in _heads(name)} for side in (base, patch))
+    in_base, in_patch = ({head for name in side for head in heads(name)} for side in (base, patch))
     for old, new in renamed.items():
         is_done = new in in_base
         is_ahead = old in in_base and old in in_patch
@@ -72,7 +63,7 @@ def unused_entries(
 
 def short_form(old: str, new: str) -> tuple[str, str]:
     """Leave out the equal parts at the end of two names: BM_a and BM_b of ``BM_a/8/4`` and ``BM_b/8/4``."""
-    rests = (new[len(head) :] for head in _heads(new))
+    rests = (new[len(head) :] for head in heads(new))
     equal = [rest for rest in rests if rest and old.endswith(rest) and old != rest]
     longest = max(map(len, equal), default=0)
     return old[: len(old) - longest], new[: len(new) - longest]
@@ -101,9 +92,3 @@ def with_names(launch: Launch, new: Mapping[str, str]) -> Launch:
         varying=frozenset((new.get(name, name), metric) for name, metric in launch.varying),
         lost={new.get(name, name): why for name, why in launch.lost.items()},
     )
-
-
-def _heads(name: str) -> Iterator[str]:
-    """Yield a name, and what stands before each of its parts, the longest first."""
-    yield name
-    yield from (name[: part.start()] for part in reversed(list(_PART.finditer(name))) if part.start())

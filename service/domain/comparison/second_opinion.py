@@ -22,7 +22,7 @@ def second_opinion(first: Comparison, second: Comparison, policy: Policy, launch
     """Judge a slower row by a second sequence of the same programs.
 
     The row is lifted to ``undecided`` if three things hold: the second sequence launched it in as many pairs
-    as the first has, finds it the same or faster, and both together estimate less than ``vote_at``. Otherwise
+    as the first has, finds it the same or faster, and both together estimate less than what votes. Otherwise
     the row stays ``slower``, also if the second sequence is undecided. It keeps the ratio, interval and pairs
     of the first sequence; the reason has the result of the second.
 
@@ -42,7 +42,7 @@ def second_opinion(first: Comparison, second: Comparison, policy: Policy, launch
         return first
     facts = (str(second.verdict), second.pairs, *(() if second.ratio is None else (second.ratio,)))
     is_lifted = second.verdict in _LIFTING and launched >= first.pairs
-    if is_lifted and _pooled(first, second) < policy.vote_at:
+    if is_lifted and _pooled(first, second) < policy.votes_from(first.row.benchmark):
         reason = Reason(ReasonKind.SECOND_LIFTS, facts)
         return first._replace(verdict=Verdict.UNDECIDED, reasons=(reason, *first.reasons))
     return first._replace(reasons=(*first.reasons, Reason(ReasonKind.SECOND_STANDS, facts)))

@@ -103,7 +103,8 @@ def _groups(
 ) -> Mapping[Group, Sequence[Comparison]]:
     by_verdict = {v: [each for each in comparisons if each.verdict is v] for v in Verdict}
     slower = sorted(by_verdict[Verdict.SLOWER], key=lambda each: -each.worsening)
-    large = [each for each in slower if each.worsening >= policy.vote_at]
+    is_large = {each.row: each.worsening >= policy.votes_from(each.row.benchmark) for each in slower}
+    large = [each for each in slower if is_large[each.row]]
     # First the row of a lifted −1, which people wait for; then the row that could still be the worst. A row
     # without an interval could be anything.
     undecided = sorted(
@@ -115,7 +116,7 @@ def _groups(
         Group.REMOVED: by_verdict[Verdict.REMOVED],
         Group.SLOWER: [each for each in large if each.row not in withheld],
         Group.WITHHELD: [each for each in large if each.row in withheld],
-        Group.SLIGHTLY_SLOWER: [each for each in slower if each.worsening < policy.vote_at],
+        Group.SLIGHTLY_SLOWER: [each for each in slower if not is_large[each.row]],
         Group.FASTER: sorted(by_verdict[Verdict.FASTER], key=lambda each: each.worsening),
         Group.FAILING: by_verdict[Verdict.FAILING],
         Group.UNDECIDED: undecided,

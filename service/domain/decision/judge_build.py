@@ -215,7 +215,7 @@ def slow_downs(
     ``launches`` are those of ``record`` that count, of the programs as built.
     """
     rows = confirm(_compare(job, listings, launches), record.relinked, job.policy, _added(record.counts))
-    large = (row for row in rows if row.worsening >= job.policy.vote_at)
+    large = (row for row in rows if row.worsening >= job.policy.votes_from(row.row.benchmark))
     return tuple(row for row in large if row.verdict is Verdict.SLOWER)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Final
 
+from service.domain.benchmark_names import BenchmarkName, entry_for
 from service.domain.forms import OFF, Duration, Record, Share, about, after, before, whole
 from service.domain.inference.interim_looks import BASE_PAIRS
 
@@ -53,6 +54,9 @@ class Policy(Record):
     floor: Annotated[Share, about("slower and faster certainly exceed it; at most same_within")] = 0.01
     # A −1 should be worth a person's time.
     vote_at: Annotated[Share, about("slower votes -1 if the estimate reaches it")] = 0.02
+    vote_at_of: Annotated[dict[BenchmarkName, Share], about("vote_at by name of benchmarks")] = field(
+        default_factory=dict, hash=False
+    )
     same_within: Annotated[Share, about("the largest change that same may hide")] = 0.03
     # Of a hundred unchanged patch sets at most one alarms.
     false_alarms: Annotated[Share, after(_false_alarms), about("of a patch set; at most 20%")] = 0.01
@@ -64,6 +68,11 @@ class Policy(Record):
     on_undecided: Annotated[VoteWhen, about("none: no +1 if a benchmark is undecided")] = VoteWhen.PASS
     on_nothing_to_build: Annotated[VoteWhen, about(ON_NOTHING)] = VoteWhen.PASS
     layout: Annotated[Layout, OFF, about("confirm: measure again on relinked programs")] = Layout.CONFIRM
+
+    def votes_from(self, benchmark: str) -> float:
+        """Return the least slow-down of a benchmark that votes: that of the longest entry that covers it."""
+        entry = entry_for(benchmark, self.vote_at_of)
+        return self.vote_at if entry is None else self.vote_at_of[entry]
 
     @property
     def base_pairs(self) -> int:

@@ -173,7 +173,7 @@ def compare_pairs(
     return undecided._replace(
         more_pairs=pairs_to_decide(estimated, policy, family),
         spread=estimated.spread,
-        pairs_to_slower=pairs_to_slower(estimated, row.metric, policy, family),
+        pairs_to_slower=pairs_to_slower(estimated, row, policy, family),
     )
 
 
@@ -317,14 +317,14 @@ def pairs_to_decide(estimated: Estimate, policy: Policy, family: float) -> float
     return math.inf
 
 
-def pairs_to_slower(estimated: Estimate, metric: Metric, policy: Policy, family: float) -> float:
+def pairs_to_slower(estimated: Estimate, row: ComparedRow, policy: Policy, family: float) -> float:
     """About how many more pairs may prove a slow-down that votes.
 
     As if the truth exceeded the estimate by :data:`_HOPE` standard errors. Infinite if the estimate is no
-    worsening, or if even one of ``vote_at`` is beyond the estimate's reach.
+    worsening, or if even the least one that votes is beyond the estimate's reach.
     """
-    centre = estimated.centre if metric.better is Better.LOWER else -estimated.centre
-    if centre <= 0 or centre + _REACH * estimated.error < math.log1p(policy.vote_at):
+    centre = estimated.centre if row.metric.better is Better.LOWER else -estimated.centre
+    if centre <= 0 or centre + _REACH * estimated.error < math.log1p(policy.votes_from(row.benchmark)):
         return math.inf
     beyond = centre + _HOPE * estimated.error - math.log1p(policy.floor)
     for pairs, spent in _errors_without_end(_difference_error(policy, family)).items():

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from service.domain.forms import OFF, Duration, Name, Record, Text, about, after, differ, limit, text, whole
+from service.domain.benchmark_names import BenchmarkName
+from service.domain.forms import OFF, Duration, Name, Record, Text, about, after, differ, limit, whole
 from service.domain.project.build_commands import BuildCommands, InnerPath
 from service.domain.project.job_kinds import Configuration
 
@@ -21,8 +22,7 @@ _NAMES_DIFFER: Final = differ("suite names", by="name")
 _SECONDS_OR_NONE: Final = after(lambda seconds: seconds or None)
 
 
-_Benchmark = Annotated[str, text(r"[^\x00\n]{1,1024}", "names of benchmarks, of 1 to 1024 characters")]
-Renamed = dict[_Benchmark, _Benchmark]
+Renamed = dict[BenchmarkName, BenchmarkName]
 
 
 def _unambiguous(renamed: dict[str, str]) -> dict[str, str]:

@@ -27,7 +27,7 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
         Group.REMOVED: "{benchmarks} removed: {names}{why}",
         Group.SLOWER: "{rows} {slower}; worst: {first}{second}",
         Group.WITHHELD: "{rows} {slower}, not counted yet; worst: {first}; {no_vote}",
-        Group.SLIGHTLY_SLOWER: "{rows} {slower} by less than {vote_at} (no −1); worst: {first}",
+        Group.SLIGHTLY_SLOWER: "{rows} {slower} by less than {least} (no −1); worst: {first}",
         Group.FASTER: "{rows} {faster}; best: {first}{because}",
         Group.FAILING: "{benchmarks} failing on both sides: {names}{why}",
         Group.UNDECIDED: "{rows} undecided: {first}{because}",
@@ -90,11 +90,11 @@ def _causes(
     machine: str,
     noun: str,
 ) -> Iterator[str]:
-    facts = _facts(chosen, judgement, noun)
+    facts, least = _facts(chosen, judgement, noun), {policy.votes_from(each.row.benchmark) for each in chosen}
     yield _FORMS[group].format(
         **facts,
         first=f"{describe(chosen[0])} on {plain(machine)}",
-        vote_at=share(policy.vote_at),
+        least=share(least.pop()) if len(least) == 1 else "what votes",
         same_within=share(policy.same_within),
     )
     if group in _NEXT_WORST:

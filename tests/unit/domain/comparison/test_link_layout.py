@@ -118,6 +118,9 @@ class TestSuspects:
         found = SLOWER._replace(per="items_per_second")
         assert suspects([found], POLICY, lambda _: 0.5) == (found,)
 
+    def test_one_below_the_size_that_votes_for_its_benchmark_is_none(self) -> None:
+        assert suspects([SLOWER], replace(POLICY, vote_at_of={SLOWER.row.benchmark: 0.4})) == ()
+
     def test_a_project_may_turn_it_off(self) -> None:
         assert suspects([SLOWER], replace(POLICY, layout=Layout.OFF)) == ()
 

@@ -44,6 +44,12 @@ def test_a_row_that_was_launched_in_fewer_pairs_stands() -> None:
     assert second_opinion(FIRST, other, POLICY, FIRST.pairs - 1).verdict is Verdict.SLOWER
 
 
+def test_both_sequences_together_are_held_against_the_size_that_votes_for_the_benchmark() -> None:
+    policy = Policy(vote_at_of={"BM_a": 0.005})
+
+    assert second_opinion(FIRST, second(Verdict.SAME, 1.001), policy, 24).verdict is Verdict.SLOWER
+
+
 @pytest.mark.parametrize("first", [SAME, FASTER, UNDECIDED])
 def test_nothing_else_is_judged_again(first: Comparison) -> None:
     assert second_opinion(first, second(Verdict.SLOWER, 1.5), POLICY, 24) == first

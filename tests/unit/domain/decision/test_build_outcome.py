@@ -54,6 +54,23 @@ def test_the_worst_verdict_is_the_outcome(comparisons: list[Comparison], outcome
     assert judge(comparisons, POLICY).outcome is outcome
 
 
+@pytest.mark.parametrize(
+    ("benchmark", "ratio", "outcome"),
+    [
+        ("BM_a/8", 1.09, Outcome.PASSED),
+        ("BM_a/8", 1.10, Outcome.SLOWER),
+        ("BM_a/64", 1.03, Outcome.SLOWER),
+        ("BM_b", 1.02, Outcome.SLOWER),
+    ],
+)
+def test_the_size_that_votes_is_that_of_the_longest_entry(
+    benchmark: str, ratio: float, outcome: Outcome
+) -> None:
+    policy = Policy(vote_at_of={"BM_a": 0.1, "BM_a/64": 0.03})
+
+    assert judge([slower(benchmark, ratio)], policy).outcome is outcome
+
+
 def test_each_comparison_is_in_its_group_the_worst_first() -> None:
     little, one, other = slower("BM_little", 1.015), slower("BM_a", 1.05), slower("BM_b", 1.07)
     found = judge([SAME, little, one, other, FASTER], POLICY)

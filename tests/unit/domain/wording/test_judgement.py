@@ -151,6 +151,16 @@ def test_sizes_of_the_policy_are_written_with_their_digits() -> None:
     assert causes[1].endswith("the same within 4.5 %")
 
 
+def test_slow_downs_below_different_sizes_name_none_of_them() -> None:
+    policy = Policy(vote_at_of={"BM_a": 0.05, "BM_b": 0.1})
+
+    only = causes_of(slower("BM_a/8", 1.024), policy=policy)
+    both = causes_of(slower("BM_a/8", 1.024), slower("BM_b", 1.09), policy=policy)
+
+    assert "slower by less than 5 % (no −1); worst: BM_a/8" in only[0]
+    assert "2 of 2 results are slower by less than what votes (no −1); worst: BM_b" in both[0]
+
+
 def test_a_suite_without_results_is_named_first() -> None:
     causes = causes_of(slower("BM_a", 1.5), BROKEN, REMOVED, empty=["executor"])
 
