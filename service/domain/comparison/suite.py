@@ -209,8 +209,9 @@ def _comparisons_of(
     sides = {side: [launch for launch in in_order if launch.side is side] for side in Side}
     launched = len({launch.pair for launch in launches})
     for name in dict.fromkeys((*listing.patch, *listing.base)):
-        metrics = suite.metrics or (own_clock(name),)
-        rows = [ComparedRow(suite.name, name, metric_named(each, suite.higher_is_better)) for each in metrics]
+        asked = suite.metrics or (own_clock(name),)
+        metrics = [metric_named(each, suite.higher_is_better, suite.units) for each in asked]
+        rows = [ComparedRow(suite.name, name, metric) for metric in metrics]
         if name not in in_base:
             yield from (Comparison(row, Verdict.NEW) for row in rows)
         elif name not in in_patch:

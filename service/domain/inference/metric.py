@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+_NO_UNITS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Better(StrEnum):
@@ -19,7 +22,11 @@ class Better(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric with its unit (``s``, ``1/s``, ``B``, or empty for a plain number) and better direction."""
+    """A metric with its unit and better direction.
+
+    ``unit``: ``s``, ``1/s``, ``B`` or ``B/s``, which are shown with prefixes, any other text of the project
+    file, or empty for a plain number.
+    """
 
     name: str
     unit: str
@@ -58,12 +65,18 @@ _LABELS = {  # of all metrics of speed
 }
 
 
-def metric_named(name: str, higher_is_better: Sequence[str] = ()) -> Metric:
-    """The metric of that name; a user counter improves downwards unless named in ``higher_is_better``."""
+def metric_named(
+    name: str, higher_is_better: Sequence[str] = (), units: Mapping[str, str] = _NO_UNITS
+) -> Metric:
+    """The metric of that name.
+
+    A user counter improves downwards unless ``higher_is_better`` names it, and has the unit that ``units``
+    gives.
+    """
     if name in _KNOWN:
         unit, better = _KNOWN[name]
         return Metric(name, unit, better)
-    return Metric(name, "", Better.HIGHER if name in higher_is_better else Better.LOWER)
+    return Metric(name, units.get(name, ""), Better.HIGHER if name in higher_is_better else Better.LOWER)
 
 
 def own_clock(benchmark: str) -> str:

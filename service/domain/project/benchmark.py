@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from service.domain.benchmark_names import BenchmarkName
-from service.domain.forms import OFF, Duration, Name, Record, Text, about, after, differ, limit, whole
+from service.domain.forms import OFF, Duration, Name, Record, Text, about, after, differ, limit, text, whole
 from service.domain.project.build_commands import BuildCommands, InnerPath
 from service.domain.project.job_kinds import Configuration
 
@@ -23,6 +23,9 @@ _SECONDS_OR_NONE: Final = after(lambda seconds: seconds or None)
 
 
 Renamed = dict[BenchmarkName, BenchmarkName]
+
+
+Unit = Annotated[str, text(r"[^\s\x00-\x1f\x7f]{1,16}", "units of 1 to 16 characters, without blanks")]
 
 
 def _unambiguous(renamed: dict[str, str]) -> dict[str, str]:
@@ -52,6 +55,9 @@ class Suite(Record):
     args: Annotated[tuple[Text, ...], about("further arguments of the program")] = ()
     metrics: Annotated[tuple[Text, ...], differ("metrics"), about("default: each benchmark's own clock")] = ()
     higher_is_better: Annotated[tuple[Text, ...], about("counters that improve upwards")] = ()
+    units: Annotated[dict[Text, Unit], about("units of counters, by name")] = field(
+        default_factory=dict, hash=False
+    )
     cpus: Annotated[int, whole(1, 1024), about("CPUs that each launch is pinned to")] = 1
     repetitions: Annotated[int | None, whole(1, 100), about("per launch; the best one counts")] = None
     min_time: Annotated[Duration | None, _SECONDS_OR_NONE, about("of one repetition")] = None

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 GOOD = "version: 1\njobs:\n  perf:\n    kind: benchmark\n    suites: [{name: a, program: build/a}]\n"
 SUITE_KEYS = (
-    "name, program, filter, args, metrics, higher_is_better, cpus, repetitions, min_time, timeout, renamed"
+    "name, program, filter, args, metrics, higher_is_better, units, cpus, repetitions, min_time, timeout,"
+    " renamed"
 )
 BAD = """\
 version: 1

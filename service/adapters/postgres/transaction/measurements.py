@@ -48,9 +48,9 @@ SELECT n.* FROM unnest(%s::bytea[], %s::text[], %s::text[], %s::text[], %s::text
                        %s::text[], %s::text[], %s::text[], %s::text[])
     AS n (digest, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better)
 ORDER BY n.digest
-ON CONFLICT (digest) DO NOTHING
+ON CONFLICT (digest) DO UPDATE SET unit = excluded.unit WHERE series.unit <> excluded.unit
 """
-_FIND_SERIES: Final = "SELECT digest, id FROM series WHERE digest = ANY(%b::bytea[])"
+_FIND_SERIES: Final = "SELECT digest, id, unit FROM series WHERE digest = ANY(%b::bytea[])"
 _COPY_RESULTS: Final = "COPY result (measured_at, build_id, series_id, side, samples) FROM STDIN"
 _COPY_COMPARISONS: Final = (
     "COPY comparison (measured_at, series_id, build_id, kind, position, pairs, verdict,"
@@ -221,16 +221,18 @@ class PostgresMeasurements(Connected, Pairs, Results, Evidence):
         digests = {key: key.digest for key in series}
         found = self._find_series(list(digests.values()))
         # What is stored already is left out: that is nearly all of it, and each conflict uses up a number.
-        missing = [key for key, digest in digests.items() if digest not in found]
+        units = {digest: unit for digest, (_, unit) in found.items()}
+        missing = [key for key, digest in digests.items() if units.get(digest) != clean(series[key][0])]
         if missing:
             self._add_series(missing, digests, series)
             found |= self._find_series([digests[key] for key in missing])
-        return {key: found[digest] for key, digest in digests.items()}
+        return {key: found[digest][0] for key, digest in digests.items()}
 
-    def _find_series(self, digests: list[bytes]) -> dict[bytes, int]:
+    def _find_series(self, digests: list[bytes]) -> dict[bytes, tuple[int, str]]:
+        """Map the digest of each series that is stored to its number and unit."""
         with self._driver.cursor() as cursor:
             cursor.execute(_FIND_SERIES, [digests], binary=True)
-            return {bytes(digest): int(number) for digest, number in cursor}
+            return {bytes(digest): (int(number), str(unit)) for digest, number, unit in cursor}
 
     def _add_series(
         self,

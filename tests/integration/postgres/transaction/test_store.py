@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.store import PostgresStore
 from service.domain.errors import Transient
+from service.domain.identity import RunKind, SeriesKey
 from service.steps.intake.receive_event import receive_events
 from tests.support.store_samples import change, named, post_submit_run, queue, start
 
@@ -137,3 +138,14 @@ def test_a_child_process_uses_no_connection_of_its_parent(store: PostgresStore, 
     os.waitpid(child, 0)
     assert theirs != ours
     assert database.value("SELECT pg_backend_pid()") == ours
+
+
+def test_a_series_has_the_unit_of_the_newest_results(store: PostgresStore, database: Database) -> None:
+    [build_id] = queue(store)
+    series = SeriesKey("instance", "project", "master", "perf", "cv-perf", "executor", "BM_a", "PeakBytes")
+    for unit in ("", "B"):
+        with store.transaction() as tx:
+            build = tx.lock_build(build_id)
+            tx.store_results(build, RunKind.CHECK, {series: (unit, "lower")}, [], [])
+
+    assert database.value("SELECT unit FROM series") == "B"

@@ -22,6 +22,13 @@ def test_metrics_know_unit_direction_and_name(name: str, unit: str, better: Bett
     assert (found.unit, found.better, found.label) == (unit, better, label)
 
 
+def test_a_counter_has_the_unit_that_the_project_gives_it() -> None:
+    units = {"PeakBytesPerItem": "B", "real_time": "ns"}
+
+    assert metric_named("PeakBytesPerItem", (), units).unit == "B"
+    assert metric_named("real_time", (), units).unit == "s"
+
+
 def test_a_counter_improves_upwards_where_the_project_says_so() -> None:
     assert metric_named("HitRate", ["HitRate"]).better is Better.HIGHER
 

@@ -44,6 +44,7 @@ jobs:
         args: ["--benchmark_enable_random_interleaving=true"]
         metrics: [items_per_second, PeakBytesPerItem]
         higher_is_better: [HitRate]
+        units: {PeakBytesPerItem: B}
         cpus: 4
         repetitions: 5
         min_time: 500ms
@@ -113,6 +114,7 @@ class TestReading:
             args=("--benchmark_enable_random_interleaving=true",),
             metrics=("items_per_second", "PeakBytesPerItem"),
             higher_is_better=("HitRate",),
+            units={"PeakBytesPerItem": "B"},
             cpus=4,
             repetitions=5,
             min_time=0.5,
@@ -312,6 +314,8 @@ class TestRefusals:
             ('args: ["\\uD800"]', ".args[0]: '\\ud800' is not allowed; allowed are texts"),
             ("metrics: [a, b, a]", ".metrics: metrics must differ; twice: a"),
             ("metrics: {a: 1}", ".metrics: a list is needed, found a mapping"),
+            ("units: [B]", ".units: a mapping is needed, found a list"),
+            ('units: {a: "k B"}', ".units.a: 'k B' is not allowed; allowed are units of 1 to 16 characters"),
             ("filter: {}", ".filter: a text is needed, found a mapping"),
         ],
     )

@@ -109,7 +109,7 @@ class TestProjectFiles:
         assert posted.revision == "patch1"
         assert posted.message == (
             "No Builds Executed \n\nbenchgate.yaml:8: jobs.perf.suites[0].programme: unknown key; allowed "
-            "are name, program, filter, args, metrics, higher_is_better, cpus, repetitions, min_time, "
+            "are name, program, filter, args, metrics, higher_is_better, units, cpus, repetitions, min_time, "
             "timeout, renamed\n\nhttps://bench.example.com/runs/1"
         )
 
