@@ -4,7 +4,7 @@ FROM debian:bookworm-slim
 # The tools to build projects, and the sandbox. A project that needs more tools can extend this image.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        bubblewrap build-essential ca-certificates cmake git libbenchmark-dev libgmock-dev libgtest-dev \
+        bubblewrap build-essential ca-certificates ccache cmake git libbenchmark-dev libgmock-dev libgtest-dev \
         ninja-build openssh-client openssl python3 python3-venv util-linux valgrind \
     && rm -rf /var/lib/apt/lists/*
 

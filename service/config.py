@@ -324,6 +324,11 @@ class MachineSettings(_Settings):
         le=1 << 30,
         description="bytes of a build's log that are kept: the first quarter, and the newest of the rest",
     )
+    compiler_cache: int = Field(
+        5 << 30,
+        ge=0,
+        description="bytes of object files that ccache keeps for each project on the host; 0: no cache",
+    )
     waits_for_quiet: bool = Field(
         default=True, description="take no build while other processes use the CPUs"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -17,12 +18,14 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.host_faults import HostFaults
+from service.adapters.sandbox.mounts import ENVIRONMENT
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.adapters.scratch import DirectoryScratch
 from service.adapters.toolchain import toolchain_fingerprint
 from service.config import require
 from service.domain.errors import Transient
 from service.steps.building.build_log import LOG_BYTES
+from service.steps.building.compiler_cache import CompilerCache
 from service.steps.building.session import BuildHost
 from service.steps.machine.preflight import obstacle_to_measuring
 
@@ -90,7 +93,10 @@ def build_machine(settings: MachineSettings) -> Machine:
         artifacts=artifacts,
         log_bytes=settings.log_bytes,
     )
-    host = replace(host, builds_beside=settings.builds_beside)
+    cache = host.compiler_cache
+    if cache is not None:
+        cache = replace(cache, limit=settings.compiler_cache) if settings.compiler_cache else None
+    host = replace(host, builds_beside=settings.builds_beside, compiler_cache=cache)
 
     def register() -> None:
         environment = read_environment()
@@ -124,6 +130,8 @@ def make_build_host(
 ) -> BuildHost:
     """Build the tools with which a worker or `benchgate gate` builds and measures; its files are in ``home``.
 
+    Without a sandbox there is no compiler cache, because any build could write to it.
+
     Raises:
         Unfit: this host cannot isolate programs; there is no silent fallback.
     """
@@ -139,6 +147,7 @@ def make_build_host(
         packer=packing,
         inspector=built_files,
         linkers=relink.install(home.absolute() / "linkers"),
+        compiler_cache=_compiler_cache(home.absolute()) if is_sandboxed else None,
         toolchain=fingerprint,
         tools=tools,
         cpus=cpus or there,
@@ -147,3 +156,9 @@ def make_build_host(
         log_bytes=log_bytes,
         read_load=read_load,
     )
+
+
+def _compiler_cache(home: Path) -> CompilerCache | None:
+    """Return the compiler cache; None if the sandbox shows no ``ccache``."""
+    is_there = shutil.which("ccache", path=ENVIRONMENT["PATH"]) is not None
+    return CompilerCache(home / "compiler-cache") if is_there else None

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from service.domain.project.job import Job
 
 
+REVIEWED: Final = "reviewed"
+"""The trust in a commit of the branch."""
 UNREVIEWED: Final = "unreviewed"
 """The trust in a commit that is not merged."""
 

@@ -29,6 +29,11 @@ def cost(pair_seconds: float, machine_time: float, needed: int) -> str:
     return f"{sentence}; raise machine_time in benchgate.yaml, or measure less in a launch"
 
 
+def cached(hits: int, compilations: int) -> str:
+    """The share of the compilations that the compiler cache answered."""
+    return f"compiler cache: {hits} of {compilations} object files were compiled before"
+
+
 def noise(low: float, high: float, least: float) -> str:
     """The spread of the pairs of several benchmarks, and the least change that is found despite it."""
     by = share(low) if share(low) == share(high) else f"{share(low)} to {share(high)}"

@@ -20,6 +20,7 @@ from service.steps.building.build_sources import (
     must_succeed,
     run_phase,
 )
+from service.steps.building.compiler_cache import compiler_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,10 +117,12 @@ def _relink(session: BuildSession, revision: Revision, key: BinaryKey) -> dict[B
     if host.linkers is None or not build.compile:
         raise CommandFailed("relinking", "there is no replaceable linker, or no compile command")
     artifacts: dict[BinaryKey, str] = {}
-    with host.source.checkout(session.spec.project, revision.commit) as tree:
-        shuffled = partial(
-            run_phase, session, tree, opening=_WITH_LINKER, mounts=(Mount(host.linkers, "/linkers"),)
-        )
+    with (
+        host.source.checkout(session.spec.project, revision.commit) as tree,
+        compiler_cache(session, revision) as cache,
+    ):
+        mounts = (Mount(host.linkers, "/linkers"), *cache.mounts)
+        shuffled = partial(run_phase, session, tree, opening=_WITH_LINKER, mounts=mounts, env=cache.env)
         for phase in STAGES:
             shuffled(phase)
         for variant in VARIANTS:
@@ -129,7 +132,7 @@ def _relink(session: BuildSession, revision: Revision, key: BinaryKey) -> dict[B
             removal = Command(("sh", "-c", _REMOVE, "remove", *programs), limits=limits)
             must_succeed(session, tree, removal, "removing the programs failed")
             env = {"BENCHGATE_RELINK_SEED": str(relinked.link_seed)}
-            shuffled("compile", env=env)
+            shuffled("compile", env={**cache.env, **env})
             artifacts[relinked] = _pack(session, tree)
     if len(set(artifacts.values())) < len(artifacts):
         raise CommandFailed("relinking", "the order of objects makes no difference to the programs")

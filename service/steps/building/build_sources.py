@@ -13,6 +13,7 @@ from service.domain.errors import CommandFailed, ProgramMissing
 from service.domain.failures.failure import FailureKind, distinct, failure_at_limit, failure_of
 from service.domain.failures.patterns import failures_in
 from service.domain.machine.slots import share_of_cpus
+from service.steps.building.compiler_cache import compiler_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,9 +48,10 @@ def built_sources(
         NotBuilt: a build command failed.
     """
     with session.host.source.checkout(session.spec.project, revision.commit) as tree:
-        for phase, stage in STAGES.items():
-            with at_stage(stage):
-                run_phase(session, tree, phase, env=env)
+        with compiler_cache(session, revision) as cache:
+            for phase, stage in STAGES.items():
+                with at_stage(stage):
+                    run_phase(session, tree, phase, mounts=cache.mounts, env={**cache.env, **env})
         yield tree
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from service.domain.machine.environment import Load
     from service.ports.building import Artifacts, Inspector, Packer, Progress, Sandbox, Scratch, Source
     from service.ports.machine import Claimed
+    from service.steps.building.compiler_cache import CompilerCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class BuildHost:
     builds_beside: int = 1  # how many builds that compare nothing share the CPUs
     tools: Mapping[str, str] = field(default_factory=dict)  # the versions of the compilers and of the system
     linkers: Path | None = None  # programs that shuffle what they link; None: nothing is linked again
+    compiler_cache: CompilerCache | None = None  # None: each build compiles all of its files
     log_bytes: int = LOG_BYTES  # of the log of a build are kept
     clock: Callable[[], float] = monotonic  # seconds from any start; the machine-time budget runs on it
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.building.spec import UNREVIEWED, BuildSpec, Revision
+from service.domain.building.spec import REVIEWED, UNREVIEWED, BuildSpec, Revision
 from service.domain.calibration.schedule import is_calibrated
 from service.domain.decision.machine_report import BuildEnd
 from service.domain.decision.states import BuildState, RunState
@@ -103,7 +103,7 @@ def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revisio
 
     is_check = run.kind is RunKind.CHECK
     ref = run.ref if is_check and run.ref else f"refs/heads/{run.branch}"
-    patch = revision(run.revision, ref, UNREVIEWED if is_check else "reviewed")
+    patch = revision(run.revision, ref, UNREVIEWED if is_check else REVIEWED)
     if run.kind is RunKind.CALIBRATION:
         return patch, patch
     parent = source.parent(run.project, run.revision)
@@ -112,7 +112,7 @@ def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revisio
     # A parent that is still under review does not count as reviewed.
     is_merged = source.is_merged(run.project, parent, run.branch)
     # Fetching the patch set's own ref also fetches its parents.
-    return revision(parent, ref, "reviewed" if is_merged else UNREVIEWED), patch
+    return revision(parent, ref, REVIEWED if is_merged else UNREVIEWED), patch
 
 
 def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
