@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-power bench-signatures bench-patterns soak checks-plugin clean bench-builds
+.PHONY: install help demo gate-native message-images test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-power bench-signatures bench-patterns soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -84,10 +84,10 @@ bench-pages: .venv/dev.stamp ## measure page loads without a session beside the 
 	@$(BIN)/python -m bench.pages
 
 bench-signatures: .venv/dev.stamp ## measure precision and recall of failure signatures over the labelled texts
-	@$(BIN)/python -m bench.signatures
+	@$(BIN)/python -m bench.failures.signatures
 
 bench-patterns: .venv/dev.stamp ## measure hostile patterns of failures on a megabyte, and a hundred patterns on a log of 64 MiB
-	@$(BIN)/python -m bench.patterns
+	@$(BIN)/python -m bench.failures.patterns
 
 bench-builds: .venv/dev.stamp ## measure how much sooner a patch set of a project of 500 files is built with the compiler cache
 	@$(BIN)/python -m bench.builds

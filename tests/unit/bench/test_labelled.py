@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from bench.labelled import THIRD, Text, read_texts, score
+from bench.failures.labelled import THIRD, Text, read_texts, score
 
 TEXTS = read_texts()
 THIRD_TEXTS = read_texts(THIRD)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.labelled import Text, read_texts
-from bench.signatures import GOAL, of_headline, of_log, score_of, specific
+from bench.failures.labelled import Text, read_texts
+from bench.failures.signatures import GOAL, of_headline, of_log, score_of, specific
 
 
 @pytest.mark.parametrize("is_held_out", [False, True], ids=["tuning half", "held-out half"])

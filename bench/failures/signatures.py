@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from bench.labelled import THIRD, Score, Text, read_texts, score
+from bench.failures.labelled import THIRD, Score, Text, read_texts, score
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.patterns import failures_in
 from service.domain.failures.signature import signature_of

@@ -12,7 +12,7 @@ import yaml
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-SAMPLES: Final = Path(__file__).parents[1] / "tests" / "samples" / "signatures"
+SAMPLES: Final = Path(__file__).parents[2] / "tests" / "samples" / "signatures"
 THIRD: Final = SAMPLES / "third"
 
 
