@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-power bench-signatures bench-patterns soak checks-plugin clean
+.PHONY: install help demo gate-native message-images test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-power bench-signatures bench-patterns soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -73,6 +73,9 @@ bench-native: .venv/dev.stamp ## compare the figures of the reproduced changes w
 
 bench-verdicts: .venv/dev.stamp ## compare the voting rule with other rules, on recorded and live measurements
 	@$(BIN)/python -m bench.verdicts --live var/bench-verdicts
+
+bench-noise: .venv/dev.stamp ## measure how much each way to launch programs reduces the spread of pairs
+	@$(BIN)/python -m bench.noise
 
 bench-power: .venv/dev.stamp ## simulate power against machine time, and false alarms, before and since measuring goes on
 	@$(BIN)/python -m bench.simulations.power
