@@ -63,6 +63,7 @@ class BuildSpec:
     permissions when the build was planned, which pages and messages offer commands by; a group's name is
     empty if a previous version planned the build. ``second``: the slow-downs that vote −1 are measured again
     in a sequence of their own. ``is_renaming``: the patch set's own project file says what it renames.
+    ``filter``: of a local gate, which launches and compares the benchmarks that it chooses; empty: all.
     """
 
     kind: RunKind
@@ -78,6 +79,7 @@ class BuildSpec:
     commands: Commands = NO_COMMANDS
     second: bool = False
     is_renaming: bool = False
+    filter: str = ""
 
     @property
     def is_local(self) -> bool:
@@ -119,7 +121,7 @@ class BuildSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
-        left_out = {"commands", *(() if self.is_renaming else ("is_renaming",))}
+        left_out = {"commands", *(name for name in ("is_renaming", "filter") if not getattr(self, name))}
         names = [each.name for each in fields(self) if each.name not in left_out]
         groups = {each: self.commands.group_for(each) for each in self.commands.granted}
         # Left out if there are none, so that the specs of a previous version stay as they are.
@@ -154,4 +156,5 @@ class BuildSpec:
             commands=Commands(**dict.fromkeys(found.get("permissions", ()), "") | found.get("groups", {})),
             second=found.get("second", False),
             is_renaming=found.get("is_renaming", False),
+            filter=found.get("filter", ""),
         )

@@ -36,7 +36,8 @@ class Listing:
     The base's have the names by which they are compared: ``renamed`` maps each that the patch renames to its
     name in the base.
 
-    ``too_short`` counts the tests that take too little time to be compared; they are left out.
+    ``too_short`` counts the tests that take too little time to be compared; they are left out. So are the
+    benchmarks ``not_chosen`` by the filter of the build.
     """
 
     suite: str
@@ -46,6 +47,7 @@ class Listing:
     long: frozenset[str] = frozenset()  # those with few and long repetitions
     renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
     too_short: int = 0
+    not_chosen: tuple[str, ...] = ()
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> Listing:
@@ -61,6 +63,7 @@ class Listing:
             long,
             renamed,
             int(found.get("too_short", 0)),
+            tuple(found.get("not_chosen", ())),
         )
 
     def to_mapping(self) -> dict[str, Any]:
@@ -73,6 +76,7 @@ class Listing:
             "long": sorted(self.long),
             **({"renamed": dict(self.renamed)} if self.renamed else {}),
             **({"too_short": self.too_short} if self.too_short else {}),
+            **({"not_chosen": list(self.not_chosen)} if self.not_chosen else {}),
         }
 
     @property

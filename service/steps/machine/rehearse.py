@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.comparison.renaming import new_name, renamed_benchmarks
 from service.domain.comparison.suite import Listing
 from service.domain.decision.side_end import SideEnd, Stage
@@ -30,6 +31,7 @@ _NO_TEST: Final = "runs no test"
 class Rehearsal:
     """By suite: the benchmarks of a side, those that should get long repetitions, and how it failed.
 
+    ``names`` also has the lines of listings that the build's filter does not choose, which are not launched.
     ``tests`` has the results of suites of tests.
     """
 
@@ -67,12 +69,15 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
                 continue
             listed = launcher.names(suite, side)
             stage = Stage.LAUNCH
-            found = _launch(launcher, suite, side, listed)
+            pattern = launcher.session.spec.filter
+            chosen = [name for name in listed if _is_chosen(pattern, name, new_name(suite.renamed, name))]
+            found = _launch(launcher, suite, side, chosen)
         except SideFailed as failed:
             ends[suite.name] = SideEnd(stage, failed.what, failed.end)
             continue
         before = parent.names.get(suite.name, ())
-        known = found.ran.union(before, (new_name(suite.renamed, name) for name in before))
+        renamed = (new_name(suite.renamed, name) for name in before)
+        known = found.ran.union(before, renamed, set(listed).difference(chosen))
         names[suite.name] = tuple(name for name in listed if name in known)
         long[suite.name] = found.long
         if not names[suite.name]:
@@ -110,14 +115,16 @@ def fix_listings(
     """Fix, before the first launch that counts, what will be measured and how."""
     base, patch = rehearsals[Side.BASE], rehearsals[Side.PATCH]
     found = [
-        _listing(suite, base, patch, is_same_program=suite.name in unchanged)
+        _listing(suite, base, patch, session.spec.filter, is_same_program=suite.name in unchanged)
         for suite in session.spec.job.benchmark.suites
     ]
     fixed = session.claimed.fix_listing([each.to_mapping() for each in found])
     return tuple(map(Listing.from_mapping, fixed))
 
 
-def _listing(suite: Suite, base: Rehearsal, patch: Rehearsal, *, is_same_program: bool) -> Listing:
+def _listing(
+    suite: Suite, base: Rehearsal, patch: Rehearsal, pattern: str, *, is_same_program: bool
+) -> Listing:
     name = suite.name
     short = too_short(*(side.tests[name] for side in (base, patch) if name in side.tests))
     before, after = (
@@ -126,15 +133,24 @@ def _listing(suite: Suite, base: Rehearsal, patch: Rehearsal, *, is_same_program
     renamed = renamed_benchmarks(suite.renamed, before, after)
     new = {old: new for new, old in renamed.items()}
     long = frozenset(new.get(each, each) for each in base.long.get(name, ()))
+    before = tuple(new.get(each, each) for each in before)
+    names = dict.fromkeys((*after, *before))
+    chosen = {each for each in names if _is_chosen(pattern, each, renamed.get(each, each))}
     return Listing(
         suite=name,
-        base=tuple(new.get(each, each) for each in before),
-        patch=after,
+        base=tuple(each for each in before if each in chosen),
+        patch=tuple(each for each in after if each in chosen),
         is_same_program=is_same_program,
         long=long | patch.long.get(name, frozenset()),
-        renamed=renamed,
+        renamed={each: old for each, old in renamed.items() if each in chosen},
         too_short=len(short),
+        not_chosen=tuple(each for each in names if each not in chosen),
     )
+
+
+def _is_chosen(pattern: str, name: str, other: str) -> bool:
+    """Return whether a build's filter chooses a benchmark, by either of the names that it has."""
+    return not pattern or is_chosen(pattern, name) or is_chosen(pattern, other)
 
 
 def long_by_suite(listings: Iterable[Listing]) -> dict[str, frozenset[str]]:

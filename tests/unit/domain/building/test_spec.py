@@ -19,7 +19,10 @@ PATCH = Revision("p" * 40, "t2", "refs/changes/01/1/1", "unreviewed")
 SPEC = BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", BASE, PATCH, parse_job("perf", CONFIG))
 
 
-@pytest.mark.parametrize("spec", [SPEC, replace(SPEC, base=None, commands=Commands(rerun="perf"))])
+@pytest.mark.parametrize(
+    "spec",
+    [SPEC, replace(SPEC, base=None, commands=Commands(rerun="perf")), replace(SPEC, filter="BM_a")],
+)
 def test_a_spec_survives_the_database(spec: BuildSpec) -> None:
     again = BuildSpec.from_mapping(json.loads(json.dumps(spec.to_mapping())))
 

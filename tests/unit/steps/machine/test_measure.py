@@ -21,7 +21,13 @@ from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.steps.machine.launching import Launcher, SideFailed
 from service.steps.machine.measure import Measurement, measure
-from service.steps.machine.rehearse import NOTHING_KNOWN, fix_listings, long_by_suite, rehearse
+from service.steps.machine.rehearse import (
+    NOTHING_KNOWN,
+    fix_listings,
+    long_by_suite,
+    rehearse,
+    renamed_by_suite,
+)
 from tests.support.build_host import (
     CODE,
     MemoryClaimed,
@@ -69,7 +75,8 @@ def measure_trees(launcher: Launcher) -> Measurement:
             is_listing = end.what.endswith("(listing)")
             raise SideFailed(side, suite, end.end, is_listing=is_listing)
     listings = fix_listings(launcher.session, rehearsals)
-    return measure(replace(launcher, long=long_by_suite(listings)), listings, stored)
+    ready = replace(launcher, long=long_by_suite(listings), renamed=renamed_by_suite(listings))
+    return measure(ready, listings, stored)
 
 
 class Bench:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.inference.verdict import Verdict
+from service.domain.project.benchmark import Suite
 from service.steps.machine.launching import MAX_LISTED, SideFailed
 from tests.support.build_host import code
 from tests.unit.domain.gbench_files import row, whole
-from tests.unit.steps.machine.test_measure import Bench, verdicts
+from tests.unit.steps.machine.test_measure import Bench, measuring, verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,3 +82,36 @@ def test_results_with_far_more_rows_than_benchmarks_fail_their_side(
         bench.measure()
 
     assert bench.log.records == []
+
+
+RENAMING = measuring(Suite("bench", "build/bench", renamed={"BM_old": "BM_new"}))
+
+
+def test_a_filter_leaves_other_benchmarks_unlaunched(tmp_path: Path) -> None:
+    """Otherwise one that crashes would end a gate of the others."""
+    program = json.dumps({"benchmarks": {"BM_a": 1e-6, "BM_b": 1e-6}, "crashes on": ["BM_b"]})
+    bench = Bench(tmp_path, program, program)
+    found = bench.measure(filter="_a")
+
+    assert {pattern for _, pattern in (*bench.sandbox.warm_ups, *bench.sandbox.launches)} == {"^(BM_a)$"}
+    (listing,) = found.listings
+    assert (listing.base, listing.patch, listing.not_chosen) == (("BM_a",), ("BM_a",), ("BM_b",))
+
+
+@pytest.mark.parametrize("name", ["old", "new"])
+def test_a_filter_chooses_a_renamed_benchmark_by_either_name(tmp_path: Path, name: str) -> None:
+    bench = Bench(tmp_path, code(BM_old=1e-6, BM_x=1e-6), code(BM_new=1e-6, BM_x=1e-6))
+    (listing,) = bench.measure(RENAMING, filter=name).listings
+
+    assert (listing.common, listing.renamed, listing.not_chosen) == (
+        ("BM_new",),
+        {"BM_new": "BM_old"},
+        ("BM_x",),
+    )
+
+
+def test_a_filter_that_chooses_nothing_leaves_nothing_to_measure(tmp_path: Path) -> None:
+    found = Bench(tmp_path).measure(filter="no_such")
+
+    assert (found.pairs, found.listings[0].common) == (0, ())
+    assert set(found.listings[0].not_chosen) == {"BM_slow", "BM_same"}
