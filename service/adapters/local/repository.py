@@ -1,15 +1,31 @@
-"""The developer's own repository, read in their own environment."""
+"""The developer's own repository, in their own environment: revisions, and the state of the working tree."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import BadInput
+from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
+
+WORKTREE: Final = "WORKTREE"
+"""The name that stands for the state of the working tree, instead of a revision."""
+
+MOST_UNTRACKED_BYTES: Final = 256 << 20  # more is most likely a build directory that nobody ignores
+_SECONDS: Final = 600.0
+# Fixed, so that one state of the working tree is one commit, however often it is stored.
+_IDENTITY: Final = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "benchgate"), ("EMAIL", "benchgate@localhost"), ("DATE", "@0 +0000"))
+}
 
 
 def resolve_revision(repository: Path, revision: str) -> str:
@@ -18,20 +34,93 @@ def resolve_revision(repository: Path, revision: str) -> str:
     Raises:
         BadInput: there is no repository, or no such revision.
     """
-    words = ["git", "-C", str(repository), "rev-parse", "--verify"]
-    words += ["--end-of-options", f"{revision}^{{commit}}"]
-    english = {**os.environ, "LC_ALL": "C"}
-    try:
-        done = subprocess.run(  # noqa: S603 - git
-            words, check=False, capture_output=True, text=True, timeout=60, env=english
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BadInput(f"git does not answer: {error}", str(repository)) from None
+    words = ("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    done = _run(repository, words)
     if done.returncode:
         where = str(repository.resolve())
         if "Needed a single revision" in done.stderr:  # the repository exists, the revision does not
             raise BadInput(f"there is no revision {revision!r}", where)
-        messages = done.stderr.strip().splitlines()
-        why = messages[-1].removeprefix("fatal: ") if messages else "git gave no reason"
-        raise BadInput(f"git cannot resolve the revision {revision!r}: {why}", where)
+        raise BadInput(f"git cannot resolve the revision {revision!r}: {_reason(done)}", where)
     return done.stdout.split()[-1]
+
+
+def commit_working_tree(repository: Path) -> str:
+    """Store the state of the working tree as a commit on top of HEAD, and return its ID.
+
+    The commit has tracked and untracked files, but no ignored ones. It only adds objects, which git deletes
+    like those of a dropped stash: index, HEAD, branches and stashes stay as they are.
+
+    Raises:
+        BadInput: there is no working tree or no commit, git cannot read a file, or the untracked files are
+            more than ``MOST_UNTRACKED_BYTES``.
+    """
+    head = resolve_revision(repository, "HEAD")
+    top = Path(_ask(repository, "rev-parse", "--show-toplevel").removesuffix("\n"))
+    _refuse_large(top)
+    index = top / _ask(top, "rev-parse", "--git-path", "index").removesuffix("\n")
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch) / "index"
+        if index.exists():
+            # With its times: by them, git recognises files that changed in the same moment.
+            shutil.copy2(index, copy)
+        env = {"GIT_INDEX_FILE": str(copy)}
+        # A split index would write to the repository; line endings are the person's own concern.
+        _ask(top, "-c", "core.splitIndex=false", "-c", "core.safecrlf=false", "add", "--all", env=env)
+        tree = _ask(top, "write-tree", env=env).strip()
+    return _ask(top, "commit-tree", tree, "-p", head, "-m", "The working tree", env=_IDENTITY).strip()
+
+
+def _refuse_large(top: Path) -> None:
+    sizes: dict[str, int] = {}
+    for name in _ask(top, "ls-files", "-z", "--others", "--exclude-standard").split("\0")[:-1]:
+        part = name.split("/")[0] + ("/" if "/" in name else "")
+        sizes[part] = sizes.get(part, 0) + _size_of(top / name)
+    if sum(sizes.values()) > MOST_UNTRACKED_BYTES:
+        largest = max(sizes, key=lambda part: sizes[part])
+        raise BadInput(
+            f"the untracked files have {sum(sizes.values()) >> 20} MiB, at most {MOST_UNTRACKED_BYTES >> 20} "
+            f"are copied: name what does not belong to the sources, such as {plain(largest)}, in .gitignore",
+            str(top),
+        )
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:  # it was removed meanwhile
+        return 0
+
+
+def _ask(repository: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
+    """Run git, and return what it prints."""
+    done = _run(repository, words, env)
+    if done.returncode:
+        raise BadInput(f"git cannot read the working tree: {_reason(done)}", str(repository.resolve()))
+    return done.stdout
+
+
+def _run(
+    repository: Path, words: tuple[str, ...], env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    command = ["git", "-C", str(repository), *words]
+    english = {**os.environ, "LC_ALL": "C", **(env or {})}
+    try:
+        return subprocess.run(  # noqa: S603 - git
+            command,
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            timeout=_SECONDS,
+            env=english,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BadInput(f"git does not answer: {error}", str(repository)) from None
+
+
+def _reason(done: subprocess.CompletedProcess[str]) -> str:
+    """Return git's error, without the hints that follow it."""
+    lines = done.stderr.strip().splitlines()
+    errors = [line for line in lines if line.startswith(("fatal: ", "error: "))]
+    first = next(iter((*errors, *lines[-1:])), "git gave no reason")
+    return first.removeprefix("fatal: ").removeprefix("error: ")
