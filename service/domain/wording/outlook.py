@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from service.domain.text import duration, plain, share
+from service.domain.text import duration, listed, plain, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 LAST_RUNS: Final = 5  # whose durations are an expectation for the next one
 _FEWEST_RUNS: Final = 3  # with fewer, one unusual run would be the expectation
 _MINUTES: Final = 60
+_NAMED: Final = 5  # benchmarks; enough to recognise how names are written
 _SHORT: Final = 10.0  # seconds, below which tenths matter
 
 
@@ -32,6 +33,28 @@ def cost(pair_seconds: float, machine_time: float, needed: int) -> str:
 def cached(hits: int, compilations: int) -> str:
     """The share of the compilations that the compiler cache answered."""
     return f"compiler cache: {hits} of {compilations} object files were compiled before"
+
+
+def pairs_too_few(pairs: int, needed: int) -> str:
+    """The reason for no verdict if a person asked for fewer pairs than a difference takes."""
+    return f"no difference can be found in {pairs} pairs, so there is no +1: ask for {needed} or more"
+
+
+def pairs_cut_short(pairs: int, asked: int, machine_time: float) -> str:
+    """The reason for fewer pairs than a person asked for."""
+    return (
+        f"the machine time ({duration(machine_time)}) ended measuring after {pairs} of {asked} pairs: "
+        "`--minutes` allows more"
+    )
+
+
+def none_chosen(pattern: str, others: Sequence[str]) -> str:
+    """The answer to a filter that no benchmark of a job fits, with some that exist."""
+    some = f"the job has {listed(others, _NAMED)}" if others else "the job has no benchmark at all"
+    return (
+        f"no benchmark is named like the filter {plain(pattern)}, which is a part of a name, or a whole name "
+        f"in which `*` stands for any characters; {some}"
+    )
 
 
 def noise(low: float, high: float, least: float) -> str:

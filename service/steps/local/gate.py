@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from service.domain.building.spec import LOCAL, BuildSpec, Revision
+from service.domain.building.spec import LOCAL, BuildSpec, Longer, Revision
+from service.domain.comparison.suite import Listing
 from service.domain.decision.judge_build import judge_measured
 from service.domain.decision.machine_report import BuildEnd
+from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, BadProjectFile
 from service.domain.identity import RunKind
+from service.domain.inference.interim_looks import look_from
 from service.domain.project.own_renames import with_own_renames
-from service.domain.project.project_file import FILE_NAME, parse_project_file
+from service.domain.project.plan import concerns
+from service.domain.project.project_file import FILE_NAME, parse_job, parse_project_file
+from service.domain.text import listed
+from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.measured_causes import (
     WITHOUT_HISTORY,
     measured_causes,
     measured_notes,
     renaming_notes,
 )
+from service.domain.wording.outlook import none_chosen, pairs_cut_short, pairs_too_few
 from service.ports.machine import Claimed
 from service.steps.machine.execute import execute_build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from service.domain.building.findings import Finding
+    from service.domain.decision.judge_build import Measured
+    from service.domain.decision.machine_report import MachineReport
     from service.domain.inference.verdict import Comparison
     from service.domain.project.job import Job
-    from service.ports.building import Progress, Source
+    from service.ports.building import Differences, Progress, Source
     from service.steps.building.session import BuildHost
 
 TRUST: Final = "local"
+ALL: Final = "*"
 
 
 class LocalClaimed(Claimed, Protocol):
@@ -41,11 +51,31 @@ class LocalClaimed(Claimed, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """The requests of a person about measuring, beside the project file.
+
+    Args:
+        filter: chooses benchmarks as in the comment command `benchmark`; empty: all.
+        pairs: the pairs that an undecided benchmark gets, whatever they promise; None: by the policy.
+        minutes: the machine time of each job; None: the policy's.
+    """
+
+    filter: str = ""
+    pairs: int | None = None
+    minutes: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the project file alone says what to measure."""
+        return self == Asked()
+
+
+@dataclass(frozen=True, slots=True)
 class LocalVerdict:
     """The result of a local gate.
 
     ``end`` says what the comparisons mean. ``seconds`` is the duration of each phase. ``errors`` are those
-    of a compiler in the patch.
+    of a compiler in the patch. ``is_chosen``: a benchmark of the job fits the filter that was asked for.
     """
 
     job: str
@@ -53,6 +83,7 @@ class LocalVerdict:
     end: BuildEnd
     seconds: Mapping[str, float]
     errors: tuple[Finding, ...] = ()
+    is_chosen: bool = True
 
 
 def find_project_file(source: Source, project: str, revisions: Mapping[str, str]) -> tuple[str, str]:
@@ -94,6 +125,24 @@ def choose_jobs(text: str, name: str | None, where: str) -> tuple[tuple[Job, ...
     raise BadProjectFile("there is no job to run; another CI runs the jobs of kind external", where)
 
 
+def comparing_jobs(jobs: Sequence[Job], where: str) -> tuple[tuple[Job, ...], tuple[Job, ...]]:
+    """Choose the jobs that measure something, and those that do not.
+
+    Raises:
+        BadInput: none does; ``where`` is the project file's name.
+    """
+    comparing = tuple(job for job in jobs if job.compares)
+    others = tuple(job for job in jobs if not job.compares)
+    if jobs and not comparing:
+        kinds = listed([f"{job.name} ({job.kind})" for job in others])
+        raise BadInput(
+            "`--filter`, `--pairs`, `--minutes` and `--list` are for jobs that measure both sides, and there "
+            f"is none: {kinds}",
+            where,
+        )
+    return comparing, others
+
+
 def rename_as(source: Source, project: str, patch: str, jobs: Sequence[Job]) -> tuple[Job, ...]:
     """Let the project file of the patch say which benchmarks it renames, as the service does."""
     try:
@@ -102,10 +151,35 @@ def rename_as(source: Source, project: str, patch: str, jobs: Sequence[Job]) -> 
         return tuple(jobs)
 
 
+def concerned_jobs(
+    source: Differences, project: str, base: str, patch: str, jobs: Sequence[Job]
+) -> tuple[tuple[Job, ...], tuple[LocalVerdict, ...]]:
+    """Choose the jobs whose ``paths`` match a changed file, and give verdicts of the others."""
+    paths = source.changed_paths(project, base, patch)
+    concerned = tuple(job for job in jobs if concerns(job, paths))
+    others = tuple(job.name for job in jobs if job not in concerned)
+    return concerned, tuple(map(_not_concerned, others))
+
+
+def _not_concerned(job: str) -> LocalVerdict:
+    cause = f"{NO_MATCHING_FILES}; `--job {job}` runs it nevertheless"
+    return LocalVerdict(job, (), BuildEnd(Outcome.NOT_BUILT, (cause,)), {})
+
+
 def local_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:
     """The build of a job on two commits of a local repository; ``jobs`` jobs compare them."""
     sides = [Revision(commit, source.tree(project, commit), commit, TRUST) for commit in (base, patch)]
     return BuildSpec(RunKind.CHECK, LOCAL, project, "", sides[0], sides[1], job, jobs)
+
+
+def as_asked(spec: BuildSpec, asked: Asked) -> BuildSpec:
+    """Make the specification of the build that a person asks for."""
+    job = spec.job
+    if asked.minutes:
+        policy = {**job.source.get("policy", {}), "machine_time": 60 * asked.minutes}
+        job = parse_job(job.name, {**job.source, "policy": policy})
+    longer = Longer(ALL, look_from(asked.pairs)) if asked.pairs else None
+    return replace(spec, job=job, longer=longer, filter=asked.filter)
 
 
 def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progress) -> LocalVerdict:
@@ -114,11 +188,43 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
     if report is None:
         raise BadInput("the build was handed back")
     if report.outcome is not None:
-        end = BuildEnd(report.outcome, report.causes)
-        return LocalVerdict(spec.job.name, (), end, report.seconds, report.findings)
+        return ended(spec.job.name, report.outcome, report)
+    if unfitting := without_choice(spec, build, report):
+        return unfitting
     found = judge_measured(spec.judged, build.listing, build.pairs(), circumstances=report.circumstances)
+    requested = tuple(_about_pairs(spec, found, report))
+    if spec.longer and report.pairs >= spec.longer.pairs:
+        # The machine time did not end it.
+        found = replace(found, judgement=replace(found.judgement, missing_pairs=0))
     causes = (*measured_causes(found, spec.judged.policy, "this machine"), *report.causes)
-    unused = renaming_notes(spec.job.benchmark.suites, found.listings)
-    notes = (*measured_notes(found.notes), *unused, WITHOUT_HISTORY)
+    unused = () if spec.filter else renaming_notes(spec.job.benchmark.suites, found.listings)
+    notes = (*requested, *measured_notes(found.notes), *unused, WITHOUT_HISTORY)
     end = BuildEnd(found.judgement.outcome, (*causes, *notes))
     return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds)
+
+
+def ended(job: str, outcome: Outcome, report: MachineReport) -> LocalVerdict:
+    """Make the verdict of a build that has an outcome without a comparison."""
+    return LocalVerdict(job, (), BuildEnd(outcome, report.causes), report.seconds, report.findings)
+
+
+def without_choice(spec: BuildSpec, build: LocalClaimed, report: MachineReport) -> LocalVerdict | None:
+    """Make the verdict of a job of which the filter chooses no benchmark; None if it chooses one."""
+    listings = [Listing.from_mapping(each) for each in build.listing]
+    if not spec.filter or any(each.base or each.patch for each in listings):
+        return None
+    others = [name for each in listings for name in each.not_chosen]
+    end = BuildEnd(Outcome.NO_PARENT, (none_chosen(spec.filter, others),))
+    return LocalVerdict(spec.job.name, (), end, report.seconds, is_chosen=False)
+
+
+def _about_pairs(spec: BuildSpec, found: Measured, report: MachineReport) -> Iterator[str]:
+    """Say how the number of pairs that was asked for ended measuring, or why there are fewer."""
+    if spec.longer is None:
+        return
+    asked, missing = spec.longer.pairs, found.judgement.missing_pairs
+    if missing and report.pairs >= asked:
+        yield pairs_too_few(asked, asked + missing)
+    is_open = any(not row.verdict.is_decided for row in found.comparisons)
+    if is_open and report.pairs < asked and not report.is_parent_lost:
+        yield pairs_cut_short(report.pairs, asked, spec.job.policy.machine_time)
