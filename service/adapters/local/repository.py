@@ -44,6 +44,13 @@ def resolve_revision(repository: Path, revision: str) -> str:
     return done.stdout.split()[-1]
 
 
+def top_of(repository: Path) -> Path:
+    """Return the top of the working tree that a directory is in; the directory itself, if it is in none."""
+    done = _run(repository, ("rev-parse", "--show-toplevel"))
+    top = "" if done.returncode else done.stdout.removesuffix("\n")
+    return Path(top) if top else repository
+
+
 def commit_working_tree(repository: Path) -> str:
     """Store the state of the working tree as a commit on top of HEAD, and return its ID.
 

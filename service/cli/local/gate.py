@@ -2,41 +2,94 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import secrets
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from service.adapters.local.build import LocalBuild
-from service.adapters.local.repository import resolve_revision
+from service.adapters.local.repository import WORKTREE
 from service.adapters.local.turn import own_turn
 from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
+from service.cli.local.commits import open_commits
 from service.cli.local.progress import TerminalProgress
 from service.cli.local.project_text import read_project_text
-from service.cli.local.verdicts import print_verdict, verdicts_to_json
+from service.cli.local.results import Result, results_to_json
 from service.domain.decision.vote import CONSEQUENCES, LocalEnd, Outcome
+from service.domain.inference.estimate import MIN_PAIRS
+from service.domain.inference.policy import MOST_PAIRS
 from service.domain.project.project_file import FILE_NAME
-from service.steps.local.gate import LocalVerdict, choose_jobs, find_project_file, gate, local_spec, rename_as
-from service.wiring.machine import make_build_host
+from service.domain.text import listed
+from service.steps.local.gate import (
+    Asked,
+    LocalVerdict,
+    as_asked,
+    choose_jobs,
+    comparing_jobs,
+    concerned_jobs,
+    find_project_file,
+    gate,
+    local_spec,
+    rename_as,
+)
+from service.steps.local.list_benchmarks import list_benchmarks, listing_spec
 
 if TYPE_CHECKING:
-    from service.ports.building import Source
+    from collections.abc import Callable
+
+    from service.cli.local.commits import Commits
+    from service.domain.building.spec import BuildSpec
+    from service.domain.project.job import Job
+    from service.ports.building import Progress
+    from service.steps.building.session import BuildHost
+    from service.steps.local.list_benchmarks import ListedJob
+
+_MOST_MINUTES: Final = 24 * 60  # a build of the service has as much
 
 
 @click.command()
 @click.option(
     "--repo", default=".", show_default=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
-@click.option("--base", default="HEAD^", show_default=True, help="The commit to compare with.")
-@click.option("--patch", default="HEAD", show_default=True, help="The commit to judge.")
-@click.option("--job", "job_name", help="One job of benchgate.yaml; by default all of them.")
+@click.option("--base", help=f"The commit to compare with.  [default: HEAD^; HEAD with --patch {WORKTREE}]")
+@click.option(
+    "--patch",
+    default="HEAD",
+    show_default=True,
+    help=f"The commit to judge; {WORKTREE} is the state of the working tree, with untracked files that are "
+    "not ignored.",
+)
+@click.option("--job", "job_name", help="One job of benchgate.yaml, whatever its `paths`; by default all.")
 @click.option(
     "--project-file",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True),
     help="Use this file instead of the base's benchgate.yaml; `-` reads stdin.",
+)
+@click.option(
+    "--filter",
+    "pattern",
+    metavar="FILTER",
+    help="Measure only benchmarks with this part in their name, or with this whole name, in which `*` stands "
+    "for any characters.",
+)
+@click.option(
+    "--pairs",
+    type=click.IntRange(MIN_PAIRS, MOST_PAIRS),
+    help="Measure an undecided benchmark until it has so many pairs, rounded up to the next look.",
+)
+@click.option(
+    "--minutes",
+    type=click.IntRange(1, _MOST_MINUTES),
+    help="Use this machine time instead of the policy's.",
+)
+@click.option(
+    "--list",
+    "as_list",
+    is_flag=True,
+    help="Do not judge: build, list the benchmarks, measure one pair, and print how long a launch takes and "
+    "how many pairs fit into the machine time.",
 )
 @click.option("--seed", help="Repeat the random choices of an earlier call, which printed this seed.")
 @click.option(
@@ -49,60 +102,84 @@ if TYPE_CHECKING:
 def command(
     ctx: click.Context,
     repo: Path,
-    base: str,
+    base: str | None,
     patch: str,
     job_name: str | None,
     project_file: str | None,
+    pattern: str | None,
+    pairs: int | None,
+    minutes: int | None,
     seed: str | None,
     *,
+    as_list: bool,
     no_sandbox: bool,
     as_json: bool,
 ) -> None:
-    """Judge a commit before you push it.
+    """Judge a commit, or the working tree, before you push it.
 
     Runs the jobs of the base's benchgate.yaml, or of the patch's if the base has none: builds the patch,
     tests and checks it, measures the benchmarks of base and patch in interleaved pairs, and prints the
-    verdicts. Uncommitted files are ignored. No server is needed. Measured programs are cached, so a second
-    call only measures. Jobs of another CI are left out; those of a kind that this version does not run are
-    named.
+    verdicts. Without `--patch WORKTREE`, uncommitted files are ignored. No server is needed. Measured
+    programs are cached, so a second call only measures. Jobs of another CI are left out, and so are those
+    without a changed file that their `paths` match; those of a kind that this version does not run are named.
+    BENCHGATE_CPUS chooses the CPUs of measured programs, as on a machine of the service.
 
     Exit code 0: nothing would vote -1; 1: something would; 2: wrong usage, or no job that this version
     runs; 3: no verdict, because nothing could be measured or the vote would be withheld.
     """
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "benchgate"
-    base_commit, patch_commit = (resolve_revision(repo, revision) for revision in (base, patch))
-    seed = seed or secrets.token_hex(8)
-    # The user named this path, so the mirror fetches from it and from nowhere else.
-    host = make_build_host(home, lambda _: str(repo.resolve()), (), is_sandboxed=not no_sandbox)
-    # The mirror's name; a path is no valid project name.
-    project = "local-" + hashlib.sha256(str(repo.resolve()).encode()).hexdigest()[:16]
-    host.source.fetch(project, base_commit, patch_commit)
-    text, where = _project_file(host.source, project, {base: base_commit, patch: patch_commit}, project_file)
-    jobs, misconfigured = choose_jobs(text, job_name, where)
-    if project_file is None:
-        jobs = rename_as(host.source, project, patch_commit, jobs)
-    for job in misconfigured:
-        click.echo(f"{job.name}: {Outcome.MISCONFIGURED}: {job.problem}", err=True)
-    if not jobs:
+    if pattern == "":
+        raise click.UsageError("--filter is empty, and would choose nothing: leave it out to measure all")
+    if as_list and pairs:
+        raise click.UsageError("--list measures one pair: leave out --pairs")
+    asked = Asked(pattern or "", pairs, minutes)
+    commits = open_commits(repo, base, patch, is_sandboxed=not no_sandbox)
+    jobs, not_built = _choose_jobs(commits, job_name, project_file, asked, as_list=as_list)
+    if not jobs and not not_built:
         click.echo("correct the file; `--project-file FILE` tries it before you commit it", err=True)
         ctx.exit(EXIT_USAGE)
-    comparing = sum(job.compares for job in jobs)
-    verdicts: list[LocalVerdict] = []
-    logs: list[Path] = []
+    call = _Call(commits, asked, seed or secrets.token_hex(8), list_benchmarks if as_list else gate)
+    results = [Result(verdict) for verdict in not_built]
+    for each in results:
+        each.show(as_json=as_json)
     for job in jobs:
-        spec = local_spec(host.source, project, base_commit, patch_commit, job, comparing)
-        build = LocalBuild(spec, seed, home / "binaries")
-        with own_turn(home, _say_wait), TerminalProgress() as progress:
-            verdict = gate(spec, build, host, progress)
-        verdicts.append(verdict)
-        logs.append(_keep_log(home / "logs" / project, job.name, build.log))
-        if not as_json:
-            print_verdict(verdict, build.log, logs[-1])
+        results.append(call.run(job, sum(each.compares for each in jobs)))
+        results[-1].show(as_json=as_json)
+    if jobs and not any(each.is_chosen for each in results[len(not_built) :]):
+        ctx.exit(EXIT_USAGE)
     if as_json:
-        click.echo(verdicts_to_json(verdicts, logs, seed))
-    else:
-        click.echo(f"seed {seed}", err=True)
-    ctx.exit(exit_code([verdict.end.outcome for verdict in verdicts]))
+        options = {"job": job_name, "project_file": project_file, "filter": pattern}
+        request = commits.to_mapping() | options | {"pairs": pairs, "minutes": minutes}
+        click.echo(results_to_json(results, seed=call.seed, asked=request))
+    elif not as_list:
+        click.echo(f"seed {call.seed}", err=True)
+    verdicts = [each.found for each in results if isinstance(each.found, LocalVerdict)]
+    ctx.exit(exit_code([verdict.end.outcome for verdict in verdicts if verdict.is_chosen]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call: the commits that it compares, and what it does with their builds."""
+
+    commits: Commits
+    asked: Asked
+    seed: str
+    execute: Callable[[BuildSpec, LocalBuild, BuildHost, Progress], LocalVerdict | ListedJob]
+
+    def run(self, job: Job, comparing: int) -> Result:
+        """Run a job, one of so many that compare."""
+        commits = self.commits
+        sides = (commits.base_commit, commits.patch_commit)
+        spec = as_asked(local_spec(commits.source, commits.project, *sides, job, comparing), self.asked)
+        if self.execute is list_benchmarks:
+            spec = listing_spec(spec)
+        build = LocalBuild(spec, self.seed, commits.home / "binaries")
+        with own_turn(commits.home, _say_wait), TerminalProgress() as progress:
+            found = self.execute(spec, build, commits.host, progress)
+        # The whole log of the job's last call.
+        file = commits.home / "logs" / commits.project / f"{job.name}.log"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(build.log)
+        return Result(found, build.log, file)
 
 
 def _say_wait() -> None:
@@ -112,29 +189,42 @@ def _say_wait() -> None:
     )
 
 
-def _project_file(
-    source: Source, project: str, revisions: dict[str, str], named: str | None
-) -> tuple[str, str]:
+def _choose_jobs(
+    commits: Commits, job_name: str | None, project_file: str | None, asked: Asked, *, as_list: bool
+) -> tuple[tuple[Job, ...], tuple[LocalVerdict, ...]]:
+    """Return the jobs to run, and verdicts of those that no changed file concerns; name the others."""
+    text, where = _project_file(commits, project_file)
+    jobs, misconfigured = choose_jobs(text, job_name, where)
+    for job in misconfigured:
+        click.echo(f"{job.name}: {Outcome.MISCONFIGURED}: {job.problem}", err=True)
+    if project_file is None:
+        jobs = rename_as(commits.source, commits.project, commits.patch_commit, jobs)
+    if as_list or not asked.is_empty:
+        jobs, left_out = comparing_jobs(jobs, where)
+        if left_out:
+            names = listed([job.name for job in left_out])
+            click.echo(
+                f"left out, because only jobs that measure both sides were asked for: {names}", err=True
+            )
+    if job_name or as_list:
+        return jobs, ()
+    sides = (commits.base_commit, commits.patch_commit)
+    return concerned_jobs(commits.source, commits.project, *sides, jobs)
+
+
+def _project_file(commits: Commits, named: str | None) -> tuple[str, str]:
     """Return the text of the project file, and its name in errors; print a note if it is not the base's."""
     if named is not None:
         return read_project_text(named)
-    text, revision = find_project_file(source, project, revisions)
-    base = next(iter(revisions))
-    if revision != base:
+    revisions = {commits.base: commits.base_commit, commits.patch: commits.patch_commit}
+    text, revision = find_project_file(commits.source, commits.project, revisions)
+    if revision != commits.base:
         click.echo(
-            f"note: {base} has no {FILE_NAME}; using that of {revision}. The service reads the file of "
-            "the target branch only, so it votes after this one is merged",
+            f"note: {commits.base} has no {FILE_NAME}; using that of {revision}. The service reads the file "
+            "of the target branch only, so it votes after this one is merged",
             err=True,
         )
     return text, f"{FILE_NAME} of {revision}"
-
-
-def _keep_log(directory: Path, job: str, log: bytes) -> Path:
-    """Store the whole log of a job's last call, and return its path."""
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"{job}.log"
-    path.write_bytes(log)
-    return path
 
 
 def exit_code(outcomes: list[Outcome]) -> int:

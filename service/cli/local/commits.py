@@ -1,0 +1,102 @@
+"""The two commits that a local gate compares, in a mirror of the person's repository."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from service.adapters.linux_machine import keep_off
+from service.adapters.local.repository import WORKTREE, commit_working_tree, resolve_revision, top_of
+from service.adapters.sandbox.launcher import require_cpus
+from service.config import MachineSettings
+from service.domain.errors import BadInput, Unfit
+from service.wiring.machine import make_build_host
+
+if TYPE_CHECKING:
+    from service.ports.building import Source
+    from service.steps.building.session import BuildHost
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """Base and patch, by the names that the person gave them, and by their IDs in the mirror.
+
+    ``project`` is the mirror's name; ``home`` has the files of this user's gates.
+    """
+
+    base: str
+    patch: str
+    base_commit: str
+    patch_commit: str
+    project: str
+    host: BuildHost
+    home: Path
+
+    @property
+    def source(self) -> Source:
+        """The mirror."""
+        return self.host.source
+
+    def to_mapping(self) -> dict[str, str]:
+        """Convert to plain values for JSON."""
+        names = ("base", "patch", "base_commit", "patch_commit")
+        return {name: getattr(self, name) for name in names}
+
+
+def open_commits(repo: Path, base: str | None, patch: str, *, is_sandboxed: bool) -> Commits:
+    """Fetch base and patch, and choose the CPUs that BENCHGATE_CPUS names.
+
+    Args:
+        repo: the person's repository, or a directory in it.
+        base: a revision; None: the parent of HEAD, or HEAD itself below the working tree.
+        patch: a revision, or the name that stands for the working tree.
+        is_sandboxed: programs run in the sandbox.
+
+    Raises:
+        BadInput: there is no such revision, the working tree is as the base, or a CPU is not available.
+        Unfit: this host cannot isolate programs.
+    """
+    is_working_tree = patch == WORKTREE
+    if base == WORKTREE:
+        raise click.UsageError(f"only --patch can be {WORKTREE}: the base is a commit")
+    base = base or ("HEAD" if is_working_tree else "HEAD^")
+    base_commit = resolve_revision(repo, base)
+    patch_commit = commit_working_tree(repo) if is_working_tree else resolve_revision(repo, patch)
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "benchgate"
+    cpus = _measured_cpus()
+    # The user named this path, so the mirror fetches from it and from nowhere else.
+    remote = str(top_of(repo).resolve())
+    host = make_build_host(home, lambda _: remote, cpus, is_sandboxed=is_sandboxed)
+    keep_off(cpus)
+    # The mirror's name; a path is no valid project name.
+    project = "local-" + hashlib.sha256(remote.encode()).hexdigest()[:16]
+    host.source.fetch(project, base_commit, patch_commit)
+    found = Commits(base, patch, base_commit, patch_commit, project, host, home)
+    if is_working_tree and _are_alike(found):
+        raise BadInput(
+            f"the working tree has the files of {base}, so there is nothing to judge; without "
+            f"`--patch {WORKTREE}`, `gate` judges the last commit",
+            remote,
+        )
+    return found
+
+
+def _are_alike(commits: Commits) -> bool:
+    base, patch = (
+        commits.source.tree(commits.project, commit) for commit in (commits.base_commit, commits.patch_commit)
+    )
+    return base == patch
+
+
+def _measured_cpus() -> tuple[int, ...]:
+    cpus = tuple(MachineSettings().cpus)
+    try:
+        require_cpus(cpus or None)
+    except Unfit as error:
+        raise BadInput(str(error), "BENCHGATE_CPUS") from None
+    return cpus

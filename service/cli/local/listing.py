@@ -1,0 +1,84 @@
+"""The listings of `benchgate gate --list`, as text for people or as JSON for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from service.domain.identity import Side
+from service.domain.text import duration, plain
+from service.domain.wording.outlook import cost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from service.steps.local.list_benchmarks import ListedJob, ListedSuite
+
+_SHORT: Final = 10.0  # seconds, below which tenths matter
+NOTHING_COMMON: Final = "the two sides have no benchmark in common, so no launch was timed"
+
+
+def print_listing(job: ListedJob) -> None:
+    """Print a job's suites as a table to stdout, what the machine time allows, and each benchmark."""
+    click.echo(job.job)
+    head = ("suite", "benchmarks", "base launch", "patch launch", f"pairs in {duration(job.machine_time)}")
+    rows = [head, *map(_cells, job.suites)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *numbers in rows:
+        cells = (f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:], strict=True))
+        click.echo(f"  {name:<{widths[0]}}  {'  '.join(cells)}")
+    is_timed = job.pairs is not None
+    click.echo(f"  {cost(job.pair_seconds, job.machine_time, job.needed) if is_timed else NOTHING_COMMON}")
+    for cause in job.causes:
+        click.echo(f"  {plain(cause, 500)}")
+    for each in job.suites:
+        click.echo("\n".join([f"benchmarks of {plain(each.listing.suite)}:", *_names(each)]))
+
+
+def _cells(suite: ListedSuite) -> tuple[str, ...]:
+    listing = suite.listing
+    chosen = len(dict.fromkeys((*listing.patch, *listing.base)))
+    of = f" of {chosen + len(listing.not_chosen)}" if listing.not_chosen else ""
+    launches = (_seconds(suite.seconds.get(side)) for side in (Side.BASE, Side.PATCH))
+    return (plain(listing.suite), f"{chosen}{of}", *launches, "" if suite.pairs is None else str(suite.pairs))
+
+
+def _seconds(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f"{seconds:.2f} s" if seconds < _SHORT else duration(seconds)
+
+
+def _names(suite: ListedSuite) -> Iterator[str]:
+    listing = suite.listing
+    in_base, in_patch = set(listing.base), set(listing.patch)
+    for name in dict.fromkeys((*listing.patch, *listing.base)):
+        note = " (new)" if name not in in_base else "" if name in in_patch else " (removed)"
+        yield f"  {plain(name, 1024)}{note}"
+
+
+def listing_to_mapping(job: ListedJob) -> dict[str, Any]:
+    """Convert a listing to plain values for JSON."""
+    return {
+        "job": job.job,
+        "machine_time": job.machine_time,
+        "pair_seconds": job.pair_seconds or None,
+        "pairs": job.pairs,
+        "pairs_needed": job.needed,
+        "suites": [_suite_to_mapping(each) for each in job.suites],
+        "causes": list(job.causes),
+        "seconds": dict(job.seconds),
+    }
+
+
+def _suite_to_mapping(suite: ListedSuite) -> Mapping[str, Any]:
+    listing = suite.listing
+    return {
+        "suite": listing.suite,
+        "base": list(listing.base),
+        "patch": list(listing.patch),
+        "not_chosen": list(listing.not_chosen),
+        "launch_seconds": {str(side): suite.seconds.get(side) for side in Side},
+        "pairs": suite.pairs,
+    }
