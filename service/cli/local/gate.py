@@ -71,13 +71,13 @@ _MOST_MINUTES: Final = 24 * 60  # a build of the service has as much
     "--filter",
     "pattern",
     metavar="FILTER",
-    help="Measure only benchmarks with this part in their name, or with this whole name, in which `*` stands "
-    "for any characters.",
+    help="Measure only the benchmarks whose name contains this, or is this with `*` for any characters.",
 )
 @click.option(
     "--pairs",
     type=click.IntRange(MIN_PAIRS, MOST_PAIRS),
-    help="Measure an undecided benchmark until it has so many pairs, rounded up to the next look.",
+    help="Measure an undecided benchmark until it has so many pairs, rounded up to the next number of pairs "
+    "at which Benchgate looks at the results.",
 )
 @click.option(
     "--minutes",
@@ -150,7 +150,7 @@ def command(
         options = {"job": job_name, "project_file": project_file, "filter": pattern}
         request = commits.to_mapping() | options | {"pairs": pairs, "minutes": minutes}
         click.echo(results_to_json(results, seed=call.seed, asked=request))
-    elif not as_list:
+    elif jobs and not as_list:
         click.echo(f"seed {call.seed}", err=True)
     verdicts = [each.found for each in results if isinstance(each.found, LocalVerdict)]
     ctx.exit(exit_code([verdict.end.outcome for verdict in verdicts if verdict.is_chosen]))

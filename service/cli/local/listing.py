@@ -24,24 +24,39 @@ def print_listing(job: ListedJob) -> None:
     click.echo(job.job)
     head = ("suite", "benchmarks", "base launch", "patch launch", f"pairs in {duration(job.machine_time)}")
     rows = [head, *map(_cells, job.suites)]
+    if len(job.suites) > 1:
+        rows.append(_all_of(job))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for name, *numbers in rows:
         cells = (f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:], strict=True))
-        click.echo(f"  {name:<{widths[0]}}  {'  '.join(cells)}")
+        click.echo(f"  {name:<{widths[0]}}  {'  '.join(cells)}".rstrip())
     is_timed = job.pairs is not None
     click.echo(f"  {cost(job.pair_seconds, job.machine_time, job.needed) if is_timed else NOTHING_COMMON}")
     for cause in job.causes:
         click.echo(f"  {plain(cause, 500)}")
     for each in job.suites:
-        click.echo("\n".join([f"benchmarks of {plain(each.listing.suite)}:", *_names(each)]))
+        if names := [*_names(each)]:
+            click.echo("\n".join([f"benchmarks of {plain(each.listing.suite)}:", *names]))
 
 
 def _cells(suite: ListedSuite) -> tuple[str, ...]:
     listing = suite.listing
-    chosen = len(dict.fromkeys((*listing.patch, *listing.base)))
+    chosen = len(_benchmarks(suite))
     of = f" of {chosen + len(listing.not_chosen)}" if listing.not_chosen else ""
     launches = (_seconds(suite.seconds.get(side)) for side in (Side.BASE, Side.PATCH))
     return (plain(listing.suite), f"{chosen}{of}", *launches, "" if suite.pairs is None else str(suite.pairs))
+
+
+def _all_of(job: ListedJob) -> tuple[str, ...]:
+    names = sum(len(_benchmarks(each)) for each in job.suites)
+    launches = (
+        _seconds(sum(each.seconds.get(side, 0.0) for each in job.suites)) for side in (Side.BASE, Side.PATCH)
+    )
+    return ("all", str(names), *launches, "" if job.pairs is None else str(job.pairs))
+
+
+def _benchmarks(suite: ListedSuite) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*suite.listing.patch, *suite.listing.base)))
 
 
 def _seconds(seconds: float | None) -> str:
@@ -53,7 +68,7 @@ def _seconds(seconds: float | None) -> str:
 def _names(suite: ListedSuite) -> Iterator[str]:
     listing = suite.listing
     in_base, in_patch = set(listing.base), set(listing.patch)
-    for name in dict.fromkeys((*listing.patch, *listing.base)):
+    for name in _benchmarks(suite):
         note = " (new)" if name not in in_base else "" if name in in_patch else " (removed)"
         yield f"  {plain(name, 1024)}{note}"
 

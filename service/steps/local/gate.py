@@ -187,10 +187,10 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
     report = execute_build(build, host, progress)
     if report is None:
         raise BadInput("the build was handed back")
-    if report.outcome is not None:
-        return ended(spec.job.name, report.outcome, report)
     if unfitting := without_choice(spec, build, report):
         return unfitting
+    if report.outcome is not None:
+        return ended(spec.job.name, report.outcome, report)
     found = judge_measured(spec.judged, build.listing, build.pairs(), circumstances=report.circumstances)
     requested = tuple(_about_pairs(spec, found, report))
     if spec.longer and report.pairs >= spec.longer.pairs:
@@ -209,9 +209,9 @@ def ended(job: str, outcome: Outcome, report: MachineReport) -> LocalVerdict:
 
 
 def without_choice(spec: BuildSpec, build: LocalClaimed, report: MachineReport) -> LocalVerdict | None:
-    """Make the verdict of a job of which the filter chooses no benchmark; None if it chooses one."""
+    """Make the verdict of a job of which the filter chooses no benchmark; None if it may choose one."""
     listings = [Listing.from_mapping(each) for each in build.listing]
-    if not spec.filter or any(each.base or each.patch for each in listings):
+    if not (spec.filter and listings) or any(each.base or each.patch for each in listings):
         return None
     others = [name for each in listings for name in each.not_chosen]
     end = BuildEnd(Outcome.NO_PARENT, (none_chosen(spec.filter, others),))

@@ -86,10 +86,10 @@ def list_benchmarks(
     report = execute_build(build, replace(host, read_load=lambda: load), _Phases(progress))
     if report is None:
         raise BadInput("the build was handed back")
-    if report.outcome is not None:
-        return ended(spec.job.name, report.outcome, report)
     if unfitting := without_choice(spec, build, report):
         return unfitting
+    if report.outcome is not None:
+        return ended(spec.job.name, report.outcome, report)
     listings = tuple(map(Listing.from_mapping, build.listing))
     seconds: defaultdict[str, dict[Side, float]] = defaultdict(dict)
     for launch in read_pairs(build.pairs(), spec.job.benchmark.suites).as_built:

@@ -24,6 +24,8 @@ from service.steps.local.gate import (
 )
 from service.steps.local.list_benchmarks import ListedJob, list_benchmarks, listing_spec
 from tests.support.build_host import CODE, MemorySandbox, MemorySource, Silence, code, memory_host
+from tests.unit.kinds.test_compared_tests import FILE, CTest, case
+from tests.unit.kinds.test_compared_tests import JOB as COMPARED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,6 +100,18 @@ class TestFilter:
         verdict = desk.gate(Asked("BM_a"), parse_job("perf", {**CONFIG, "suites": [suite]}))
 
         assert not [cause for cause in verdict.end.causes if "renamed" in cause]
+
+    def test_tests_whose_durations_are_compared_are_chosen_too(self, tmp_path: Path) -> None:
+        desk, job = Desk(tmp_path), parse_job("tests", COMPARED)
+        desk.sandbox = CTest()
+        for commit, parent, changed in (("base", None, 1.0), ("patch", "base", 1.5)):
+            tests = {"store": case(changed), "load": case(2.0)}
+            desk.source.commit(commit, parent, {FILE: json.dumps(tests)})
+
+        assert set(pairs_of(desk.gate(Asked("sto"), job))) == {"store"}
+        unfitting = desk.gate(Asked("nosuch"), job)
+        assert not unfitting.is_chosen
+        assert unfitting.end.causes[0].endswith("; the job has store, load")
 
 
 class TestPairs:
