@@ -68,11 +68,8 @@ def open_commits(repo: Path, base: str | None, patch: str, *, is_sandboxed: bool
     base_commit = resolve_revision(repo, base)
     patch_commit = commit_working_tree(repo) if is_working_tree else resolve_revision(repo, patch)
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "benchgate"
-    cpus = _measured_cpus()
-    # The user named this path, so the mirror fetches from it and from nowhere else.
     remote = str(top_of(repo).resolve())
-    host = make_build_host(home, lambda _: remote, cpus, is_sandboxed=is_sandboxed)
-    keep_off(cpus)
+    host = _build_host(home, remote, is_sandboxed=is_sandboxed)
     # The mirror's name; a path is no valid project name.
     project = "local-" + hashlib.sha256(remote.encode()).hexdigest()[:16]
     host.source.fetch(project, base_commit, patch_commit)
@@ -93,10 +90,14 @@ def _are_alike(commits: Commits) -> bool:
     return base == patch
 
 
-def _measured_cpus() -> tuple[int, ...]:
+def _build_host(home: Path, remote: str, *, is_sandboxed: bool) -> BuildHost:
+    """Build the tools of a gate, which measures on the CPUs of the setting and stays off them."""
     cpus = tuple(MachineSettings().cpus)
     try:
         require_cpus(cpus or None)
     except Unfit as error:
         raise BadInput(str(error), "BENCHGATE_CPUS") from None
-    return cpus
+    # The user named this path, so the mirror fetches from it and from nowhere else.
+    host = make_build_host(home, lambda _: remote, cpus, is_sandboxed=is_sandboxed)
+    keep_off(cpus)
+    return host

@@ -63,7 +63,7 @@ class Listing:
             long,
             renamed,
             int(found.get("too_short", 0)),
-            tuple(found.get("not_chosen", ())),
+            not_chosen=tuple(found.get("not_chosen", ())),
         )
 
     def to_mapping(self) -> dict[str, Any]:
