@@ -1,1 +1,1 @@
-"""Google Benchmark result files."""
+"""Results of benchmark programs: Google Benchmark's files, and those of other libraries turned into them."""

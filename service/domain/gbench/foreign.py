@@ -1,0 +1,99 @@
+"""Benchmarks of other libraries, written as Google Benchmark's JSON: stored, read and judged like its own."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from service.domain.errors import BadResults
+from service.domain.gbench.row import ReadLimits
+from service.domain.text import brief, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+LARGEST: Final = 16 << 20  # bytes of a file; ten thousand benchmarks have 6 MB, of which most is not read
+_MOST_REPETITIONS: Final = 20  # the fastest ones; only the best counts, and rows cost time and room
+_LONGEST_NAME: Final = ReadLimits().name_characters
+_NO_TIME: Final = "it reports no time"
+
+
+class Repetition(NamedTuple):
+    """One measurement: seconds of an iteration, the number of iterations, and counters of an iteration."""
+
+    seconds: float
+    iterations: int = 1
+    counters: tuple[tuple[str, float], ...] = ()
+
+
+class ForeignBenchmark(NamedTuple):
+    """A benchmark with its measurements, or why it failed."""
+
+    name: str
+    repetitions: tuple[Repetition, ...] = ()
+    error: str = ""
+
+
+def name_of(*parts: str) -> str:
+    """Join the parts of a name that are not empty by slashes, without characters that cannot be shown.
+
+    Raises:
+        BadResults: the name is empty or too long to be stored.
+    """
+    name = clean("/".join(part for part in map(str.strip, parts) if part)).strip()
+    if not name:
+        raise BadResults("a benchmark has no name")
+    if len(name) > _LONGEST_NAME:
+        what = f"the name {brief(name)} has {len(name)} characters; at most {_LONGEST_NAME} are allowed"
+        raise BadResults(what)
+    return name
+
+
+def with_own_names(found: Iterable[ForeignBenchmark]) -> tuple[ForeignBenchmark, ...]:
+    """Number the benchmarks that have the name of an earlier one: ``sort``, ``sort #2``.
+
+    Equal ones count once, because a program may write the same results several times.
+    """
+    known: Counter[str] = Counter()
+    named = []
+    for each in dict.fromkeys(found):
+        known[each.name] += 1
+        number = known[each.name]
+        named.append(each if number == 1 else each._replace(name=f"{each.name} #{number}"))
+    return tuple(named)
+
+
+def as_gbench(found: Iterable[ForeignBenchmark], names: Collection[str]) -> bytes:
+    """Write those of the benchmarks that have one of the names as Google Benchmark's JSON.
+
+    The libraries report no CPU time, so both times are real time.
+    """
+    rows = [row for each in found if each.name in names for row in _rows(each)]
+    return json.dumps({"context": {}, "benchmarks": rows}, separators=(",", ":")).encode()
+
+
+def _rows(benchmark: ForeignBenchmark) -> list[dict[str, Any]]:
+    row: dict[str, Any] = {
+        "name": benchmark.name,
+        "run_name": benchmark.name,
+        "run_type": "iteration",
+        "threads": 1,
+    }
+    best = sorted(benchmark.repetitions)[:_MOST_REPETITIONS]
+    if benchmark.error or not best:
+        error = {"error_occurred": True, "error_message": benchmark.error or _NO_TIME}
+        return [row | {"repetitions": 1, "repetition_index": 0, "iterations": 1} | error]
+    return [
+        dict(each.counters)
+        | row
+        | {
+            "repetitions": len(best),
+            "repetition_index": index,
+            "iterations": each.iterations,
+            "real_time": each.seconds,
+            "cpu_time": each.seconds,
+            "time_unit": "s",
+        }
+        for index, each in enumerate(best)
+    ]
