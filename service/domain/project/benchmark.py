@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
@@ -23,9 +23,15 @@ _SECONDS_OR_NONE: Final = after(lambda seconds: seconds or None)
 
 
 Renamed = dict[BenchmarkName, BenchmarkName]
-
-
 Unit = Annotated[str, text(r"[^\s\x00-\x1f\x7f]{1,16}", "units of 1 to 16 characters, without blanks")]
+# With LD_PRELOAD and its like, code of the patch would run in the programs that set the limits of a launch.
+# PATH finds these, and Valgrind. Benchgate sets BENCHGATE_PAD for each pair.
+_OWN_VARIABLES: Final = r"(?!LD_|BENCHGATE_|PATH(?![A-Za-z0-9_]))"
+_VARIABLES: Final = (
+    "names of letters, digits and _, except PATH, LD_… and BENCHGATE_…, which change how Benchgate starts it"
+)
+_Variable = Annotated[str, text(rf"{_OWN_VARIABLES}[A-Za-z_][A-Za-z0-9_]{{0,99}}", _VARIABLES)]
+Environment = dict[_Variable, Text]
 
 
 def _unambiguous(renamed: dict[str, str]) -> dict[str, str]:
@@ -45,14 +51,22 @@ class Instructions(StrEnum):
     VOTE = "vote"
 
 
+class Format(StrEnum):
+    """The libraries of benchmark programs, which list and report their benchmarks each in its own way."""
+
+    GOOGLE = "google"
+    NANOBENCH = "nanobench"
+    CATCH2 = "catch2"
+
+
 @dataclass(frozen=True, slots=True)
 class Suite(Record):
     """One benchmark program of a job, with the options of its measurement."""
 
     name: Annotated[Name, about("unique in the job")]
     program: Annotated[InnerPath, about("path below the build directory, such as build/measure/x")]
-    filter: Annotated[Text, about("Google Benchmark's --benchmark_filter")] = ""
-    args: Annotated[tuple[Text, ...], about("further arguments of the program")] = ()
+    filter: Annotated[Text, about("Google Benchmark's --benchmark_filter, or Catch2's test spec")] = ""
+    args: Annotated[tuple[Text, ...], about("arguments of the program, before Benchgate's own")] = ()
     metrics: Annotated[tuple[Text, ...], differ("metrics"), about("default: each benchmark's own clock")] = ()
     higher_is_better: Annotated[tuple[Text, ...], about("counters that improve upwards")] = ()
     units: Annotated[dict[Text, Unit], about("units of counters, by name")] = field(
@@ -62,8 +76,21 @@ class Suite(Record):
     repetitions: Annotated[int | None, whole(1, 100), about("per launch; the best one counts")] = None
     min_time: Annotated[Duration | None, _SECONDS_OR_NONE, about("of one repetition")] = None
     timeout: Annotated[Duration, about("of one launch")] = 300.0
+    env: Annotated[Environment, about("environment variables of the program")] = field(
+        default_factory=dict, hash=False
+    )
+    cwd: Annotated[InnerPath, about("the directory of the sources in which the program runs")] = ""
+    format: Annotated[Format, about("the library of the program")] = Format.GOOGLE
     renamed: Annotated[Renamed, after(_unambiguous), about("new name by old name of benchmarks")] = field(
         default_factory=dict, hash=False
+    )
+
+
+def _with_metrics(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
+    """Other libraries report no CPU time, which is the clock of most benchmarks of Google Benchmark."""
+    return tuple(
+        suite if suite.metrics or suite.format is Format.GOOGLE else replace(suite, metrics=("real_time",))
+        for suite in suites
     )
 
 
@@ -74,7 +101,9 @@ class BenchmarkConfiguration(Configuration):
     may_compare: ClassVar = True
 
     build: Annotated[BuildCommands, about("the build commands")] = field(default_factory=BuildCommands)
-    suites: Annotated[tuple[Suite, ...], _SUITES, _NAMES_DIFFER, about("the benchmark programs")]
+    suites: Annotated[
+        tuple[Suite, ...], _SUITES, _NAMES_DIFFER, after(_with_metrics), about("the benchmark programs")
+    ]
     instructions: Annotated[Instructions, OFF, about("also count instructions")] = Instructions.OFF
 
     @property
@@ -93,8 +122,30 @@ class BenchmarkConfiguration(Configuration):
         return tuple(suite.program for suite in self.suites if suite.program)
 
     def faults(self) -> Iterator[tuple[Path, str]]:
-        """Yield the programs that no build can keep, because they are outside the build directory."""
+        """Yield the programs that no build can keep, outside the build directory, and keys without effect."""
         for position, program in enumerate(self.programs):
             if not posixpath.normpath(program).startswith("build/"):
                 problem = f"{program!r} is not in the build directory; allowed are paths below build/"
                 yield ("suites", position, "program"), problem
+        for position, suite in enumerate(self.suites):
+            yield from ((("suites", position, key), problem) for key, problem in _unsupported(suite))
+        foreign = [suite.format for suite in self.suites if suite.format is not Format.GOOGLE]
+        if foreign and self.instructions is not Instructions.OFF:
+            problem = f"instructions are counted in programs of Google Benchmark only, not of {foreign[0]}"
+            yield ("instructions",), f"{problem}; remove the key, or give the suite a job of its own"
+
+
+def _unsupported(suite: Suite) -> Iterator[tuple[str, str]]:
+    """Yield the keys that do nothing for the format of a suite, with what to do."""
+    if suite.format is Format.GOOGLE:
+        return
+    if suite.filter and suite.format is Format.NANOBENCH:
+        yield (
+            "filter",
+            "nanobench has no filter: choose the benchmarks by `args`, if the program has some for it",
+        )
+    if "cpu_time" in suite.metrics:
+        yield "metrics", f"{suite.format} measures no CPU time: use real_time"
+    for key in ("repetitions", "min_time"):
+        if getattr(suite, key) is not None:
+            yield key, f"only Google Benchmark has it: set what {suite.format} has in `args`"
