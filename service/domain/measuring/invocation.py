@@ -1,0 +1,108 @@
+"""Starts of programs: the line of shell, the arguments and the environment of each kind of launch."""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.sandbox_command import Limits
+from service.domain.measuring.callgrind import OPTIONS
+from service.domain.measuring.whole_programs import WHOLE_PROGRAMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from service.domain.project.benchmark import Suite
+    from service.domain.testing.timed import TimedSuite
+
+RESULT: Final = "result.json"
+DUMPS: Final = "callgrind.out"
+# Without a sandbox the runner names the directory of /out in BENCHGATE_OUT.
+_OUT: Final = "${BENCHGATE_OUT:-/out}"
+# Standard output is thrown away: a program may flood it, and the results come as a file.
+_MEASURE: Final = f'exec "$@" --benchmark_out="{_OUT}/{RESULT}" >/dev/null'
+_LIST: Final = f'exec "$@" >"{_OUT}/{RESULT}"'
+_COUNT: Final = (
+    f"exec valgrind -q --vgdb=no {' '.join(map(shlex.quote, OPTIONS))}"
+    f' --callgrind-out-file="{_OUT}/{DUMPS}" "$@"'
+    " >/dev/null"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One start of a program: a line of shell with arguments, CPUs, environment, and its file in /out.
+
+    ``written`` are directories in the sources that are empty and writable in the launch. ``may_fail``:
+    another exit code than 0 is no failure of the program if it leaves the file.
+    """
+
+    line: str
+    arguments: tuple[str, ...]
+    cpus: tuple[int, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    file: str = RESULT
+    limits: Limits | None = None  # None: those of a benchmark
+    written: tuple[str, ...] = ()
+    may_fail: bool = False
+
+
+def to_list(suite: Suite, cpus: tuple[int, ...]) -> Invocation:
+    """List the benchmarks of a program of Google Benchmark; the file has standard output."""
+    flags = ["--benchmark_list_tests=true"]
+    if suite.filter:
+        flags.append(f"--benchmark_filter={suite.filter}")
+    return _started(suite, _LIST, flags, cpus)
+
+
+def to_measure(
+    suite: Suite, flags: Sequence[str], cpus: tuple[int, ...], env: Mapping[str, str]
+) -> Invocation:
+    """Run the benchmarks that the flags of Google Benchmark choose."""
+    return _started(suite, _MEASURE, flags, cpus, env)
+
+
+def to_count(suite: Suite, flags: Sequence[str], cpus: tuple[int, ...]) -> Invocation:
+    """Run the benchmarks that the flags choose under Valgrind; the file has its dumps."""
+    # Lazily bound functions cost the first iteration instructions that no other has.
+    return replace(_started(suite, _COUNT, flags, cpus, {"LD_BIND_NOW": "1"}), file=DUMPS)
+
+
+def to_run_whole(suite: Suite, cpus: tuple[int, ...], env: Mapping[str, str]) -> Invocation:
+    """Run all benchmarks of a program of another library. It may fail if a benchmark does."""
+    library = WHOLE_PROGRAMS[suite.format]
+    line = f'exec "$@" {library.output.format(f"{_OUT}/{RESULT}")}'
+    return replace(_started(suite, line, library.flags(suite), cpus, env), may_fail=True)
+
+
+def to_test(
+    suite: TimedSuite, names: Sequence[str], cpus: tuple[int, ...], env: Mapping[str, str]
+) -> Invocation:
+    """Run these tests, or else all; a test that fails is a result."""
+    return Invocation(
+        suite.line,
+        suite.arguments(names),
+        cpus,
+        env,
+        limits=Limits(suite.timeout, suite.memory),
+        written=suite.written,
+        may_fail=True,
+    )
+
+
+def _started(
+    suite: Suite,
+    line: str,
+    flags: Iterable[str],
+    cpus: tuple[int, ...],
+    env: Mapping[str, str] = MappingProxyType({}),
+) -> Invocation:
+    """Start the program in the suite's directory; its path is relative, so it is as long on both sides."""
+    program = f"./{posixpath.relpath(suite.program, suite.cwd or '.')}"
+    if suite.cwd:
+        line = f"cd {shlex.quote(f'./{suite.cwd}')} && {line}"
+    arguments = (program, *suite.args, *flags)
+    return Invocation(line, arguments, cpus, {**suite.env, **env})
