@@ -17,6 +17,8 @@ from service.domain.identity import Side
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from service.domain.gbench.libraries import ForeignProgram
+
 
 class Stage(IntEnum):
     """The stages through which a side passes before it is measured, in their order."""
@@ -42,12 +44,14 @@ class SideEnd:
     """The stage at which a side ended, with the failing thing and its end in words.
 
     ``is_empty``: a program has no benchmark or test, which is a failure only beside a side that lists some.
+    ``program``: the kind of the program, if its output shows one that is not measured; only messages use it.
     """
 
     stage: Stage
     what: str
     end: str
     is_empty: bool = False
+    program: ForeignProgram | None = None
 
     @property
     def is_build(self) -> bool:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 from service.domain.comparison.link_layout import BELOW
 from service.domain.decision.side_end import SideEnd, Stage
 from service.domain.decision.vote import Outcome
+from service.domain.gbench.libraries import ForeignProgram
 from service.domain.identity import Side
 from service.domain.text import listed, plain, share, shortened
 from service.domain.wording.reasons import SAME_PROGRAM, side_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from service.domain.linting.units import Selection
 
@@ -46,6 +47,44 @@ _REMEDIES: Final = MappingProxyType(
     }
 )
 _MAX_CAUSE: Final = 500
+_PROGRAM_HINTS: Final[Mapping[ForeignProgram, str]] = MappingProxyType(
+    {
+        ForeignProgram.CATCH2: "its program uses Catch2: set `format: catch2` in benchgate.yaml",
+        ForeignProgram.NANOBENCH: (
+            "its program uses nanobench: let it write nanobench's JSON to standard output, and set "
+            "`format: nanobench` in benchgate.yaml"
+        ),
+        ForeignProgram.DOCTEST: (
+            "its program runs tests of doctest: name a program of Google Benchmark, nanobench or Catch2 in "
+            "benchgate.yaml"
+        ),
+        ForeignProgram.GOOGLE_TEST: (
+            "its program runs tests of GoogleTest: name a program of Google Benchmark in benchgate.yaml, or "
+            "compare the tests by a job of `kind: gtest` with `compare: true`"
+        ),
+        ForeignProgram.REFUSES_FLAGS: (
+            "its program refuses --benchmark_list_tests, so it does not use Google Benchmark: name another "
+            "in benchgate.yaml"
+        ),
+        ForeignProgram.WANTS_ARGUMENTS: "its program asks for arguments: set `args` in benchgate.yaml",
+        ForeignProgram.MISSES_FILE: (
+            "its program does not find a file: set `cwd` or `args` in benchgate.yaml, and `keep` for a file "
+            "that the build makes"
+        ),
+        ForeignProgram.NO_JSON: (
+            "let its program render ankerl::nanobench::templates::json() to std::cout, or name "
+            "/dev/stdout as its file by `args` in benchgate.yaml"
+        ),
+        ForeignProgram.NO_BENCHMARK: (
+            "its program chooses benchmarks by a test spec: set that as `filter` in benchgate.yaml; without "
+            "`filter`, tests with the tag [!benchmark] run"
+        ),
+    }
+)
+_NO_HINT: Final = (
+    "check its program, args, cwd, format and data in benchgate.yaml; it must use Google Benchmark, "
+    "nanobench or Catch2"
+)
 
 
 def not_analysed(failure: str) -> str:
@@ -110,11 +149,8 @@ def _misconfigured(patch: SideEnd, *, are_tests: bool) -> str:
     if patch.is_empty:
         return f"{plain(patch.what)} {plain(patch.end)} on either side: check its filter in benchgate.yaml"
     text = shortened(patch.end, _MAX_CAUSE)
-    remedy = (
-        "check its filter and args in benchgate.yaml"
-        if are_tests
-        else "check its program, args and data in benchgate.yaml; the program must use Google Benchmark"
-    )
+    hint = _PROGRAM_HINTS[patch.program] if patch.program else _NO_HINT
+    remedy = "check its filter and args in benchgate.yaml" if are_tests else hint
     return f"{plain(patch.what)} fails on both sides ({text}): {remedy}"
 
 

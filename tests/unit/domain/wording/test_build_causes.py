@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from service.domain.decision.side_end import SideEnd, Stage
 from service.domain.decision.vote import Outcome
 from service.domain.errors import CommandFailed, Transient, Unfit
+from service.domain.gbench.libraries import ForeignProgram
 from service.domain.identity import Side
 from service.domain.wording import build_causes
 from service.domain.wording.build_causes import sides_failed
@@ -49,8 +52,15 @@ NO_TEST = SideEnd(Stage.LISTING, "suite unit", "runs no test", is_empty=True)
         (
             sides_failed(Outcome.MISCONFIGURED, CRASHES, CRASHES),
             (
-                "suite bench fails on both sides (exit code 139): check its program, args and data in "
-                "benchgate.yaml; the program must use Google Benchmark"
+                "suite bench fails on both sides (exit code 139): check its program, args, cwd, format and "
+                "data in benchgate.yaml; it must use Google Benchmark, nanobench or Catch2"
+            ),
+        ),
+        (
+            sides_failed(Outcome.MISCONFIGURED, replace(CRASHES, program=ForeignProgram.CATCH2), CRASHES),
+            (
+                "suite bench fails on both sides (exit code 139): its program uses Catch2: set "
+                "`format: catch2` in benchgate.yaml"
             ),
         ),
         (
@@ -170,3 +180,11 @@ def test_the_words_of_a_program_stay_on_one_bounded_line() -> None:
     ):
         assert len(cause) < 1000
         assert cause.isprintable()
+
+
+@pytest.mark.parametrize("program", ForeignProgram)
+def test_each_program_that_is_recognised_has_a_sentence_that_says_what_to_do(program: ForeignProgram) -> None:
+    cause = sides_failed(Outcome.MISCONFIGURED, replace(CRASHES, program=program), CRASHES)
+
+    assert "fails on both sides (exit code 139): " in cause
+    assert "benchgate.yaml" in cause
