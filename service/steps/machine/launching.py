@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from io import BytesIO
@@ -12,11 +11,21 @@ from service.domain.building.sandbox_command import Command, Completed, Limits, 
 from service.domain.comparison.counting_pairs import is_disturbed
 from service.domain.comparison.renaming import with_names
 from service.domain.errors import BadResults, BenchgateError, CommandFailed
+from service.domain.gbench.foreign import as_gbench
+from service.domain.gbench.libraries import recognise
 from service.domain.gbench.reader import ReadLimits, read_run
 from service.domain.identity import Side
 from service.domain.machine.environment import load_between
 from service.domain.measuring.asked import missing_of, ran_of
-from service.domain.measuring.callgrind import LOGGING, OPTIONS
+from service.domain.measuring.callgrind import LOGGING
+from service.domain.measuring.invocation import (
+    RESULT,
+    to_count,
+    to_list,
+    to_measure,
+    to_run_whole,
+    to_test,
+)
 from service.domain.measuring.launch_order import (
     environment_pad,
     filter_for,
@@ -26,6 +35,7 @@ from service.domain.measuring.launch_order import (
 )
 from service.domain.measuring.pair_record import RESULT_BYTES, RawLaunch, launch_of, run_of
 from service.domain.measuring.repetitions import SHORT, long_ones, repetitions_of
+from service.domain.measuring.whole_programs import WHOLE_PROGRAMS, NotMeasured, read_whole
 from service.domain.testing.timed import GROUP, TimedSuite, durations, ran_in, too_short
 from service.domain.text import clean, plain
 from service.steps.building.build_sources import BUILD
@@ -35,12 +45,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.comparison.launch import Launch
+    from service.domain.gbench.foreign import ForeignBenchmark
+    from service.domain.gbench.libraries import ForeignProgram
     from service.domain.gbench.reader import GBenchRun
+    from service.domain.measuring.invocation import Invocation
     from service.domain.project.benchmark import Suite
     from service.domain.testing.cases import TestRun
     from service.steps.building.session import BuildSession
 
-RESULT: Final = "result.json"
 MAX_LISTED: Final = 10_000  # more rows than that are an attack on the database
 _MAX_NAME: Final = 1024  # as long as a name in results may be
 # Rows beyond one for each repetition: statistics of a benchmark, and benchmarks that the filter did not name.
@@ -48,23 +60,21 @@ _STATISTICS: Final = 16
 _SPARE_BENCHMARKS: Final = 100
 _NO_MATCH: Final = "Failed to match any benchmarks"
 _PAD: Final = "BENCHGATE_PAD"
-# Standard output is thrown away: a program may flood it, and the results come as a file. Without a sandbox
-# the runner names the directory of /out in BENCHGATE_OUT.
-_MEASURE: Final = f'exec "$@" --benchmark_out="${{BENCHGATE_OUT:-/out}}/{RESULT}" >/dev/null'
-_LIST: Final = f'exec "$@" >"${{BENCHGATE_OUT:-/out}}/{RESULT}"'
-DUMPS: Final = "callgrind.out"
-_COUNT: Final = (
-    f"exec valgrind -q --vgdb=no {' '.join(map(shlex.quote, OPTIONS))}"
-    f' --callgrind-out-file="${{BENCHGATE_OUT:-/out}}/{DUMPS}" "$@"'
-    " >/dev/null"
-)
 _COUNTED_SECONDS: Final = 0.2  # of the last trial; a tenth of it is longer than Valgrind needs to translate
 
 
 class SideFailed(BenchgateError):
     """A program of one side failed: it cannot be listed, or a launch of it failed."""
 
-    def __init__(self, side: Side, suite: str, end: str, *, is_listing: bool = False) -> None:
+    def __init__(
+        self,
+        side: Side,
+        suite: str,
+        end: str,
+        *,
+        is_listing: bool = False,
+        program: ForeignProgram | None = None,
+    ) -> None:
         what = f"suite {suite} (listing)" if is_listing else f"suite {suite}"
         super().__init__(f"{side}: {what}: {end}")
         self.side = side
@@ -72,6 +82,7 @@ class SideFailed(BenchgateError):
         self.what = what
         self.failure = f"{what}: {end}"
         self.end = end
+        self.program = program  # as far as its output shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +91,6 @@ class Rehearsed:
 
     ran: frozenset[str]
     long: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Invocation:
-    """One start of a program: a line of shell with arguments, CPUs, environment, and its file in /out.
-
-    ``written`` are directories in the sources that are empty and writable in the launch. ``may_fail``:
-    another exit code than 0 is no failure of the program if it leaves the file.
-    """
-
-    line: str
-    arguments: tuple[str, ...]
-    cpus: tuple[int, ...]
-    env: Mapping[str, str] = field(default_factory=dict)
-    file: str = RESULT
-    limits: Limits | None = None  # None: those of a benchmark
-    written: tuple[str, ...] = ()
-    may_fail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,28 +114,27 @@ class Launcher:
         Raises:
             SideFailed: it does not list, or lists too much.
         """
-        flags = ["--benchmark_list_tests=true"]
-        if suite.filter:
-            flags.append(f"--benchmark_filter={suite.filter}")
-        invocation = _Invocation(_LIST, _command(suite, flags), self.session.host.cpus)
-        _, output, _ = self._run(suite, side, invocation)
+        _, output, _ = self._run(suite, side, to_list(suite, self.session.host.cpus))
         # Not splitlines(): it also splits at characters that the reader of results keeps in a name. A name
         # that the reader would change or refuse is left out on both sides, because no result could be matched
         # to it. A filter that matches nothing makes the library print a sentence instead of names.
+        printed = output.decode("utf-8", "replace")
         names = [
             name
-            for name in output.decode("utf-8", "replace").split("\n")
+            for name in printed.split("\n")
             if 0 < len(name) <= _MAX_NAME and name == clean(name) and not name.startswith(_NO_MATCH)
         ]
         if len(names) > MAX_LISTED:
             what = f"prints more than {MAX_LISTED} lines"
-            raise SideFailed(side, suite.name, what, is_listing=True)
+            raise SideFailed(side, suite.name, what, is_listing=True, program=recognise(printed))
         return names
 
     def groups(self, suite: Suite, benchmarks: Iterable[str]) -> tuple[tuple[str, ...], ...]:
         """The benchmarks in groups that one launch each can take: repeated alike, and not too many."""
         if isinstance(suite, TimedSuite):
             return groups_of(benchmarks, *GROUP)
+        if suite.format in WHOLE_PROGRAMS:
+            return groups_of(benchmarks, MAX_LISTED, RESULT_BYTES)
         long = self.long.get(suite.name, frozenset())
         names = tuple(benchmarks)
         return (
@@ -238,6 +230,17 @@ class Launcher:
         ran = ran_of(run, benchmarks)
         return Rehearsed(ran, long_ones(run, ran, done.seconds))
 
+    def run_whole(self, suite: Suite, side: Side) -> tuple[str, ...]:
+        """Run all benchmarks of a program that lists none, once: their names in its order.
+
+        Raises:
+            SideFailed: the program did not end well, left no result that can be read, or has too many.
+        """
+        _, found = self._benchmarks(suite, side, (), {})
+        if len(found) > MAX_LISTED:
+            raise SideFailed(side, suite.name, f"has more than {MAX_LISTED} benchmarks")
+        return tuple(each.name for each in found)
+
     def try_tests(self, suite: TimedSuite, side: Side) -> TestRun:
         """Run all tests of a suite once.
 
@@ -256,15 +259,12 @@ class Launcher:
         Raises:
             SideFailed: the program or Valgrind did not end well, or left no dumps.
         """
-        # Lazily bound functions cost the first iteration instructions that no other has.
-        env = {"LD_BIND_NOW": "1"}
         counted = replace(
             suite, repetitions=1, min_time=_COUNTED_SECONDS, timeout=min(suite.timeout, seconds)
         )
         cpus = self._cpus(suite, (benchmark,))
         flags = (*self._flags(counted, side, (benchmark,)), *LOGGING)
-        invocation = _Invocation(_COUNT, _command(suite, flags), cpus, env, DUMPS)
-        _, dumps, log = self._run(counted, side, invocation)
+        _, dumps, log = self._run(counted, side, to_count(counted, flags, cpus))
         return dumps, log
 
     def _times(
@@ -274,24 +274,29 @@ class Launcher:
         if isinstance(suite, TimedSuite):
             done, tests = self._tried(suite, side, benchmarks, env)
             return done, durations(tests, benchmarks)
-        arguments = _command(suite, self._flags(suite, side, benchmarks))
-        invocation = _Invocation(_MEASURE, arguments, self._cpus(suite, benchmarks), env)
-        done, output, _ = self._run(suite, side, invocation)
+        if suite.format in WHOLE_PROGRAMS:
+            done, found = self._benchmarks(suite, side, benchmarks, env)
+            return done, as_gbench(found, {self.own_name(suite.name, side, name) for name in benchmarks})
+        flags, cpus = self._flags(suite, side, benchmarks), self._cpus(suite, benchmarks)
+        done, output, _ = self._run(suite, side, to_measure(suite, flags, cpus, env))
         return done, output
+
+    def _benchmarks(
+        self, suite: Suite, side: Side, names: Sequence[str], env: Mapping[str, str]
+    ) -> tuple[Completed, tuple[ForeignBenchmark, ...]]:
+        """Run all benchmarks of a program of another library, on the CPUs that these need."""
+        invocation = to_run_whole(suite, self._cpus(suite, names), env)
+        done, output, log = self._run(suite, side, invocation)
+        try:
+            return done, read_whole(suite.format, output, "" if done.is_success else _end_of(done, log))
+        except NotMeasured as error:
+            raise SideFailed(side, suite.name, error.what, program=error.program) from None
 
     def _tried(
         self, suite: TimedSuite, side: Side, names: Sequence[str], env: Mapping[str, str]
     ) -> tuple[Completed, TestRun]:
         """Run these tests, or else all. A test that fails is a result, as a benchmark with an error is."""
-        invocation = _Invocation(
-            suite.line,
-            suite.arguments(names),
-            self._cpus(suite, names),
-            env,
-            limits=Limits(suite.timeout, suite.memory),
-            written=suite.written,
-            may_fail=True,
-        )
+        invocation = to_test(suite, names, self._cpus(suite, names), env)
         done, output, _ = self._run(suite, side, invocation)
         try:
             tests = suite.read(output)
@@ -336,7 +341,7 @@ class Launcher:
         wanted = cpus_wanted(suite, benchmarks)
         return measured[-wanted:] if wanted <= len(measured) else everywhere or measured
 
-    def _run(self, suite: Suite, side: Side, invocation: _Invocation) -> tuple[Completed, bytes, bytes]:
+    def _run(self, suite: Suite, side: Side, invocation: Invocation) -> tuple[Completed, bytes, bytes]:
         """Run a program of a side: its end, the file it leaves, standard error."""
         host = self.session.host
         tree = self.trees[side]
@@ -358,19 +363,25 @@ class Launcher:
             )
             tail = BytesIO()
             done = host.sandbox.run(command, log=tail, watch=self.session.watch)
-            lines = plain(tail.getvalue()[-2000:].decode("utf-8", "replace"), 300)
-            end = f"{done.end}: {lines}" if lines else done.end
-            if done.stopped_by or not (done.is_success or invocation.may_fail):
-                raise SideFailed(side, suite.name, end)
+            output, problem = b"", ""
             try:
-                return done, host.packer.read_output(out / invocation.file, RESULT_BYTES), tail.getvalue()
+                output = host.packer.read_output(out / invocation.file, RESULT_BYTES)
             except (BadResults, CommandFailed) as error:
-                missing = f"left no result: {error}"
-                raise SideFailed(side, suite.name, missing if done.is_success else end) from None
+                problem = f"left no result: {error}"
+        log = tail.getvalue()
+        if done.stopped_by or not (done.is_success or invocation.may_fail) or problem:
+            end = problem if done.is_success else _end_of(done, log)
+            printed = (output + b"\n" + log).decode("utf-8", "replace")
+            # Those that may fail are tests, and programs whose library the suite names.
+            program = None if invocation.may_fail else recognise(printed)
+            raise SideFailed(side, suite.name, end, program=program)
+        return done, output, log
 
 
-def _command(suite: Suite, flags: Iterable[str]) -> tuple[str, ...]:
-    return "./" + suite.program.removeprefix("./"), *flags, *suite.args
+def _end_of(done: Completed, log: bytes) -> str:
+    """Describe how a program ended, with the last lines that it wrote to standard error."""
+    lines = plain(log[-2000:].decode("utf-8", "replace"), 300)
+    return f"{done.end}: {lines}" if lines else done.end
 
 
 def cpus_wanted(suite: Suite, benchmarks: Iterable[str]) -> int:

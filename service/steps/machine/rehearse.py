@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.comparison.renaming import new_name, renamed_benchmarks
 from service.domain.comparison.suite import Listing
 from service.domain.decision.side_end import SideEnd, Stage
+from service.domain.gbench.libraries import recognise
 from service.domain.identity import Side
+from service.domain.measuring.whole_programs import WHOLE_PROGRAMS
 from service.domain.testing.timed import TimedSuite, ran_in, too_short
 from service.steps.machine.launching import Rehearsed, SideFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from service.domain.project.benchmark import Suite
     from service.domain.testing.cases import TestRun
     from service.steps.building.session import BuildSession
     from service.steps.machine.launching import Launcher
 
+_S = TypeVar("_S", bound="Suite")
+_T = TypeVar("_T")
 _NOTHING_RAN: Final = "left no result of what it lists"
 _NOTHING_LISTED: Final = "lists no benchmark"
 _NO_TEST: Final = "runs no test"
@@ -45,7 +49,7 @@ NOTHING_KNOWN: Final = Rehearsal()
 
 
 def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) -> Rehearsal:
-    """List each suite of a side, and launch what it lists once.
+    """List each suite of a side, and launch what it lists once. A launch lists the others.
 
     A line of a listing is a benchmark if it ran, since programs also print other lines. A benchmark of the
     ``parent`` remains one of the patch if it no longer runs, so that its launches fail; a test, if the patch
@@ -56,16 +60,22 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
     ends: dict[str, SideEnd] = {}
     tests: dict[str, TestRun] = {}
     for suite in launcher.session.spec.job.benchmark.suites:
-        stage = Stage.LISTING
+        before = parent.names.get(suite.name, ())
+        stage, listed = Stage.LISTING, []
         names[suite.name] = ()
         try:
             if isinstance(suite, TimedSuite):
                 stage = Stage.LAUNCH
-                tests[suite.name] = _try(launcher, suite, side)
-                names[suite.name] = ran_in(tests[suite.name], parent.names.get(suite.name, ()))
+                tests[suite.name] = _twice(launcher.try_tests, suite, side)
+                names[suite.name] = ran_in(tests[suite.name], before)
                 if not names[suite.name]:
-                    end = SideEnd(Stage.LISTING, f"suite {suite.name}", _NO_TEST, is_empty=True)
-                    ends[suite.name] = end
+                    ends[suite.name] = _empty(suite, _NO_TEST)
+                continue
+            if suite.format in WHOLE_PROGRAMS:
+                stage = Stage.LAUNCH
+                names[suite.name] = _twice(launcher.run_whole, suite, side)
+                if not names[suite.name]:
+                    ends[suite.name] = _empty(suite, _NOTHING_LISTED)
                 continue
             listed = launcher.names(suite, side)
             stage = Stage.LAUNCH
@@ -73,26 +83,31 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
             chosen = [name for name in listed if _is_chosen(pattern, name, new_name(suite.renamed, name))]
             found = _launch(launcher, suite, side, chosen)
         except SideFailed as failed:
-            ends[suite.name] = SideEnd(stage, failed.what, failed.end)
+            program = failed.program or recognise("\n".join(listed))
+            ends[suite.name] = SideEnd(stage, failed.what, failed.end, program=program)
             continue
-        before = parent.names.get(suite.name, ())
         renamed = (new_name(suite.renamed, name) for name in before)
         known = found.ran.union(before, renamed, set(listed).difference(chosen))
         names[suite.name] = tuple(name for name in listed if name in known)
         long[suite.name] = found.long
-        if not names[suite.name]:
-            is_empty = not listed
-            stage, what = (Stage.LISTING, _NOTHING_LISTED) if is_empty else (Stage.LAUNCH, _NOTHING_RAN)
-            ends[suite.name] = SideEnd(stage, f"suite {suite.name}", what, is_empty=is_empty)
+        if not listed:
+            ends[suite.name] = _empty(suite, _NOTHING_LISTED)
+        elif not names[suite.name]:
+            program = recognise("\n".join(listed))
+            ends[suite.name] = SideEnd(Stage.LAUNCH, f"suite {suite.name}", _NOTHING_RAN, program=program)
     return Rehearsal(names, long, ends, tests)
 
 
-def _try(launcher: Launcher, suite: TimedSuite, side: Side) -> TestRun:
-    """Run the tests of a suite once, and a second time if the program fails."""
+def _empty(suite: Suite, what: str) -> SideEnd:
+    return SideEnd(Stage.LISTING, f"suite {suite.name}", what, is_empty=True)
+
+
+def _twice(run: Callable[[_S, Side], _T], suite: _S, side: Side) -> _T:
+    """Run a whole suite once, and a second time if the program fails."""
     try:
-        return launcher.try_tests(suite, side)
+        return run(suite, side)
     except SideFailed:
-        return launcher.try_tests(suite, side)
+        return run(suite, side)
 
 
 def _launch(launcher: Launcher, suite: Suite, side: Side, listed: Sequence[str]) -> Rehearsed:

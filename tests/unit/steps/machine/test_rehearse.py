@@ -6,17 +6,31 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from typing_extensions import override
 
+from service.domain.building.sandbox_command import Completed
+from service.domain.decision.vote import Outcome
 from service.domain.inference.verdict import Verdict
 from service.domain.project.benchmark import Suite
 from service.steps.machine.launching import MAX_LISTED, SideFailed
-from tests.support.build_host import code
+from tests.support.build_host import MemorySandbox, code, memory_host
 from tests.unit.domain.gbench_files import row, whole
+from tests.unit.steps.machine.test_execute import Machine
 from tests.unit.steps.machine.test_measure import Bench, measuring, verdicts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from service.domain.building.sandbox_command import Command
+    from service.ports.building import ByteSink
+
+CATCH2 = "Error(s) in input:\n  Unrecognised token: --benchmark_list_tests\n\nRun with -? for usage\n"
+TABLE = [
+    "| ns/op | op/s | err% | total | benchmark",
+    "|---:|---:|---:|---:|:---",
+    "| 687.41 | 1 | 3.8% | 0 | `sum`",
+]
 LINES = ["Loading …", "BM_gone", "", "x" * 2000, "a\tb"]
 
 
@@ -115,3 +129,69 @@ def test_a_filter_that_chooses_nothing_leaves_nothing_to_measure(tmp_path: Path)
 
     assert (found.pairs, found.listings[0].common) == (0, ())
     assert set(found.listings[0].not_chosen) == {"BM_slow", "BM_same"}
+
+
+class Refusing(MemorySandbox):
+    """A sandbox of programs that print an error, and end with exit code 1."""
+
+    printed = ""
+
+    @override
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
+        if len(command.argv) == 3 or command.argv[3] == "remove" or log is None:
+            return super().run(command, log=log, watch=watch)
+        log.write(self.printed.encode())
+        return Completed(1, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("printed", "hint"),
+    [
+        (CATCH2, "its program uses Catch2: set `format: catch2` in benchgate.yaml"),
+        ("Invalid flag '--benchmark_list_tests=true'", "its program refuses --benchmark_list_tests"),
+        ("Usage: ./bench FILE", "its program asks for arguments: set `args`"),
+        ("cannot open twitter.json", "its program does not find a file: set `cwd` or `args`"),
+        ("Segmentation fault", "check its program, args, cwd, format and data in benchgate.yaml"),
+    ],
+)
+def test_a_program_that_does_not_list_is_recognised_by_its_error(
+    tmp_path: Path, printed: str, hint: str
+) -> None:
+    machine = Machine(tmp_path)
+    sandbox = Refusing()
+    sandbox.printed = printed
+    machine.host = memory_host(machine.source, sandbox, tmp_path)
+    report = machine.work()
+
+    assert report is not None
+    assert report.outcome is Outcome.MISCONFIGURED
+    assert len(report.causes) == 1
+    assert f"): {hint}" in report.causes[0]
+
+
+def test_a_program_that_prints_a_table_instead_of_a_list_is_recognised(tmp_path: Path) -> None:
+    """nanobench and GoogleTest ignore unknown flags, and run everything."""
+    machine = Machine(tmp_path)
+    for commit, more in (("parent", "1"), ("patch1", "2")):
+        machine.write(commit, json.dumps({"benchmarks": {}, "prints": [*TABLE, more]}))
+    report = machine.work()
+
+    assert report is not None
+    assert report.outcome is Outcome.MISCONFIGURED
+    assert report.causes == (
+        (
+            "suite bench fails on both sides (left no result of what it lists): its program uses nanobench: "
+            "let it write nanobench's JSON to standard output, and set `format: nanobench` in benchgate.yaml"
+        ),
+    )
+
+
+def test_a_patch_that_alone_prints_such_a_table_measured_nothing(tmp_path: Path) -> None:
+    """The output is for the message: the outcome follows from both sides."""
+    machine = Machine(tmp_path)
+    machine.write("parent", code(BM_a=1e-6))
+    machine.write("patch1", json.dumps({"benchmarks": {}, "prints": TABLE}))
+    report = machine.work()
+
+    assert report is not None
+    assert report.outcome is Outcome.MEASURED_NOTHING
