@@ -54,6 +54,9 @@ def with_own_names(found: Iterable[ForeignBenchmark]) -> tuple[ForeignBenchmark,
     """Number the benchmarks that have the name of an earlier one: ``sort``, ``sort #2``.
 
     Equal ones count once, because a program may write the same results several times.
+
+    Raises:
+        BadResults: the names are so long that their rows would be far larger than the file.
     """
     known: Counter[str] = Counter()
     named = []
@@ -61,6 +64,9 @@ def with_own_names(found: Iterable[ForeignBenchmark]) -> tuple[ForeignBenchmark,
         known[each.name] += 1
         number = known[each.name]
         named.append(each if number == 1 else each._replace(name=f"{each.name} #{number}"))
+    characters = sum(len(each.name) * len(each.repetitions[:_MOST_REPETITIONS]) for each in named)
+    if characters > LARGEST:
+        raise BadResults(f"the names of its rows have {characters} characters; at most {LARGEST} are allowed")
     return tuple(named)
 
 
@@ -70,7 +76,7 @@ def as_gbench(found: Iterable[ForeignBenchmark], names: Collection[str]) -> byte
     The libraries report no CPU time, so both times are real time.
     """
     rows = [row for each in found if each.name in names for row in _rows(each)]
-    return json.dumps({"context": {}, "benchmarks": rows}, separators=(",", ":")).encode()
+    return json.dumps({"context": {}, "benchmarks": rows}, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _rows(benchmark: ForeignBenchmark) -> list[dict[str, Any]]:

@@ -49,7 +49,7 @@ NOTHING_KNOWN: Final = Rehearsal()
 
 
 def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) -> Rehearsal:
-    """List each suite of a side, and launch what it lists once. A launch lists the others.
+    """List each suite of a side, and launch what it lists once; a launch lists tests and other libraries.
 
     A line of a listing is a benchmark if it ran, since programs also print other lines. A benchmark of the
     ``parent`` remains one of the patch if it no longer runs, so that its launches fail; a test, if the patch

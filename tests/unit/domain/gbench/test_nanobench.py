@@ -120,6 +120,13 @@ def test_output_that_cannot_be_used_is_one_error(data: bytes, sentence: str) -> 
         read_nanobench(data)
 
 
+def test_rows_that_would_be_far_larger_than_the_file_are_refused() -> None:
+    """Each row has the name of its benchmark: 4 MB would become 40."""
+    results = [result(f"{number}{'x' * 1000}", *[1e-6] * 20) for number in range(1000)]
+    with pytest.raises(BadResults, match="the names of its rows have 20057800 characters; at most"):
+        read_nanobench(document(*results))
+
+
 def test_time_grows_with_size_only() -> None:
     begun = process_time()
     for hostile in (b"{" + b" " * 4_000_000, b'{"results":' * 400_000, b'{"results": [1' + b",1" * 1_000_000):
