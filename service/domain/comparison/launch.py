@@ -17,7 +17,8 @@ class Launch:
 
     ``pair`` is its number among the pairs of its variant. ``real_per_cpu``: by benchmark, see
     :func:`service.domain.comparison.clock.real_per_cpu`. ``varying``: the benchmarks and metrics of which
-    the repetitions differ. ``lost``: by benchmark why a measurement of it cannot be used.
+    the repetitions differ. ``lost``: by benchmark why a measurement of it cannot be used. ``timed``: by
+    benchmark the seconds of all its repetitions.
     """
 
     pair: int
@@ -32,6 +33,7 @@ class Launch:
     varying: frozenset[tuple[str, str]] = frozenset()
     lost: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0  # that it took
+    timed: Mapping[str, float] = field(default_factory=dict)
     variant: int = 0  # of its program: 0 as the project links it, else a relink
 
     def ran(self, benchmark: str) -> bool:

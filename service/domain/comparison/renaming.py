@@ -91,4 +91,5 @@ def with_names(launch: Launch, new: Mapping[str, str]) -> Launch:
         real_per_cpu={new.get(name, name): ratio for name, ratio in launch.real_per_cpu.items()},
         varying=frozenset((new.get(name, name), metric) for name, metric in launch.varying),
         lost={new.get(name, name): why for name, why in launch.lost.items()},
+        timed={new.get(name, name): seconds for name, seconds in launch.timed.items()},
     )

@@ -38,6 +38,7 @@ class Listing:
 
     ``too_short`` counts the tests that take too little time to be compared; they are left out. So are the
     benchmarks ``not_chosen`` by the filter of the build.
+    ``set_up``: the seconds that a launch of the base takes whatever it measures.
     """
 
     suite: str
@@ -48,6 +49,7 @@ class Listing:
     renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
     too_short: int = 0
     not_chosen: tuple[str, ...] = ()
+    set_up: float = 0.0
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> Listing:
@@ -64,6 +66,7 @@ class Listing:
             renamed,
             int(found.get("too_short", 0)),
             not_chosen=tuple(found.get("not_chosen", ())),
+            set_up=float(found.get("set_up", 0.0)),
         )
 
     def to_mapping(self) -> dict[str, Any]:
@@ -77,6 +80,7 @@ class Listing:
             **({"renamed": dict(self.renamed)} if self.renamed else {}),
             **({"too_short": self.too_short} if self.too_short else {}),
             **({"not_chosen": list(self.not_chosen)} if self.not_chosen else {}),
+            **({"set_up": self.set_up} if self.set_up else {}),
         }
 
     @property
@@ -128,6 +132,9 @@ def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: b
     varying: frozenset[tuple[str, str]] = frozenset()
     if len(values) < len(measured):
         values, varying = _best_repetitions(measured, suite)
+    timed: dict[str, float] = {}
+    for row in measured:
+        timed[row.name] = timed.get(row.name, 0.0) + row.values["real_time"] * row.iterations
     threads = {row.name: row.threads for row in measured if joins and may_join(row.name)}
     return Launch(
         pair=pair,
@@ -142,6 +149,7 @@ def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: b
         },
         varying=varying,
         lost=run.lost,
+        timed=timed,
     )
 
 

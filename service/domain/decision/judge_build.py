@@ -15,6 +15,7 @@ from service.domain.comparison.suite import Listing, compare_suites, family_size
 from service.domain.decision.build_outcome import NOTHING_WITHHELD, UNDISTURBED, Judgement, judge
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
+from service.domain.inference.going_on import PairCost
 from service.domain.inference.reasons import OF_PATCH, has_kind
 from service.domain.inference.verdict import (
     Comparison,
@@ -101,9 +102,9 @@ def judge_measured(
     listings = tuple(map(Listing.from_mapping, listing))
     pairs = read_pairs(records, job.benchmark.suites).under_new_names(listings)
     launches = tuple(counting_launches(pairs.as_built, job.policy.base_pairs))
-    seconds = seconds_of_a_pair(launches)
+    cost = cost_of_a_pair(launches, listings)
     as_built = tuple(
-        with_missing_pairs(row, seconds.get((row.row.suite, row.row.benchmark)), job.policy)
+        with_missing_pairs(row, cost.alone((row.row.suite, row.row.benchmark)), job.policy)
         for row in _compare(job, listings, launches)
     )
     rows = confirm(as_built, pairs.relinked, job.policy, _added(pairs.counts))
@@ -181,20 +182,45 @@ def decisive_pairs(job: Job, listings: Sequence[Listing]) -> int:
     return first_decisive_look(job.policy, family)
 
 
-def seconds_of_a_pair(
-    launches: Sequence[Launch], *, is_charged: bool = False
-) -> dict[tuple[str, str], float]:
-    """Compute the seconds of each benchmark's part of the last pair, by suite and benchmark.
+def cost_of_a_pair(
+    launches: Sequence[Launch], listings: Sequence[Listing], *, is_charged: bool = False
+) -> PairCost:
+    """Compute the seconds of each benchmark and suite in its last pair.
+
+    A benchmark's own are those that it was timed for. Of the rest of a launch, what its program takes to set
+    up is the suite's, and each benchmark has an equal part of what is left.
 
     ``is_charged``: without the seconds by which the patch's launch exceeds the parent's, which are not
     charged to the machine time. Otherwise a patch could make each pair too dear.
     """
-    found: dict[tuple[str, str], dict[Side, float]] = {}
+    set_up = {listing.suite: listing.set_up for listing in listings}
+    fixed: dict[str, dict[Side, float]] = {}
+    own: dict[tuple[str, str], dict[Side, float]] = {}
     for launch in launches:
-        for name in launch.values:
-            found.setdefault((launch.suite, name), {})[launch.side] = launch.seconds / len(launch.values)
-    both = {key: (sides.get(Side.BASE, 0.0), sides.get(Side.PATCH, 0.0)) for key, sides in found.items()}
-    return {key: base + (min(base, patch) if is_charged else patch) for key, (base, patch) in both.items()}
+        shared, parts = _seconds_of(launch, set_up.get(launch.suite, 0.0))
+        fixed.setdefault(launch.suite, {})[launch.side] = shared
+        for name, seconds in parts.items():
+            own.setdefault((launch.suite, name), {})[launch.side] = seconds
+
+    def of_pair(sides: Mapping[Side, float]) -> float:
+        base, patch = sides.get(Side.BASE, 0.0), sides.get(Side.PATCH, 0.0)
+        return base + (min(base, patch) if is_charged else patch)
+
+    return PairCost(
+        {suite: of_pair(sides) for suite, sides in fixed.items()},
+        {key: of_pair(sides) for key, sides in own.items()},
+    )
+
+
+def _seconds_of(launch: Launch, set_up: float) -> tuple[float, dict[str, float]]:
+    """Divide a launch into the seconds of its program, at most ``set_up``, and those of each benchmark."""
+    timed = {name: launch.timed.get(name, 0.0) for name in launch.values}
+    all_timed = sum(timed.values())
+    scale = min(1.0, launch.seconds / all_timed) if all_timed else 1.0
+    rest = max(0.0, launch.seconds - all_timed)
+    shared = min(set_up, rest)
+    each = (rest - shared) / max(len(timed), 1)
+    return shared, {name: scale * seconds + each for name, seconds in timed.items()}
 
 
 def suspected_of_layout(

@@ -7,6 +7,7 @@ whether it takes place or not, so a rule for stopping raises no bound, however i
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from service.domain.inference.policy import VoteWhen
@@ -22,48 +23,92 @@ if TYPE_CHECKING:
 _LEAST_SECONDS: Final = 1e-3  # of a pair: an infinite number of pairs takes infinite time
 
 
-def within_reach(
-    rows: Iterable[Comparison], seconds: Mapping[Key, float], machine_time: float
+@dataclass(frozen=True, slots=True)
+class PairCost:
+    """The seconds of a pair: by suite those that it takes whatever it measures, and those of each benchmark.
+
+    Benchmarks that are measured together share the seconds of their suite.
+    """
+
+    fixed: Mapping[str, float] = field(default_factory=dict)
+    own: Mapping[Key, float] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> float:
+        """The seconds of a pair that measures all of these benchmarks."""
+        return sum(self.fixed.values()) + sum(self.own.values())
+
+    def alone(self, key: Key) -> float:
+        """The seconds of a pair that measures this benchmark only; 0 if they are not known."""
+        return self.own[key] + self.fixed.get(key[0], 0.0) if key in self.own else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The ends of two stages: the first look that can find a difference, and the pairs that all may get."""
+
+    decisive: int
+    base_pairs: int
+
+
+def going_on(
+    rows: Iterable[Comparison], pairs: int, stages: Stages, cost: PairCost, left: float, policy: Policy
 ) -> frozenset[Key]:
+    """Choose the benchmarks that get another pair after ``pairs`` pairs, with ``left`` seconds left.
+
+    These are the undecided ones until the first look that can find a difference; then those that the whole
+    machine time may decide; and beyond the pairs that all may get, those that may still vote −1.
+    """
+    undecided = [row for row in rows if not row.verdict.is_decided]
+    if pairs >= stages.base_pairs:
+        return worth_more(undecided, cost, left, policy)
+    if pairs >= stages.decisive:
+        return within_reach(undecided, cost, policy.machine_time)
+    return frozenset(map(_key, undecided))
+
+
+def within_reach(rows: Iterable[Comparison], cost: PairCost, machine_time: float) -> frozenset[Key]:
     """Choose the undecided benchmarks that the whole machine time may decide, whatever the verdict.
 
     A row without an estimate may be anything, so its benchmark is chosen.
-
-    Args:
-        rows: all comparisons so far.
-        seconds: by suite and benchmark, those of its part of a pair.
-        machine_time: of the policy.
     """
     return frozenset(
         key
         for row in rows
         if not row.verdict.is_decided
-        for key in [(row.row.suite, row.row.benchmark)]
-        if _needed(row) * max(seconds.get(key, 0.0), _LEAST_SECONDS) <= machine_time
+        for key in [_key(row)]
+        if _needed(row) * max(cost.alone(key), _LEAST_SECONDS) <= machine_time
     )
 
 
-def worth_more(
-    rows: Iterable[Comparison], seconds: Mapping[Key, float], left: float, policy: Policy
-) -> frozenset[Key]:
+def worth_more(rows: Iterable[Comparison], cost: PairCost, left: float, policy: Policy) -> frozenset[Key]:
     """Choose the undecided benchmarks that may still vote −1 within the seconds ``left``, the quickest first.
 
     If the policy withholds the +1 for a benchmark that is undecided, ``same`` is worth as much as ``slower``.
     """
     is_same_worth_it = policy.on_undecided is VoteWhen.NONE
-    costs: dict[Key, float] = {}
+    needed: dict[Key, float] = {}
     for row in rows:
         if not row.verdict.is_decided and row.pairs_to_slower is not None:
-            key = (row.row.suite, row.row.benchmark)
             pairs = _needed(row) if is_same_worth_it else row.pairs_to_slower
-            costs[key] = min(costs.get(key, math.inf), pairs * max(seconds.get(key, 0.0), _LEAST_SECONDS))
-    chosen = set()
-    for key, cost in sorted(costs.items(), key=lambda item: item[1]):
-        left -= cost
-        if left < 0:
+            needed[_key(row)] = min(needed.get(_key(row), math.inf), pairs)
+    seconds = {key: max(cost.alone(key), _LEAST_SECONDS) for key in needed}
+    chosen: set[Key] = set()
+    most: dict[str, float] = {}  # by suite, the pairs that the chosen ones need
+    for key in sorted(needed, key=lambda each: needed[each] * seconds[each]):
+        suite, pairs = key[0], needed[key]
+        # Up to the pairs that its suite takes anyway, only its own seconds are added.
+        shared = min(pairs, most.get(suite, 0.0)) * cost.fixed.get(suite, 0.0) if key in cost.own else 0.0
+        left -= pairs * seconds[key] - shared
+        if not left >= 0:
             break
         chosen.add(key)
+        most[suite] = max(pairs, most.get(suite, 0.0))
     return frozenset(chosen)
+
+
+def _key(row: Comparison) -> Key:
+    return row.row.suite, row.row.benchmark
 
 
 def _needed(row: Comparison) -> float:

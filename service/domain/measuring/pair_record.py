@@ -219,4 +219,5 @@ def _join(one: Launch, other: Launch) -> Launch:
         real_per_cpu={**one.real_per_cpu, **other.real_per_cpu},
         varying=one.varying | other.varying,
         lost={**one.lost, **other.lost},
+        timed={**one.timed, **other.timed},
     )

@@ -10,10 +10,10 @@ from service.domain.calibration.evidence import SESSION_PAIRS, change_found
 from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.comparison.counting_pairs import allowance
 from service.domain.comparison.suite import Listing, compare_suites, looks_of, undecided_benchmarks
-from service.domain.decision.judge_build import decisive_pairs, seconds_of_a_pair
+from service.domain.decision.judge_build import cost_of_a_pair, decisive_pairs
 from service.domain.identity import RunKind
 from service.domain.inference.estimate import MIN_PAIRS
-from service.domain.inference.going_on import within_reach, worth_more
+from service.domain.inference.going_on import Stages, going_on
 from service.domain.text import duration
 from service.domain.wording.outlook import noise
 
@@ -66,12 +66,11 @@ class Course:
         pairs = len({launch.pair for launch in launches})
         is_settled = bool(longer) or pairs >= (0 if spec.is_local else MIN_PAIRS)
         rows = compare_suites(job.benchmark.suites, listings, launches, job.policy)
-        seconds = seconds_of_a_pair(launches, is_charged=True)
         chosen: Collection[tuple[str, str]] | None = None
-        if longer is None and pairs >= self.base_pairs:
-            chosen = worth_more(rows, seconds, left, job.policy)
-        elif longer is None and pairs >= self.decisive:
-            chosen = within_reach(rows, seconds, job.policy.machine_time)
+        if longer is None:
+            cost = cost_of_a_pair(launches, listings, is_charged=True)
+            stages = Stages(self.decisive, self.base_pairs)
+            chosen = going_on(rows, pairs, stages, cost, left, job.policy)
         wanted = {
             each.suite: tuple(
                 name
@@ -106,7 +105,7 @@ class Course:
         job, policy = self.spec.judged, self.spec.job.policy
         rows = compare_suites(job.benchmark.suites, self.listings, launches, job.policy)
         spreads = [row.spread for row in rows if row.spread is not None]
-        each = sum(seconds_of_a_pair(launches, is_charged=True).values())
+        each = cost_of_a_pair(launches, self.listings, is_charged=True).whole
         if not spreads or not each:
             return ""
         pairs = min(self.decisive + int(max(left, 0.0) / each), self.last)

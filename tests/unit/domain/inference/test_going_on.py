@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from service.domain.inference.going_on import within_reach, worth_more
+from service.domain.inference.going_on import PairCost, Stages, going_on, within_reach, worth_more
 from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.inference.verdict import Comparison, Verdict
 from tests.unit.domain.comparisons import SAME, UNMEASURED, row
@@ -17,8 +17,12 @@ def undecided(name: str, to_any: float, to_slower: float = NEVER) -> Comparison:
     return Comparison(row(name), Verdict.UNDECIDED, 32, more_pairs=to_any, pairs_to_slower=to_slower)
 
 
-def seconds(**each: float) -> dict[tuple[str, str], float]:
-    return {("suite", name): value for name, value in each.items()}
+def cost(fixed: float = 0.0, **own: float) -> PairCost:
+    return PairCost({"suite": fixed}, {("suite", name): value for name, value in own.items()})
+
+
+def names(chosen: frozenset[tuple[str, str]]) -> set[str]:
+    return {name for _, name in chosen}
 
 
 class TestWithinReach:
@@ -35,42 +39,83 @@ class TestWithinReach:
     def test_a_benchmark_stays_if_the_machine_time_may_decide_it(
         self, found: Comparison, *, is_kept: bool
     ) -> None:
-        assert (("suite", "BM_a") in within_reach([found], seconds(BM_a=10.0), 600.0)) is is_kept
+        assert (("suite", "BM_a") in within_reach([found], cost(BM_a=10.0), 600.0)) is is_kept
 
     def test_what_has_no_estimate_stays(self) -> None:
-        assert within_reach([UNMEASURED], {}, 600.0) == {("suite", "BM_never")}
+        assert within_reach([UNMEASURED], PairCost(), 600.0) == {("suite", "BM_never")}
 
     def test_what_is_decided_goes(self) -> None:
-        assert within_reach([SAME], {}, 600.0) == frozenset()
+        assert within_reach([SAME], PairCost(), 600.0) == frozenset()
 
     def test_one_row_that_may_be_decided_keeps_its_benchmark(self) -> None:
         rows = [undecided("BM_a", NEVER), undecided("BM_a", 8)]
 
-        assert within_reach(rows, seconds(BM_a=1.0), 600.0) == {("suite", "BM_a")}
+        assert within_reach(rows, cost(BM_a=1.0), 600.0) == {("suite", "BM_a")}
 
 
 class TestWorthMore:
     def test_the_quickest_go_first_as_long_as_the_time_lasts(self) -> None:
         rows = [undecided(name, NEVER, pairs) for name, pairs in (("BM_a", 40), ("BM_b", 8), ("BM_c", 16))]
-        each = seconds(BM_a=1.0, BM_b=1.0, BM_c=1.0)
+        each = cost(BM_a=1.0, BM_b=1.0, BM_c=1.0)
 
-        assert worth_more(rows, each, 30.0, POLICY) == {("suite", "BM_b"), ("suite", "BM_c")}
-        assert worth_more(rows, each, 64.0, POLICY) == set(each)
+        assert names(worth_more(rows, each, 30.0, POLICY)) == {"BM_b", "BM_c"}
+        assert names(worth_more(rows, each, 64.0, POLICY)) == {"BM_a", "BM_b", "BM_c"}
 
     def test_pairs_that_take_long_count_as_many(self) -> None:
         rows = [undecided("BM_slow", NEVER, 8), undecided("BM_quick", NEVER, 40)]
-        each = seconds(BM_slow=20.0, BM_quick=1.0)
+        each = cost(BM_slow=20.0, BM_quick=1.0)
 
-        assert worth_more(rows, each, 100.0, POLICY) == {("suite", "BM_quick")}
+        assert names(worth_more(rows, each, 100.0, POLICY)) == {"BM_quick"}
+
+    def test_the_set_up_of_a_program_is_paid_once_for_all_that_it_measures(self) -> None:
+        """40 pairs of 10 s, and of 1 s for each of the two: 8 of them measure both."""
+        rows = [undecided("BM_a", NEVER, 40), undecided("BM_b", NEVER, 8)]
+        each = cost(10.0, BM_a=1.0, BM_b=1.0)
+
+        assert names(worth_more(rows, each, 447.0, POLICY)) == {"BM_b"}
+        assert names(worth_more(rows, each, 448.0, POLICY)) == {"BM_a", "BM_b"}
+
+    def test_one_that_no_number_of_pairs_decides_takes_nothing_from_the_others(self) -> None:
+        rows = [undecided("BM_a", NEVER), undecided("BM_b", NEVER, 8)]
+
+        assert names(worth_more(rows, cost(10.0, BM_a=1.0, BM_b=1.0), 600.0, POLICY)) == {"BM_b"}
 
     def test_what_can_only_become_the_same_is_worth_no_more(self) -> None:
-        assert worth_more([undecided("BM_a", 8)], {}, 600.0, POLICY) == frozenset()
+        assert worth_more([undecided("BM_a", 8)], PairCost(), 600.0, POLICY) == frozenset()
 
     def test_it_is_worth_more_if_the_policy_withholds_the_vote_for_it(self) -> None:
         policy = Policy(on_undecided=VoteWhen.NONE)
 
-        assert worth_more([undecided("BM_a", 8)], {}, 600.0, policy) == {("suite", "BM_a")}
+        assert worth_more([undecided("BM_a", 8)], PairCost(), 600.0, policy) == {("suite", "BM_a")}
 
     @pytest.mark.parametrize("found", [SAME, UNMEASURED])
     def test_what_is_decided_or_has_no_estimate_is_worth_no_more(self, found: Comparison) -> None:
-        assert worth_more([found], {}, 600.0, POLICY) == frozenset()
+        assert worth_more([found], PairCost(), 600.0, POLICY) == frozenset()
+
+
+class TestStages:
+    ROWS = (undecided("BM_never", NEVER), undecided("BM_same", 8), undecided("BM_slower", NEVER, 8), SAME)
+    COST = cost(BM_never=1.0, BM_same=1.0, BM_slower=1.0)
+
+    @pytest.mark.parametrize(
+        ("pairs", "expected"),
+        [
+            (15, {"BM_never", "BM_same", "BM_slower"}),
+            (16, {"BM_same", "BM_slower"}),
+            (31, {"BM_same", "BM_slower"}),
+            (32, {"BM_slower"}),
+        ],
+    )
+    def test_each_stage_has_its_rule(self, pairs: int, expected: set[str]) -> None:
+        assert names(going_on(self.ROWS, pairs, Stages(16, 32), self.COST, 600.0, POLICY)) == expected
+
+
+class TestPairCost:
+    def test_a_pair_costs_what_its_suites_and_benchmarks_take(self) -> None:
+        each = PairCost({"a": 3.0, "b": 1.0}, {("a", "BM_a"): 0.5, ("b", "BM_b"): 0.25})
+
+        assert each.whole == 4.75
+        assert each.alone(("a", "BM_a")) == 3.5
+
+    def test_the_cost_of_a_benchmark_that_never_ran_is_not_known(self) -> None:
+        assert PairCost({"a": 3.0}).alone(("a", "BM_a")) == 0.0

@@ -1,0 +1,59 @@
+"""The seconds that a pair costs, by suite and benchmark."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.domain.comparison.launch import Launch
+from service.domain.comparison.suite import Listing
+from service.domain.decision.judge_build import cost_of_a_pair
+from service.domain.identity import Side
+
+A, B = ("bench", "BM_a"), ("bench", "BM_b")
+
+
+def launch(side: Side, seconds: float, pair: int = 0, **timed: float) -> Launch:
+    values = {name: {"cpu_time": 1e-6} for name in timed}
+    return Launch(pair, side, "bench", values, {}, seconds=seconds, timed=timed)
+
+
+def listing(set_up: float = 0.0) -> tuple[Listing, ...]:
+    names = ("BM_a", "BM_b")
+    return (Listing("bench", names, names, set_up=set_up),)
+
+
+def test_the_set_up_of_a_program_is_the_cost_of_its_suite() -> None:
+    """A benchmark that is left alone takes nearly as long as eight, if their program loads data for long."""
+    pair = [launch(side, 24.0, BM_a=0.5, BM_b=1.5) for side in Side]
+    cost = cost_of_a_pair(pair, listing(set_up=20.0))
+
+    assert cost.fixed == {"bench": 40.0}
+    assert cost.own == {A: 3.0, B: 5.0}
+    assert cost.alone(A) == 43.0
+
+
+def test_a_benchmark_costs_what_it_was_timed_for_and_an_equal_part_of_the_rest() -> None:
+    """Before, each of a suite cost the same: a quick one beside a slow one was dropped as too dear."""
+    cost = cost_of_a_pair([launch(side, 10.0, BM_a=0.1, BM_b=9.7) for side in Side], listing())
+
+    assert cost.own == {A: pytest.approx(0.4), B: pytest.approx(19.6)}
+
+
+def test_parts_are_never_more_than_their_launch() -> None:
+    """A program reports its own times, and may report longer ones."""
+    cost = cost_of_a_pair([launch(side, 1.0, BM_a=30.0, BM_b=10.0) for side in Side], listing(set_up=5.0))
+
+    assert (cost.fixed, cost.own) == ({"bench": 0.0}, {A: 1.5, B: 0.5})
+
+
+@pytest.mark.parametrize(("is_charged", "expected"), [(False, 4.0), (True, 2.0)])
+def test_what_the_patch_takes_longer_is_not_charged(*, is_charged: bool, expected: float) -> None:
+    pair = [launch(Side.BASE, 1.0, BM_a=1.0), launch(Side.PATCH, 3.0, BM_a=3.0)]
+
+    assert cost_of_a_pair(pair, listing(), is_charged=is_charged).alone(A) == expected
+
+
+def test_the_last_pair_counts() -> None:
+    launches = [launch(side, 4.0 - 3 * pair, pair, BM_a=0.5) for pair in (0, 1) for side in Side]
+
+    assert cost_of_a_pair(launches, listing()).alone(A) == 2.0
