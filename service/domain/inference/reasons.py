@@ -24,10 +24,11 @@ class ReasonKind(StrEnum):
     TOO_FEW_PAIRS = "too few pairs"  # pairs, the least number
     NO_RATIO = "no ratio"
     WIDE_INTERVAL = "wide interval"  # the pairs' spread (log scale), half the interval as a ratio
-    # how many would decide, the seconds that they take (if known), the machine time (if it is less)
+    # how many would decide, the seconds that they take, the machine time if it is less, the spread at which
+    # 32 pairs would decide; 0 is not known
     MORE_PAIRS = "more pairs"
     HARDLY_SLOWER = "hardly slower"
-    NO_NUMBER_OF_PAIRS = "no number of pairs"
+    NO_NUMBER_OF_PAIRS = "no number of pairs"  # the spread at which 32 pairs would decide (if known)
     # of what a benchmark reports
     NOT_IN_PATCH = "not in patch"  # metric
     NOT_IN_BASE = "not in base"  # metric

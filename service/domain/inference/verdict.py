@@ -72,7 +72,8 @@ class Comparison(NamedTuple):
     the sides' medians over launches. ``reasons`` complete the verdict if numbers alone do not.
     ``more_pairs`` is about how many more would decide it, infinite if no reasonable number would, and
     ``spread`` how far single pairs scatter (log scale); both only if more pairs may help. ``pairs_to_slower``
-    is how many more may call it slower by enough to vote, seen optimistically.
+    is how many more may call it slower by enough to vote, seen optimistically. ``quiet_spread`` is the spread
+    at which as many pairs as every benchmark may get would decide it.
     ``per`` names the rate whose unit of work a time was divided by; empty: an iteration's time is compared.
     """
 
@@ -88,6 +89,7 @@ class Comparison(NamedTuple):
     spread: float | None = None
     per: str = ""
     pairs_to_slower: float | None = None
+    quiet_spread: float | None = None
 
     @property
     def worsening(self) -> float:
@@ -174,17 +176,19 @@ def compare_pairs(
         more_pairs=pairs_to_decide(estimated, policy, family),
         spread=estimated.spread,
         pairs_to_slower=pairs_to_slower(estimated, row, policy, family),
+        quiet_spread=spread_to_decide(estimated, interval, policy, family),
     )
 
 
 def with_missing_pairs(
     comparison: Comparison, pair_seconds: float | None = None, policy: Policy | None = None
 ) -> Comparison:
-    """Put the pairs that would decide an undecided comparison before its reasons; leave others as they are.
+    """Put the ways to decide an undecided comparison before its reasons; leave others as they are.
 
-    That is how far pairs scatter and how wide the interval is, about how many more pairs would decide, and in
-    which time if ``pair_seconds`` are known. With the ``policy`` of a build also why it measured no more: the
-    machine time is too short, or a −1 was no longer to be expected.
+    That is how far pairs scatter and how wide the interval is, and then about how many more pairs would
+    decide, in which time if ``pair_seconds`` are known, or at which spread 32 pairs would. With the
+    ``policy`` of a build also why it measured no more: the machine time is too short, or a −1 was no longer
+    to be expected. ``more_pairs`` of the result is the number that its reason names.
     """
     more, spread = comparison.more_pairs, comparison.spread
     if more is None or spread is None or comparison.interval is None:
@@ -194,19 +198,27 @@ def with_missing_pairs(
         more = comparison.pairs_to_slower
     low, high = comparison.interval
     wide = Reason(ReasonKind.WIDE_INTERVAL, (spread, math.sqrt(high) / math.sqrt(low)))
+    quiet = comparison.quiet_spread or 0.0
+    quiet = quiet if quiet < spread else 0.0
     if math.isinf(more):
-        missing = Reason(ReasonKind.NO_NUMBER_OF_PAIRS)
-        return comparison._replace(reasons=(wide, missing, *comparison.reasons))
+        missing = Reason(ReasonKind.NO_NUMBER_OF_PAIRS, _known(quiet))
+        return comparison._replace(more_pairs=more, reasons=(wide, missing, *comparison.reasons))
     seconds = more * pair_seconds if pair_seconds else 0.0
-    facts: tuple[Fact, ...] = (more, seconds) if seconds else (more,)
+    limit = policy.machine_time if policy and seconds > policy.machine_time else 0.0
     ended: tuple[Reason, ...] = ()
-    if policy and seconds > policy.machine_time:
-        facts = (more, seconds, policy.machine_time)
-    elif policy and comparison.pairs >= policy.base_pairs and comparison.pairs_to_slower == math.inf:
+    if not limit and policy and _is_hardly_slower(comparison, policy):
         ended = (Reason(ReasonKind.HARDLY_SLOWER),)
-    return comparison._replace(
-        reasons=(wide, Reason(ReasonKind.MORE_PAIRS, facts), *ended, *comparison.reasons)
-    )
+    pairs = Reason(ReasonKind.MORE_PAIRS, _known(more, seconds, limit, quiet))
+    return comparison._replace(more_pairs=more, reasons=(wide, pairs, *ended, *comparison.reasons))
+
+
+def _known(*facts: float) -> tuple[Fact, ...]:
+    """The facts up to the last that is known; 0 in front of it if it is not."""
+    return facts if not facts or facts[-1] else _known(*facts[:-1])
+
+
+def _is_hardly_slower(comparison: Comparison, policy: Policy) -> bool:
+    return comparison.pairs >= policy.base_pairs and comparison.pairs_to_slower == math.inf
 
 
 def _difference_error(policy: Policy, family: float) -> float:
@@ -315,6 +327,27 @@ def pairs_to_decide(estimated: Estimate, policy: Policy, family: float) -> float
             if is_different or (same > 0 and estimated.reach_of(look.pairs, same) < within):
                 return look.pairs - estimated.pairs
     return math.inf
+
+
+def spread_to_decide(
+    estimated: Estimate, interval: tuple[float, float], policy: Policy, family: float
+) -> float:
+    """About the spread of single pairs at which as many as all may get, or these if they are more, decide.
+
+    As if the estimate were the truth; but if the interval contains no change, as if that were, because the
+    estimate is then noise that a quieter machine would not have. 0 if no spread decides.
+    """
+    centre = 0.0 if interval[0] <= 0 <= interval[1] else abs(estimated.centre)
+    beyond, within = centre - math.log1p(policy.floor), math.log1p(policy.same_within) - centre
+    errors = _errors_without_end(_difference_error(policy, family))
+    least = 0.0
+    for look in _looks_without_end():
+        if look.pairs > max(policy.base_pairs, estimated.pairs):
+            break
+        for margin, spent in ((beyond, errors.get(look.pairs, 0.0)), (within, look.same * SAME_ERROR)):
+            if spent and (reach := estimated.reach_of(look.pairs, spent)):
+                least = max(least, estimated.spread * margin / reach)
+    return least
 
 
 def pairs_to_slower(estimated: Estimate, row: ComparedRow, policy: Policy, family: float) -> float:

@@ -47,10 +47,20 @@ def _wide_interval(spread: float, half: float) -> str:
     return f"single pairs vary by {share(spread)}, so the result is only known to {width}"
 
 
-def _more_pairs(more: float, seconds: float = 0.0, machine_time: float = 0.0) -> str:
-    time = f" ({duration(seconds)})" if seconds else ""
-    limit = f", but machine_time is {duration(machine_time)}" if machine_time else ""
-    return f"about {more:.0f} more pair{'s' if more > 1 else ''}{time} would decide it{limit}"
+def _more_pairs(more: float, seconds: float = 0.0, machine_time: float = 0.0, quiet: float = 0.0) -> str:
+    limit = f"; machine_time is {duration(machine_time)}" if machine_time else ""
+    time = f" ({duration(seconds)}{limit})" if seconds else ""
+    or_quiet = f", or a machine on which pairs vary by at most {_roughly(quiet)}" if quiet else ""
+    return f"about {more:.0f} more pair{'s' if more > 1 else ''}{time} would decide it{or_quiet}"
+
+
+def _no_number_of_pairs(quiet: float = 0.0) -> str:
+    only = f", only a machine on which pairs vary by at most {_roughly(quiet)}" if quiet else ""
+    return f"even {MOST_PAIRS} pairs would not decide it{only}"
+
+
+def _roughly(spread: float) -> str:
+    return share(float(f"{spread:.2g}"))
 
 
 def _work_changed(rate: str, factor: float) -> str:
@@ -107,7 +117,7 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ReasonKind.WIDE_INTERVAL: _wide_interval,
         ReasonKind.MORE_PAIRS: _more_pairs,
         ReasonKind.HARDLY_SLOWER: "measuring ended because a slow-down that votes −1 is improbable",
-        ReasonKind.NO_NUMBER_OF_PAIRS: f"even {MOST_PAIRS} pairs would not decide it",
+        ReasonKind.NO_NUMBER_OF_PAIRS: _no_number_of_pairs,
         ReasonKind.NOT_IN_PATCH: "the patch no longer reports {}",
         ReasonKind.NOT_IN_BASE: "the parent does not report {}",
         ReasonKind.SOMETIMES_IN_BASE: "the parent reports {} in {} of {} launches, the patch in none",

@@ -245,13 +245,13 @@ class TestReasons:
         assert found.verdict is Verdict.UNDECIDED
         wide, more = with_missing_pairs(found, 10.0).reasons
         assert wide == reason(ReasonKind.WIDE_INTERVAL, found.spread, pytest.approx(1.035, abs=5e-4))
-        assert more == Reason(ReasonKind.MORE_PAIRS, (48, 480.0))
+        assert more == reason(ReasonKind.MORE_PAIRS, 48, 480.0, 0.0, pytest.approx(0.043, abs=5e-4))
 
     def test_pairs_that_take_longer_than_the_machine_time_are_named_with_both(self) -> None:
         found = judged(noisy(1.0, spread=0.04), noisy(1.0, spread=0.04, seed=2))
         _, more = with_missing_pairs(found, 20.0, POLICY).reasons
 
-        assert more == Reason(ReasonKind.MORE_PAIRS, (48, 960.0, POLICY.machine_time))
+        assert more.facts[:3] == (48, 960.0, POLICY.machine_time)
 
     def test_a_slow_down_that_is_improbable_is_named_as_the_end(self) -> None:
         faster = judged(noisy(1.0, spread=0.04), noisy(0.99, spread=0.04, seed=2))
@@ -282,16 +282,31 @@ class TestReasons:
     def test_a_hopeless_spread_promises_nothing(self) -> None:
         found = judged(noisy(1.0, spread=3), noisy(1.0, spread=3, seed=2))
 
-        assert with_missing_pairs(found).reasons[-1] == Reason(ReasonKind.NO_NUMBER_OF_PAIRS)
+        assert with_missing_pairs(found).reasons[-1].kind is ReasonKind.NO_NUMBER_OF_PAIRS
 
     def test_what_may_only_become_slower_says_how_long_that_would_take(self) -> None:
         """Measuring drops such a row only for want of time, so it must not be called hopeless."""
         found = judged(noisy(1.0, spread=0.04), noisy(1.0, spread=0.04, seed=2))
         found = found._replace(more_pairs=math.inf, pairs_to_slower=88.0)
 
-        assert with_missing_pairs(found, 10.0, POLICY).reasons[1:] == (
-            Reason(ReasonKind.MORE_PAIRS, (88.0, 880.0, POLICY.machine_time)),
-        )
+        found = with_missing_pairs(found, 10.0, POLICY)
+        (more,) = found.reasons[1:]
+        assert (more.kind, more.facts[:3]) == (ReasonKind.MORE_PAIRS, (88.0, 880.0, POLICY.machine_time))
+        # The command line counts the pairs of many rows, by this number.
+        assert found.more_pairs == 88.0
+
+    @pytest.mark.parametrize("spread", [0.04, 0.1, 3.0])
+    @pytest.mark.parametrize("level", [1.0, 1.06])
+    def test_pairs_of_the_spread_that_would_do_are_decided(self, spread: float, level: float) -> None:
+        """The same pairs about their true ratio, as a quieter machine would measure them."""
+        found = judged(noisy(1.0, spread=spread), noisy(level, spread=spread, seed=2))
+        if found.verdict is not Verdict.UNDECIDED or found.quiet_spread is None or found.spread is None:
+            pytest.fail("it is decided already")
+        scale = found.quiet_spread / found.spread * 0.9
+        base, patch = noisy(1.0, spread=spread * scale), noisy(level, spread=spread * scale, seed=2)
+
+        assert found.quiet_spread < found.spread
+        assert judged(base, patch).verdict is (Verdict.SAME if level == 1.0 else Verdict.SLOWER)
 
     def test_a_difference_too_early_to_call_says_how_many_pairs_are_missing(self) -> None:
         found = judged([1.0] * 8, [1.5] * 8)

@@ -38,7 +38,17 @@ SENTENCES = [
     (
         ReasonKind.MORE_PAIRS,
         (918, 1440.0, 600.0),
-        "about 918 more pairs (24 min) would decide it, but machine_time is 10 min",
+        "about 918 more pairs (24 min; machine_time is 10 min) would decide it",
+    ),
+    (
+        ReasonKind.MORE_PAIRS,
+        (48, 480.0, 0.0, 0.01149),
+        "about 48 more pairs (8 min) would decide it, or a machine on which pairs vary by at most 1.1 %",
+    ),
+    (
+        ReasonKind.NO_NUMBER_OF_PAIRS,
+        (0.004,),
+        "even 1000 pairs would not decide it, only a machine on which pairs vary by at most 0.4 %",
     ),
     (ReasonKind.HARDLY_SLOWER, (), "measuring ended because a slow-down that votes −1 is improbable"),
     (ReasonKind.MORE_PAIRS, (1.0,), "about 1 more pair would decide it"),
