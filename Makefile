@@ -77,7 +77,7 @@ bench-verdicts: .venv/dev.stamp ## compare the voting rule with other rules, on 
 bench-noise: .venv/dev.stamp ## measure how much each way to launch programs reduces the spread of pairs
 	@$(BIN)/python -m bench.noise
 
-bench-power: .venv/dev.stamp ## simulate power against machine time, and false alarms, before and since measuring goes on
+bench-power: .venv/dev.stamp ## simulate power against machine time and false alarms, beside a t-test
 	@$(BIN)/python -m bench.simulations.power
 
 bench-webhooks: .venv/dev.stamp ## measure the webhook's events per second, and their latency
