@@ -144,7 +144,7 @@ class Launcher:
 
     def launch(
         self, suite: Suite, side: Side, benchmarks: Sequence[str], pair: int, *, is_renewed: bool
-    ) -> tuple[RawLaunch, Launch]:
+    ) -> RawLaunch:
         """Measure these benchmarks once, as a part of that pair.
 
         Args:
@@ -155,15 +155,13 @@ class Launcher:
             is_renewed: whether the program was copied anew for this pair.
 
         Raises:
-            SideFailed: the program did not end well, left no result that can be read, or did not run all
-                of these benchmarks.
+            SideFailed: the program did not end well, or left no result.
         """
         cpus = self._cpus(suite, benchmarks)
         env = {_PAD: "x" * environment_pad(self.session.claimed.seed, pair, self.variant)}
         read_load = self.session.host.read_load
         before = read_load()
         done, output = self._times(suite, side, benchmarks, env)
-        # Before the results are read, which takes time of this process.
         around = load_between(before, read_load(), cpus, done.cpu_seconds)
         facts = {
             "seconds": round(done.seconds, 3),
@@ -173,7 +171,15 @@ class Launcher:
             "disturbed": is_disturbed(around),
             **({} if is_renewed else {"kept_in_place": True}),
         }
-        raw = RawLaunch(suite.name, side, output, facts)
+        return RawLaunch(suite.name, side, output, facts)
+
+    def read(self, raw: RawLaunch, benchmarks: Sequence[str], pair: int) -> Launch:
+        """Read a launch of these benchmarks.
+
+        Raises:
+            SideFailed: its results cannot be read, or not all of these benchmarks ran.
+        """
+        suite, side = self.suites[raw.suite], raw.side
         try:
             run = run_of(raw, pair, self.variant, self._read_limits(suite, benchmarks))
         except BadResults as error:
@@ -182,7 +188,7 @@ class Launcher:
         own = [self.own_name(suite.name, side, name) for name in benchmarks]
         if problem := _too_many(run) or missing_of(run, own, RESULT):
             raise SideFailed(side, suite.name, problem)
-        return raw, self._as_compared(launch_of(raw, run, suite, pair, self.variant))
+        return self._as_compared(launch_of(raw, run, suite, pair, self.variant))
 
     def own_name(self, suite: str, side: Side, benchmark: str) -> str:
         """The name that a side's program has for a benchmark, which the patch may have renamed."""

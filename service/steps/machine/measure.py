@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -176,19 +177,30 @@ def _launch_pair(
         # Group by group, so that the two launches that are compared stay next to each other.
         suite = launcher.suites[name]
         for group in launcher.groups(suite, benchmarks):
+            launched = []
             for side in launcher.order(draw):
-                try:
-                    raw, launch = launcher.launch(suite, side, group, pair, is_renewed=is_renewed)
-                except SideFailed as error:
-                    if unanswered is None or side is Side.BASE:
-                        raise
-                    unanswered.append(error)
-                    continue
-                left[side] -= len(raw.output)
-                if left[side] < 0:
+                with _noting(side, unanswered):
+                    raw = launcher.launch(suite, side, group, pair, is_renewed=is_renewed)
+                    launched.append(raw)
+                    left[side] -= len(raw.output)
+            # After both launches: reading takes time, in which the machine may change.
+            for raw in launched:
+                if left[raw.side] < 0:
                     what = f"the results of a pair have more than {RESULT_BYTES >> 20} MiB"
-                    raise SideFailed(side, name, what)
-                yield raw, launch
+                    raise SideFailed(raw.side, name, what)
+                with _noting(raw.side, unanswered):
+                    yield raw, launcher.read(raw, group, pair)
+
+
+@contextmanager
+def _noting(side: Side, unanswered: list[SideFailed] | None) -> Iterator[None]:
+    """Add a failure of the patch to ``unanswered`` instead of raising it."""
+    try:
+        yield
+    except SideFailed as error:
+        if unanswered is None or side is Side.BASE:
+            raise
+        unanswered.append(error)
 
 
 def _facts_of(launches: Sequence[RawLaunch]) -> list[dict[str, Any]]:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from service.domain.comparison.launch import Launch
+
 SUITE = Suite("bench", "build/bench")
 JOB = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=(SUITE,)))
 # One is decided at the first look, one at the second.
@@ -137,6 +139,22 @@ class TestPairs:
         sides = [side for side, _ in bench.launches]
 
         assert sides == [side for pair in range(len(sides) // 2) for side in side_order("a seed", pair)]
+
+    def test_a_pair_is_read_after_both_launches(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Reading the results of a hundred benchmarks takes as long as starting the next program."""
+        events: list[str] = []
+        read = Launcher.read
+
+        def noted(*given: Any) -> Launch:  # noqa: ANN401 - as it is called
+            events.append("read")
+            return read(*given)
+
+        monkeypatch.setattr(Launcher, "read", noted)
+        bench.sandbox.before = lambda _: events.append("launch")
+        bench.measure()
+
+        counting = events[-4 * len(bench.log.records) :]
+        assert counting == ["launch", "launch", "read", "read"] * len(bench.log.records)
 
     def test_decided_benchmarks_drop_out_at_the_looks(self, bench: Bench) -> None:
         found = bench.measure()
