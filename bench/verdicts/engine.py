@@ -17,7 +17,7 @@ from service.domain.project.job_kinds import JobKind
 from service.domain.wording.measured_causes import measured_causes
 from service.steps.machine.launching import Launcher
 from service.steps.machine.measure import measure
-from service.steps.machine.rehearse import fix_listings, long_by_suite, rehearse
+from service.steps.machine.rehearse import fix_listings, for_listings, rehearse
 from service.wiring.machine import make_build_host
 from tests.support.build_host import MemoryClaimed, session_of
 
@@ -73,7 +73,7 @@ def compare_programs(
     base = rehearse(launcher, Side.BASE)
     rehearsals = {Side.BASE: base, Side.PATCH: rehearse(launcher, Side.PATCH, base)}
     listings = fix_listings(launcher.session, rehearsals)
-    found = measure(replace(launcher, long=long_by_suite(listings)), listings, MeasuredPairs())
+    found = measure(for_listings(launcher, listings), listings, MeasuredPairs())
     judged = judge_measured(job, build.fixed or (), build.pairs())
     causes = measured_causes(judged, job.policy, "this machine")
     return Found(judged.comparisons, causes, found.pairs, found.seconds)

@@ -28,7 +28,7 @@ from service.steps.machine.confirm_layout import confirm_layout
 from service.steps.machine.launching import Launcher, SideFailed, cpus_wanted
 from service.steps.machine.measure import measure
 from service.steps.machine.prepare_sides import prepare_sides
-from service.steps.machine.rehearse import fix_listings, long_by_suite, renamed_by_suite
+from service.steps.machine.rehearse import fix_listings, for_listings
 from service.steps.machine.second_opinion import ask_again
 from service.steps.testing.run_tests import report_of
 
@@ -86,7 +86,7 @@ def _compare(
             note = tests_too_short(sum(listing.too_short for listing in listings))
             return replace(tested, causes=(*tested.causes, note))
         stored = stored.under_new_names(listings)
-        launcher = Launcher(session, sides.trees, long_by_suite(listings), renamed_by_suite(listings))
+        launcher = for_listings(Launcher(session, sides.trees), listings)
         try:
             measured = measure(launcher, listings, stored)
             second = ask_again(launcher, measured)

@@ -140,7 +140,7 @@ class MemorySandbox:
     filters of launches under callgrind, which follow the code's ``instructions`` per iteration;
     ``before_count`` is called with the code of each. ``seconds`` are what a launch that measured takes unless
     the code says otherwise, ``build_seconds`` what a command of the build takes, ``taken`` what all launches
-    took so far. A code's ``spread`` is that of its launches.
+    took so far. A code's ``spread`` is that of its launches, and ``sets up`` the seconds of its rehearsals.
     """
 
     commands: list[str] = field(default_factory=list)
@@ -248,7 +248,7 @@ def _rehearse(program: str, flags: Mapping[str, str], output: Path) -> Completed
         return Completed(139, 0.0)
     rows = [row(name) for name in names]
     output.write_text(behaviour.get("writes", whole(*rows).decode() if rows else ""))
-    return Completed(0, 0.0)
+    return Completed(0, behaviour.get("sets up", 0.0))
 
 
 def _count(program: str, flags: Mapping[str, str], dumps: Path, log: ByteSink | None) -> Completed:

@@ -38,7 +38,8 @@ class Listing:
 
     ``too_short`` counts the tests that take too little time to be compared; they are left out. So are the
     benchmarks ``not_chosen`` by the filter of the build.
-    ``set_up``: the seconds that a launch of the base takes whatever it measures.
+    ``set_up``: the seconds that a launch of the base takes whatever it measures. ``multiple``: how many times
+    the usual repetitions a launch makes.
     """
 
     suite: str
@@ -50,6 +51,7 @@ class Listing:
     too_short: int = 0
     not_chosen: tuple[str, ...] = ()
     set_up: float = 0.0
+    multiple: int = 1
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> Listing:
@@ -67,6 +69,7 @@ class Listing:
             int(found.get("too_short", 0)),
             not_chosen=tuple(found.get("not_chosen", ())),
             set_up=float(found.get("set_up", 0.0)),
+            multiple=int(found.get("multiple", 1)),
         )
 
     def to_mapping(self) -> dict[str, Any]:
@@ -81,6 +84,7 @@ class Listing:
             **({"too_short": self.too_short} if self.too_short else {}),
             **({"not_chosen": list(self.not_chosen)} if self.not_chosen else {}),
             **({"set_up": self.set_up} if self.set_up else {}),
+            **({"multiple": self.multiple} if self.multiple > 1 else {}),
         }
 
     @property

@@ -17,17 +17,25 @@ _NAMED: Final = 5  # benchmarks; enough to recognise how names are written
 _SHORT: Final = 10.0  # seconds, below which tenths matter
 
 
-def cost(pair_seconds: float, machine_time: float, needed: int) -> str:
-    """The number of pairs that the machine time allows, beside the least that find a difference."""
+def cost(pair_seconds: float, machine_time: float, needed: int, set_up: float = 0.0) -> str:
+    """The number of pairs that the machine time allows, beside the least that find a difference.
+
+    ``set_up`` are those seconds of a pair that it takes whatever it measures; named if they are half of it.
+    """
     pairs = int(machine_time / pair_seconds) if pair_seconds else 0
     takes = f"{pair_seconds:.2g} s" if pair_seconds < _SHORT else duration(pair_seconds)
+    remedy = "raise machine_time in benchgate.yaml"
+    if set_up and set_up >= pair_seconds / 2:
+        takes = f"{takes}, {share(round(set_up / pair_seconds, 2))} of it to set up the programs"
+    else:
+        remedy = f"{remedy}, or measure less in a launch"
     sentence = (
         f"a pair of launches takes {takes}: machine_time ({duration(machine_time)}) is about "
         f"{pairs} pairs, and {needed} are needed to find a difference"
     )
     if pairs >= needed:
         return sentence
-    return f"{sentence}; raise machine_time in benchgate.yaml, or measure less in a launch"
+    return f"{sentence}; {remedy}"
 
 
 def cached(hits: int, compilations: int) -> str:

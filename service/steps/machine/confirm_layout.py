@@ -21,7 +21,7 @@ from service.domain.wording.reasons import side_name
 from service.steps.building.build_sides import built_tree
 from service.steps.machine.launching import Launcher, SideFailed
 from service.steps.machine.measure import measure_pair, next_pair
-from service.steps.machine.rehearse import long_by_suite, renamed_by_suite, warm_up
+from service.steps.machine.rehearse import for_listings, warm_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,7 +73,7 @@ def _hindrance(session: BuildSession, measured: Measurement, suspected: Sequence
         variant: [each for each in measured.relinked if each.variant == variant] for variant in VARIANTS
     }
     listings = measured.listings
-    launcher = Launcher(session, {}, long_by_suite(listings), renamed_by_suite(listings))
+    launcher = for_listings(Launcher(session, {}), listings)
     try:
         for variant in VARIANTS:
             relinked = replace(launcher, variant=variant)

@@ -34,7 +34,7 @@ from service.domain.measuring.launch_order import (
     threads_of,
 )
 from service.domain.measuring.pair_record import RESULT_BYTES, RawLaunch, launch_of, run_of
-from service.domain.measuring.repetitions import SHORT, long_ones, repetitions_of
+from service.domain.measuring.repetitions import SHORT, Rehearsed, repetitions_of
 from service.domain.measuring.whole_programs import WHOLE_PROGRAMS, NotMeasured, read_whole
 from service.domain.testing.timed import GROUP, TimedSuite, durations, ran_in, too_short
 from service.domain.text import clean, plain
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from service.domain.gbench.libraries import ForeignProgram
     from service.domain.gbench.reader import GBenchRun
     from service.domain.measuring.invocation import Invocation
+    from service.domain.measuring.repetitions import Repetitions
     from service.domain.project.benchmark import Suite
     from service.domain.testing.cases import TestRun
     from service.steps.building.session import BuildSession
@@ -86,14 +87,6 @@ class SideFailed(BenchgateError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
-    """The benchmarks that a rehearsal ran, and those that should get long repetitions."""
-
-    ran: frozenset[str]
-    long: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Launcher:
     """The programs of both sides, ready to run."""
 
@@ -101,6 +94,7 @@ class Launcher:
     trees: Mapping[Side, Path]  # the built tree of each side
     long: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by suite, those of long repetitions
     renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # by suite, old names by new ones
+    multiples: Mapping[str, int] = field(default_factory=dict)  # by suite, of the usual repetitions
     variant: int = 0  # 0 as the project links them, else a relink
 
     @property
@@ -226,15 +220,14 @@ class Launcher:
         done, output = self._times(once, side, benchmarks, {})
         if not output.strip():
             # What the library leaves if its filter matches nothing, because no name is a benchmark's.
-            return Rehearsed(frozenset(), frozenset())
+            return Rehearsed(seconds=done.seconds)
         try:
             run = read_run(output, source=RESULT, limits=self._read_limits(once, benchmarks))
         except BadResults as error:
             raise SideFailed(side, suite.name, str(error)) from None
         if problem := _too_many(run) or (run.damage and f"{RESULT}: {run.damage}"):
             raise SideFailed(side, suite.name, problem)
-        ran = ran_of(run, benchmarks)
-        return Rehearsed(ran, long_ones(run, ran, done.seconds))
+        return Rehearsed.of(run, ran_of(run, benchmarks), done.seconds)
 
     def run_whole(self, suite: Suite, side: Side) -> tuple[str, ...]:
         """Run all benchmarks of a program that lists none, once: their names in its order.
@@ -317,8 +310,7 @@ class Launcher:
         return with_names(launch, names) if launch.side is Side.BASE and names else launch
 
     def _flags(self, suite: Suite, side: Side, benchmarks: Sequence[str]) -> tuple[str, ...]:
-        is_long = not self.long.get(suite.name, frozenset()).isdisjoint(benchmarks)
-        repetitions = repetitions_of(suite, is_long=is_long)
+        repetitions = self._repetitions(suite, benchmarks)
         return (
             "--benchmark_out_format=json",
             f"--benchmark_filter={filter_for(self.own_name(suite.name, side, name) for name in benchmarks)}",
@@ -330,9 +322,12 @@ class Launcher:
 
     def _read_limits(self, suite: Suite, benchmarks: Sequence[str]) -> ReadLimits:
         """Limit the rows of a launch, each of which takes time of this process and room in the database."""
-        is_long = not self.long.get(suite.name, frozenset()).isdisjoint(benchmarks)
-        repetitions = repetitions_of(suite, is_long=is_long).count
+        repetitions = self._repetitions(suite, benchmarks).count
         return ReadLimits(rows=(len(benchmarks) + _SPARE_BENCHMARKS) * (repetitions + _STATISTICS))
+
+    def _repetitions(self, suite: Suite, benchmarks: Sequence[str]) -> Repetitions:
+        is_long = not self.long.get(suite.name, frozenset()).isdisjoint(benchmarks)
+        return repetitions_of(suite, is_long=is_long, multiple=self.multiples.get(suite.name, 1))
 
     def _cpus(self, suite: Suite, benchmarks: Sequence[str]) -> tuple[int, ...]:
         """As many CPUs of the measured set as the suite and its threads ask for, the same for both sides.

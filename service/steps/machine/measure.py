@@ -103,7 +103,8 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
             failure = error
             break
         if pair == next_pair(stored.as_built) and clock() > before:
-            session.note(cost(clock() - before, policy.machine_time, course.decisive))
+            set_up = 2 * sum(each.set_up for each in listings if each.suite in wanted)
+            session.note(cost(clock() - before, policy.machine_time, course.decisive, set_up))
         pair += 1
         earlier, count = count, count_pairs(launches, most)
         if count > earlier and count in course.schedule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from service.domain.comparison.benchmark_filter import is_chosen
@@ -12,9 +12,10 @@ from service.domain.comparison.suite import Listing
 from service.domain.decision.side_end import SideEnd, Stage
 from service.domain.gbench.libraries import recognise
 from service.domain.identity import Side
+from service.domain.measuring.repetitions import Plan, Rehearsed, plan_repetitions
 from service.domain.measuring.whole_programs import WHOLE_PROGRAMS
 from service.domain.testing.timed import TimedSuite, ran_in, too_short
-from service.steps.machine.launching import Rehearsed, SideFailed
+from service.steps.machine.launching import SideFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _S = TypeVar("_S", bound="Suite")
 _T = TypeVar("_T")
+NO_PLAN: Final = Plan()
 _NOTHING_RAN: Final = "left no result of what it lists"
 _NOTHING_LISTED: Final = "lists no benchmark"
 _NO_TEST: Final = "runs no test"
@@ -33,14 +35,14 @@ _NO_TEST: Final = "runs no test"
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """By suite: the benchmarks of a side, those that should get long repetitions, and how it failed.
+    """By suite: the benchmarks of a side, the plan of their repetitions, and how it failed.
 
     ``names`` also has the lines of listings that the build's filter does not choose, which are not launched.
     ``tests`` has the results of suites of tests.
     """
 
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    long: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    plans: Mapping[str, Plan] = field(default_factory=dict)
     ends: Mapping[str, SideEnd] = field(default_factory=dict)
     tests: Mapping[str, TestRun] = field(default_factory=dict)
 
@@ -56,7 +58,7 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
     skips it.
     """
     names: dict[str, tuple[str, ...]] = {}
-    long: dict[str, frozenset[str]] = {}
+    plans: dict[str, Plan] = {}
     ends: dict[str, SideEnd] = {}
     tests: dict[str, TestRun] = {}
     for suite in launcher.session.spec.job.benchmark.suites:
@@ -81,7 +83,7 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
             stage = Stage.LAUNCH
             pattern = launcher.session.spec.filter
             chosen = [name for name in listed if _is_chosen(pattern, name, new_name(suite.renamed, name))]
-            found = _launch(launcher, suite, side, chosen)
+            found, plans[suite.name] = _launch(launcher, suite, side, chosen)
         except SideFailed as failed:
             program = failed.program or recognise("\n".join(listed))
             ends[suite.name] = SideEnd(stage, failed.what, failed.end, program=program)
@@ -89,13 +91,12 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
         renamed = (new_name(suite.renamed, name) for name in before)
         known = found.ran.union(before, renamed, set(listed).difference(chosen))
         names[suite.name] = tuple(name for name in listed if name in known)
-        long[suite.name] = found.long
         if not listed:
             ends[suite.name] = _empty(suite, _NOTHING_LISTED)
         elif not names[suite.name]:
             program = recognise("\n".join(listed))
             ends[suite.name] = SideEnd(Stage.LAUNCH, f"suite {suite.name}", _NOTHING_RAN, program=program)
-    return Rehearsal(names, long, ends, tests)
+    return Rehearsal(names, plans, ends, tests)
 
 
 def _empty(suite: Suite, what: str) -> SideEnd:
@@ -110,18 +111,19 @@ def _twice(run: Callable[[_S, Side], _T], suite: _S, side: Side) -> _T:
         return run(suite, side)
 
 
-def _launch(launcher: Launcher, suite: Suite, side: Side, listed: Sequence[str]) -> Rehearsed:
+def _launch(launcher: Launcher, suite: Suite, side: Side, listed: Sequence[str]) -> tuple[Rehearsed, Plan]:
     """Launch the groups of a suite once, each a second time if that fails, as with pairs."""
-    ran: set[str] = set()
-    long: set[str] = set()
+    together = Rehearsed(launches=0)
     for group in launcher.groups(suite, listed):
         try:
-            found = launcher.rehearse(suite, side, group)
+            together |= launcher.rehearse(suite, side, group)
         except SideFailed:
-            found = launcher.rehearse(suite, side, group)
-        ran |= found.ran
-        long |= found.long
-    return Rehearsed(frozenset(ran), frozenset(long))
+            together |= launcher.rehearse(suite, side, group)
+    alone = None
+    if together.quickest:
+        with suppress(SideFailed):
+            alone = launcher.rehearse(suite, side, (together.quickest,))
+    return together, plan_repetitions(suite, together, alone)
 
 
 def fix_listings(
@@ -147,7 +149,8 @@ def _listing(
     )
     renamed = renamed_benchmarks(suite.renamed, before, after)
     new = {old: new for new, old in renamed.items()}
-    long = frozenset(new.get(each, each) for each in base.long.get(name, ()))
+    plans = base.plans.get(name, NO_PLAN), patch.plans.get(name, NO_PLAN)
+    long = frozenset(new.get(each, each) for each in plans[0].long)
     before = tuple(new.get(each, each) for each in before)
     names = dict.fromkeys((*after, *before))
     chosen = {each for each in names if _is_chosen(pattern, each, renamed.get(each, each))}
@@ -156,10 +159,13 @@ def _listing(
         base=tuple(each for each in before if each in chosen),
         patch=tuple(each for each in after if each in chosen),
         is_same_program=is_same_program,
-        long=long | patch.long.get(name, frozenset()),
+        long=long | plans[1].long,
         renamed={each: old for each, old in renamed.items() if each in chosen},
         too_short=len(short),
         not_chosen=tuple(each for each in names if each not in chosen),
+        set_up=plans[0].set_up,
+        # The smaller one, so that no patch makes the launches of its parent longer.
+        multiple=min(plan.multiple for plan in plans),
     )
 
 
@@ -168,14 +174,15 @@ def _is_chosen(pattern: str, name: str, other: str) -> bool:
     return not pattern or is_chosen(pattern, name) or is_chosen(pattern, other)
 
 
-def long_by_suite(listings: Iterable[Listing]) -> dict[str, frozenset[str]]:
-    """By suite, the benchmarks that get few and long repetitions."""
-    return {listing.suite: listing.long for listing in listings}
-
-
-def renamed_by_suite(listings: Iterable[Listing]) -> dict[str, Mapping[str, str]]:
-    """By suite, the name in the base of each benchmark that the patch renames."""
-    return {listing.suite: listing.renamed for listing in listings if listing.renamed}
+def for_listings(launcher: Launcher, listings: Iterable[Listing]) -> Launcher:
+    """Return a launcher that repeats and names the benchmarks as these listings say."""
+    by_suite = {listing.suite: listing for listing in listings}
+    return replace(
+        launcher,
+        long={suite: listing.long for suite, listing in by_suite.items()},
+        renamed={suite: listing.renamed for suite, listing in by_suite.items() if listing.renamed},
+        multiples={suite: listing.multiple for suite, listing in by_suite.items()},
+    )
 
 
 def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> None:

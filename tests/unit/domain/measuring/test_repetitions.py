@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 
 from service.domain.gbench.reader import read_run
-from service.domain.measuring.repetitions import LONG, SHORT, Repetitions, long_ones, repetitions_of
+from service.domain.measuring.repetitions import (
+    LONG,
+    SHORT,
+    Plan,
+    Rehearsed,
+    Repetitions,
+    plan_repetitions,
+    repetitions_of,
+)
 from service.domain.project.benchmark import Suite
 from tests.unit.domain.gbench_files import row, whole
 
@@ -11,35 +19,98 @@ SUITE = Suite("s", "build/s")
 EXPLICIT = Suite("s", "build/s", repetitions=5)
 
 
-def rehearsed(name: str, seconds: float, iterations: int = 1) -> frozenset[str]:
-    """The rehearsal of one benchmark whose iterations take so many seconds."""
-    nanoseconds = seconds * 1e9
-    data = whole(
-        row(name, real_time=nanoseconds, cpu_time=nanoseconds, iterations=iterations, time_unit="ns")
-    )
-    return long_ones(read_run(data, source="r"), [name], seconds * iterations + 0.02)
+def rehearsed(seconds: float, **timed: float) -> Rehearsed:
+    """A launch of so many seconds that timed each benchmark for some of them."""
+    return Rehearsed(frozenset(timed), timed, seconds)
+
+
+def long_of(name: str, seconds: float) -> frozenset[str]:
+    return plan_repetitions(SUITE, rehearsed(seconds + 0.02, **{name: seconds})).long
+
+
+def eight(seconds: float, each: float = 0.002, **others: float) -> Rehearsed:
+    return rehearsed(seconds, **{f"BM_{number}": each for number in range(8)}, **others)
 
 
 def test_quick_benchmarks_are_repeated_often_and_shortly() -> None:
-    assert rehearsed("BM_a", 1e-6, 2000) == frozenset()
+    assert long_of("BM_a", 2e-3) == frozenset()
     assert repetitions_of(SUITE, is_long=False) == SHORT
 
 
-@pytest.mark.parametrize(
-    ("name", "seconds", "iterations"), [("BM_a", 0.5, 1), ("BM_a", 1e-3, 11), ("BM_a/threads:2", 1e-6, 10)]
-)
-def test_what_takes_long_anyway_or_contends_gets_few_long_ones(
-    name: str, seconds: float, iterations: int
-) -> None:
-    assert rehearsed(name, seconds, iterations) == {name}
+@pytest.mark.parametrize(("name", "seconds"), [("BM_a", 0.5), ("BM_a", 0.011), ("BM_a/threads:2", 1e-5)])
+def test_what_takes_long_anyway_or_contends_gets_few_long_ones(name: str, seconds: float) -> None:
+    assert long_of(name, seconds) == {name}
     assert repetitions_of(SUITE, is_long=True) == LONG
 
 
-def test_where_each_repetition_sets_up_for_long_there_are_few() -> None:
-    run = read_run(whole(row("BM_a"), row("BM_b")), source="r")
+def test_a_rehearsal_tells_what_each_benchmark_was_timed_for() -> None:
+    slow, failed = row("BM_a", real_time=1e6, iterations=5, time_unit="ns"), row("BM_b", error_occurred=True)
+    run = read_run(whole(slow, failed), source="r")
+    found = Rehearsed.of(run, ["BM_a", "BM_b"], 0.105)
 
-    assert long_ones(run, ["BM_a", "BM_b"], 0.05) == frozenset()
-    assert long_ones(run, ["BM_a", "BM_b"], 0.5) == {"BM_a", "BM_b"}
+    assert found.timed == {"BM_a": pytest.approx(0.005)}
+    assert found.untimed == pytest.approx(0.1)
+
+
+class TestSetUp:
+    def test_where_each_repetition_sets_up_for_long_there_are_few(self) -> None:
+        together, alone = eight(4.0), rehearsed(0.55, BM_0=0.002)
+        plan = plan_repetitions(SUITE, together, alone)
+
+        assert plan.long == together.ran
+        assert plan.set_up == pytest.approx(0.057, abs=0.001)
+        assert plan.multiple == 1
+
+    def test_a_lone_benchmark_that_sets_up_for_long_gets_long_ones(self) -> None:
+        lone = rehearsed(9.0, BM_a=0.002)
+
+        assert lone.quickest == ""
+        assert plan_repetitions(SUITE, lone) == Plan(frozenset({"BM_a"}))
+
+    def test_a_program_that_sets_up_for_long_gets_more_short_ones(self) -> None:
+        """17 s per launch: eight benchmarks take 0.3 s of it, and five times as many repetitions 1.6 s."""
+        plan = plan_repetitions(SUITE, eight(17.0), rehearsed(16.98, BM_0=0.002))
+
+        assert (plan.long, plan.multiple) == (frozenset(), 5)
+        assert plan.set_up == pytest.approx(16.976, abs=0.002)
+        assert repetitions_of(SUITE, is_long=False, multiple=5).count == 100
+
+    @pytest.mark.parametrize(("set_up", "multiple"), [(1.0, 1), (1.6, 2), (3.0, 3), (60.0, 5)])
+    def test_they_add_at_most_a_quarter_of_the_set_up(self, set_up: float, multiple: int) -> None:
+        plan = plan_repetitions(SUITE, eight(set_up + 0.016), rehearsed(set_up + 0.002, BM_0=0.002))
+
+        assert plan.multiple == multiple
+        assert (multiple - 1) * 8 * SHORT.count * 0.002 <= set_up / 4
+
+    def test_it_is_set_up_once_if_some_benchmarks_take_long(self) -> None:
+        """A launch for the short ones and one for the long one would set up twice."""
+        alone = rehearsed(9.002, BM_0=0.002)
+
+        assert plan_repetitions(SUITE, eight(9.516, BM_slow=0.5), alone).long == {
+            "BM_slow",
+            *(f"BM_{number}" for number in range(8)),
+        }
+        quick = rehearsed(0.302, BM_0=0.002)
+        assert plan_repetitions(SUITE, eight(0.816, BM_slow=0.5), quick).long == {"BM_slow"}
+
+    def test_each_group_of_benchmarks_sets_up(self) -> None:
+        together = eight(9.016) | rehearsed(9.01, BM_8=0.002, BM_9=0.002)
+        plan = plan_repetitions(SUITE, together, rehearsed(9.002, BM_0=0.002))
+
+        assert plan.set_up == pytest.approx(9.0, abs=0.01)
+        assert plan.long == frozenset()
+
+    @pytest.mark.parametrize(
+        ("found", "quickest"),
+        [(eight(0.1), ""), (eight(1.0, BM_quick=0.001), "BM_quick"), (Rehearsed(launches=0), "")],
+    )
+    def test_the_quickest_is_asked_if_the_program_may_set_up_for_long(
+        self, found: Rehearsed, quickest: str
+    ) -> None:
+        assert found.quickest == quickest
+
+    def test_nothing_that_ran_needs_no_plan(self) -> None:
+        assert plan_repetitions(SUITE, Rehearsed(seconds=3.0)) == Plan()
 
 
 @pytest.mark.parametrize("is_long", [False, True])
@@ -47,4 +118,5 @@ def test_what_a_suite_asks_for_holds_for_all(is_long: bool) -> None:  # noqa: FB
     asked = Suite("s", "build/s", repetitions=5, min_time=0.1)
 
     assert repetitions_of(asked, is_long=is_long) == Repetitions(5, 0.1)
+    assert repetitions_of(asked, is_long=is_long, multiple=3) == Repetitions(5, 0.1)
     assert repetitions_of(EXPLICIT, is_long=is_long) == Repetitions(5, LONG.min_time)

@@ -20,6 +20,13 @@ def test_too_few_pairs_come_with_a_remedy() -> None:
     assert cost(48.0, 600.0, 18) == f"{takes}, and 18 are needed to find a difference; {remedy}"
 
 
+def test_a_long_set_up_is_named_because_measuring_less_does_not_shorten_it() -> None:
+    assert cost(48.0, 600.0, 18, 34.0) == (
+        "a pair of launches takes 48 s, 71 % of it to set up the programs: machine_time (10 min) is about 12 "
+        "pairs, and 18 are needed to find a difference; raise machine_time in benchgate.yaml"
+    )
+
+
 def test_noise_is_a_range_if_benchmarks_differ() -> None:
     assert noise(0.2, 0.5, 0.15) == f"pairs vary by 20 % to 50 %: a change below 15 % {BLAME}"
     assert noise(0.2, 0.2, 0.15) == f"pairs vary by 20 %: a change below 15 % {BLAME}"

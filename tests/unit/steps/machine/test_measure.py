@@ -21,13 +21,7 @@ from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.steps.machine.launching import Launcher, SideFailed
 from service.steps.machine.measure import Measurement, measure
-from service.steps.machine.rehearse import (
-    NOTHING_KNOWN,
-    fix_listings,
-    long_by_suite,
-    rehearse,
-    renamed_by_suite,
-)
+from service.steps.machine.rehearse import NOTHING_KNOWN, fix_listings, for_listings, rehearse
 from tests.support.build_host import (
     CODE,
     MemoryClaimed,
@@ -77,8 +71,7 @@ def measure_trees(launcher: Launcher) -> Measurement:
             is_listing = end.what.endswith("(listing)")
             raise SideFailed(side, suite, end.end, is_listing=is_listing)
     listings = fix_listings(launcher.session, rehearsals)
-    ready = replace(launcher, long=long_by_suite(listings), renamed=renamed_by_suite(listings))
-    return measure(ready, listings, stored)
+    return measure(for_listings(launcher, listings), listings, stored)
 
 
 class Bench:

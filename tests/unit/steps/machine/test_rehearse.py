@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,13 +11,15 @@ from typing_extensions import override
 
 from service.domain.building.sandbox_command import Completed
 from service.domain.decision.vote import Outcome
+from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
+from service.domain.measuring.pair_record import decode
 from service.domain.project.benchmark import Suite
 from service.steps.machine.launching import MAX_LISTED, SideFailed
 from tests.support.build_host import MemorySandbox, code, memory_host
 from tests.unit.domain.gbench_files import row, whole
 from tests.unit.steps.machine.test_execute import Machine
-from tests.unit.steps.machine.test_measure import Bench, measuring, verdicts
+from tests.unit.steps.machine.test_measure import JOB, Bench, measuring, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,3 +198,47 @@ def test_a_patch_that_alone_prints_such_a_table_measured_nothing(tmp_path: Path)
 
     assert report is not None
     assert report.outcome is Outcome.MEASURED_NOTHING
+
+
+def loading(seconds: float, **benchmarks: float) -> str:
+    """A program that loads data for so long, whatever it measures."""
+    return json.dumps({"benchmarks": benchmarks, "sets up": seconds})
+
+
+class TestSetUp:
+    @pytest.mark.parametrize(
+        ("base", "patch", "repetitions"), [(9.0, 9.0, 100), (9.0, 0.0, 20), (0.0, 9.0, 20)]
+    )
+    def test_a_program_that_sets_up_for_long_repeats_more_on_both_sides(
+        self, tmp_path: Path, base: float, patch: float, repetitions: int
+    ) -> None:
+        """A patch can only make that as many as usual."""
+        bench = Bench(tmp_path, loading(base, BM_a=1e-6, BM_b=1e-6), loading(patch, BM_a=1e-6, BM_b=1e-6))
+        found = bench.measure()
+
+        rows = [len(json.loads(raw.output)["benchmarks"]) for raw in decode(bench.log.records[0].raw)]
+        assert rows == [2 * repetitions] * 2
+        assert found.listings[0].set_up == pytest.approx(base, abs=0.01)
+
+    def test_one_benchmark_alone_tells_the_set_up_of_the_program(self, tmp_path: Path) -> None:
+        program = loading(9.0, BM_a=1e-6, BM_b=1e-6)
+        bench = Bench(tmp_path, program, program)
+        bench.measure()
+
+        assert [pattern for _, pattern in bench.sandbox.warm_ups] == ["^(BM_a|BM_b)$", "^(BM_a)$"] * 2
+
+    def test_a_worker_that_takes_over_repeats_as_often(self, tmp_path: Path) -> None:
+        program = loading(9.0, BM_a=1e-6, BM_b=1e-6)
+        bench = Bench(tmp_path, program, program)
+        bench.measure(replace(JOB, policy=Policy(max_pairs=14)))
+        first = bench.log.fixed
+        del bench.log.records[2:]
+        bench.measure(replace(JOB, policy=Policy(max_pairs=14)))
+
+        assert bench.log.fixed == first
+        rows = {
+            len(json.loads(raw.output)["benchmarks"])
+            for record in bench.log.records
+            for raw in decode(record.raw)
+        }
+        assert rows == {200}

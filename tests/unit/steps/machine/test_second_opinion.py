@@ -19,7 +19,7 @@ from service.domain.inference.verdict import Verdict
 from service.domain.measuring.launch_order import side_order
 from service.domain.measuring.pair_record import decode
 from service.steps.machine.launching import Launcher
-from service.steps.machine.rehearse import long_by_suite
+from service.steps.machine.rehearse import for_listings
 from service.steps.machine.second_opinion import SecondOpinion, ask_again
 from tests.support.build_host import CODE, code, memory_host, session_of
 from tests.unit.steps.machine.test_measure import JOB, Bench, Killed, measure_trees, verdicts
@@ -53,7 +53,7 @@ def ask(bench: Bench, *, second: bool = True) -> SecondOpinion:
         trees = {side: stack.enter_context(bench._tree(side)) for side in Side}  # noqa: SLF001 - of a test
         launcher = Launcher(session, trees)
         measured = measure_trees(launcher)
-        return ask_again(replace(launcher, long=long_by_suite(measured.listings)), measured)
+        return ask_again(for_listings(launcher, measured.listings), measured)
 
 
 def again(bench: Bench, patch: str) -> SecondOpinion:
