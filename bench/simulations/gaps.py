@@ -21,7 +21,7 @@ from service.domain.measuring.pair_record import MeasuredPairs, decode
 from service.domain.project.benchmark import Suite
 from service.steps.machine.launching import Launcher
 from service.steps.machine.measure import measure
-from service.steps.machine.rehearse import fix_listings, long_by_suite, rehearse
+from service.steps.machine.rehearse import fix_listings, for_listings, rehearse
 from service.wiring.machine import make_build_host
 from tests.support.build_host import MemoryClaimed, session_of
 
@@ -46,8 +46,9 @@ for name in filter(chosen.search, names):
         value = 1000.0 * random.lognormvariate(0.0, 0.3)
         rows.append({"name": name, "run_name": name, "run_type": "iteration", "repetition_index": index,
             "threads": 1, "iterations": 2000, "real_time": value, "cpu_time": value, "time_unit": "ns"})
+text = json.dumps({"benchmarks": rows})[:-1] + ', "context": {"began": %%r, "ended": %%r}}'
 with open(given["--benchmark_out"], "w") as out:
-    json.dump({"context": {"began": began, "ended": time.monotonic()}, "benchmarks": rows}, out)
+    out.write(text %% (began, time.monotonic()))
 """
 
 
@@ -78,7 +79,7 @@ def _gaps(work: Path, count: int) -> tuple[Sequence[float], Sequence[float]]:
     base = rehearse(launcher, Side.BASE)
     rehearsals = {Side.BASE: base, Side.PATCH: rehearse(launcher, Side.PATCH, base)}
     listings = fix_listings(launcher.session, rehearsals)
-    measure(replace(launcher, long=long_by_suite(listings)), listings, MeasuredPairs())
+    measure(for_listings(launcher, listings), listings, MeasuredPairs())
     pairs = [
         sorted(_times(raw.output) for raw in decode(record.raw)) for record in build.pairs() if record.pair
     ]

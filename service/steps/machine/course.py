@@ -15,7 +15,7 @@ from service.domain.identity import RunKind
 from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.going_on import Stages, going_on
 from service.domain.text import duration
-from service.domain.wording.outlook import noise
+from service.domain.wording.outlook import cost, noise
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -96,6 +96,11 @@ class Course:
         """The share of the pairs or of the time that is used, whichever ends first."""
         used = 1 - time.left / time.seconds if time.seconds else 1.0
         return min(max(count / self.last, used), 1.0)
+
+    def cost(self, seconds: float) -> str:
+        """Say what a pair costs that took so many seconds, with all that is listed."""
+        set_up = 2 * sum(each.set_up for each in self.listings if each.common)
+        return cost(seconds, self.spec.job.policy.machine_time, self.decisive, set_up)
 
     def outlook(self, launches: Sequence[Launch], left: float) -> str:
         """Say how far pairs vary if the seconds ``left`` find no change of ``same_within``; empty if they do.

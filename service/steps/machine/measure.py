@@ -17,7 +17,6 @@ from service.domain.measuring.pair_record import (
     join_groups,
     with_counts,
 )
-from service.domain.wording.outlook import cost
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.course import Course
 from service.steps.machine.launching import SideFailed
@@ -103,8 +102,7 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
             failure = error
             break
         if pair == next_pair(stored.as_built) and clock() > before:
-            set_up = 2 * sum(each.set_up for each in listings if each.suite in wanted)
-            session.note(cost(clock() - before, policy.machine_time, course.decisive, set_up))
+            session.note(course.cost(clock() - before))
         pair += 1
         earlier, count = count, count_pairs(launches, most)
         if count > earlier and count in course.schedule:
