@@ -214,7 +214,8 @@ def cost_of_a_pair(
 
 def _seconds_of(launch: Launch, set_up: float) -> tuple[float, dict[str, float]]:
     """Divide a launch into the seconds of its program, at most ``set_up``, and those of each benchmark."""
-    timed = {name: launch.timed.get(name, 0.0) for name in launch.values}
+    # A program reports its own times, which may be longer than its launch, and infinite.
+    timed = {name: min(launch.timed.get(name, 0.0), launch.seconds) for name in launch.values}
     all_timed = sum(timed.values())
     scale = min(1.0, launch.seconds / all_timed) if all_timed else 1.0
     rest = max(0.0, launch.seconds - all_timed)

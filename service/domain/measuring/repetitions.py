@@ -125,8 +125,8 @@ def plan_repetitions(suite: Suite, together: Rehearsed, alone: Rehearsed | None 
         for name in names
         for each in [repetitions_of(suite, is_long=name in long)]
     )
-    multiple = min(1 + int(_ADDED * set_up * launches / usual), _MOST)
-    return Plan(long, round(set_up, 3), multiple)
+    more = 0 if suite.repetitions else int(_ADDED * set_up * launches / usual)
+    return Plan(long, round(set_up, 3), min(1 + more, _MOST))
 
 
 def _set_ups(together: Rehearsed, alone: Rehearsed | None) -> tuple[float, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from service.domain.comparison.launch import Launch
@@ -39,11 +41,12 @@ def test_a_benchmark_costs_what_it_was_timed_for_and_an_equal_part_of_the_rest()
     assert cost.own == {A: pytest.approx(0.4), B: pytest.approx(19.6)}
 
 
-def test_parts_are_never_more_than_their_launch() -> None:
+@pytest.mark.parametrize("reported", [30.0, math.inf])
+def test_parts_are_never_more_than_their_launch(reported: float) -> None:
     """A program reports its own times, and may report longer ones."""
-    cost = cost_of_a_pair([launch(side, 1.0, BM_a=30.0, BM_b=10.0) for side in Side], listing(set_up=5.0))
+    cost = cost_of_a_pair([launch(side, 1.0, BM_a=reported, BM_b=0.25) for side in Side], listing(set_up=5.0))
 
-    assert (cost.fixed, cost.own) == ({"bench": 0.0}, {A: 1.5, B: 0.5})
+    assert (cost.fixed, cost.own) == ({"bench": 0.0}, {A: 1.6, B: 0.4})
 
 
 @pytest.mark.parametrize(("is_charged", "expected"), [(False, 4.0), (True, 2.0)])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from service.domain.gbench.reader import read_run
@@ -81,6 +83,16 @@ class TestSetUp:
 
         assert plan.multiple == multiple
         assert (multiple - 1) * 8 * SHORT.count * 0.002 <= set_up / 4
+
+    def test_a_suite_that_asks_for_a_number_gets_no_more(self) -> None:
+        plan = plan_repetitions(EXPLICIT, eight(17.0), rehearsed(16.98, BM_0=0.002))
+
+        assert plan.multiple == 1
+
+    def test_times_that_a_program_invents_change_no_more_than_its_own_plan(self) -> None:
+        plan = plan_repetitions(SUITE, eight(17.0, BM_odd=math.inf), rehearsed(16.98, BM_0=0.002))
+
+        assert plan == Plan(frozenset({"BM_odd"}))
 
     def test_it_is_set_up_once_if_some_benchmarks_take_long(self) -> None:
         """A launch for the short ones and one for the long one would set up twice."""
