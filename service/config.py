@@ -333,6 +333,10 @@ class MachineSettings(_Settings):
         default=True, description="take no build while other processes use the CPUs"
     )
     sandbox: Literal["bubblewrap", "none"] = "bubblewrap"
+    fetch_from: list[str] = Field(
+        default_factory=list,
+        description="hosts, or beginnings of URLs, that dependencies may be fetched from; empty: none",
+    )
 
     @property
     def host_name(self) -> str:
