@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_
 from service.domain.errors import BadProjectFile
 from service.domain.forms import Flag, Name, Record, Text, about, after, before, limit, text
 from service.domain.inference.policy import ON_NOTHING, Policy, VoteWhen
+from service.domain.project.dependencies import Dependencies
 from service.domain.project.job import Job, Paths
 from service.domain.project.job_kinds import KINDS, OWN_FILE, Configuration, JobKind
 from service.domain.project.schema import json_schemas, problems_in, read
 from service.domain.project.yaml_reader import Path, Places, read_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 FILE_NAME: Final = "benchgate.yaml"
 _RUNS_ONCE: Final = f"{FILE_NAME} is checked once per patch set: correct it, and upload a new patch set"
@@ -86,6 +87,7 @@ class _Written(Record):
     version: Annotated[Literal[1], _VERSION, about("of this format")]
     label: Annotated[str, _LABEL, about("the label that is voted on")] = "Verified"
     jobs: Annotated[dict[Name, Any], limit(min_length=1), about("what runs for each patch set, by name")]
+    dependencies: Dependencies = field(default_factory=dict)
     commands: Annotated[Commands, about("who may use commands")] = field(default_factory=Commands)
 
 
@@ -119,7 +121,9 @@ def parse_project_file(text: str, *, where: str = FILE_NAME) -> ProjectFile:
     """
     written, places = _read_text(text, where)
     keys = read(_Written, written, (), places)
-    jobs = tuple(_job(name, source, ("jobs", name), places) for name, source in keys.jobs.items())
+    shared = written["dependencies"] if keys.dependencies else {}
+    sources = {name: _with_dependencies(source, shared) for name, source in keys.jobs.items()}
+    jobs = tuple(_job(name, source, ("jobs", name), places) for name, source in sources.items())
     return ProjectFile(jobs, keys.label, keys.commands)
 
 
@@ -152,6 +156,20 @@ def editor_schema() -> dict[str, Any]:
     jobs["patternProperties"] = {name: {"oneOf": [*schemas.values()]} for name in jobs["patternProperties"]}
     jobs["additionalProperties"] = False
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **file, "$defs": shared}
+
+
+def _with_dependencies(source: Any, shared: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any YAML
+    """Write the dependencies of the file into a job that builds and has none of its own.
+
+    So its stored specification has them, and the digests by which results and programs are reused.
+    """
+    kind = JobKind(source["kind"]) if isinstance(source, dict) and str(source.get("kind")) in KINDS else None
+    if not shared or kind is None or "build" not in {each.name for each in fields(kind.configuration)}:
+        return source
+    build = source.get("build") or {}
+    if not isinstance(build, dict) or build.get("dependencies") is not None:
+        return source
+    return {**source, "build": {**build, "dependencies": shared}}
 
 
 def _keys_for(kind: JobKind, source: dict[str, Any]) -> type[Record]:

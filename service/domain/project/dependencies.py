@@ -1,0 +1,99 @@
+"""Dependencies of a project: pinned archives and repositories that builds need besides the sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from service.domain.errors import BadInput
+from service.domain.forms import Name, Record, about, after, text
+from service.domain.sources.allowed import SourceUrl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DIRECTORY: Final = "/deps"
+"""The directory that has each dependency under its name, read-only, in builds and launches."""
+
+CMAKE_FILE: Final = ".benchgate.cmake"  # no dependency has a name that begins with a dot
+MOST: Final = 200  # more than any build downloads
+
+
+def _fetched(url: str) -> str:
+    try:
+        SourceUrl.parse(url)
+    except BadInput as error:
+        raise ValueError(str(error)) from None
+    return url
+
+
+_Url = Annotated[str, text(r"[!-~]{1,2000}", "URLs that begin with https://"), after(_fetched)]
+_SHA256: Final = text(r"[0-9a-f]{64}", "64 hexadecimal digits in lower case, as `sha256sum` prints them")
+_COMMIT: Final = text(r"[0-9a-f]{40}", "whole commit IDs of 40 hexadecimal digits in lower case")
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency(Record):
+    """One dependency: a file by ``url`` and ``sha256``, or a repository by ``git`` and ``commit``."""
+
+    url: Annotated[_Url | None, about("of an archive, or of a single file")] = None
+    sha256: Annotated[str | None, _SHA256, about("of the archive or file")] = None
+    git: Annotated[_Url | None, about("of a repository")] = None
+    commit: Annotated[str | None, _COMMIT, about("of the repository")] = None
+
+    @property
+    def source(self) -> str:
+        """The URL that it is fetched from."""
+        return self.url or self.git or ""
+
+
+def _pinned(dependency: Dependency) -> Dependency:
+    given = {name for name in ("url", "sha256", "git", "commit") if getattr(dependency, name) is not None}
+    if given not in ({"url", "sha256"}, {"git", "commit"}):
+        raise ValueError("a dependency has either `url` and `sha256`, or `git` and `commit`")
+    return dependency
+
+
+def _bounded(dependencies: dict[str, Dependency]) -> dict[str, Dependency]:
+    """Refuse too many, and names of which CMake, which writes them in capitals, sees only one."""
+    if len(dependencies) > MOST:
+        raise ValueError(f"{len(dependencies)} are too many; allowed are {MOST}")
+    names = [name.upper() for name in dependencies]
+    if twice := sorted(name for name in dependencies if names.count(name.upper()) > 1):
+        raise ValueError(f"names must differ in more than capitals: {', '.join(twice)}")
+    return dependencies
+
+
+Dependencies = Annotated[
+    dict[Name, Annotated[Dependency, after(_pinned)]],
+    after(_bounded),
+    about("archives and repositories that builds find in /deps, by name"),
+]
+
+
+def cmake_file(dependencies: Mapping[str, Dependency]) -> str:
+    """Write a CMake file that makes FetchContent and CPM take the dependencies from the file's own directory.
+
+    It can be a tool chain file, which an environment variable can name, or an initial cache (``cmake -C``).
+    """
+    lines = [
+        f'set({variable} "${{CMAKE_CURRENT_LIST_DIR}}/{name}" CACHE PATH "")\n'
+        for name in dependencies
+        for variable in (f"FETCHCONTENT_SOURCE_DIR_{name.upper()}", f"CPM_{name}_SOURCE")
+    ]
+    return "".join(("# The dependencies of benchgate.yaml, for FetchContent and CPM.\n", *lines))
+
+
+def shell_opening(dependencies: Mapping[str, Dependency]) -> str:
+    """Write the shell lines that make the dependencies known to build commands, by variables.
+
+    A variable that is already set stays in force. Without a sandbox, BENCHGATE_DEPS names the directory.
+    """
+    if not dependencies:
+        return ""
+    prefixes = ":".join(f"$BENCHGATE_DEPS/{name}" for name in dependencies)
+    return (
+        f'export BENCHGATE_DEPS="${{BENCHGATE_DEPS:-{DIRECTORY}}}"\n'
+        f'export CMAKE_PREFIX_PATH="${{CMAKE_PREFIX_PATH:+$CMAKE_PREFIX_PATH:}}{prefixes}"\n'
+        f'export CMAKE_TOOLCHAIN_FILE="${{CMAKE_TOOLCHAIN_FILE:-$BENCHGATE_DEPS/{CMAKE_FILE}}}"\n'
+    )
