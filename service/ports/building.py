@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from service.domain.building.built_files import BuiltFile
     from service.domain.building.sandbox_command import Command, Completed
     from service.domain.linting.touched_lines import Lines
+    from service.domain.project.dependencies import Dependency
 
 
 class Differences(Protocol):
@@ -74,6 +75,20 @@ class Source(Differences, Protocol):
 
         Raises:
             Permanent: the directory cannot be removed afterwards.
+        """
+
+
+class Dependencies(Protocol):
+    """The dependencies of builds, which a machine fetches once and keeps."""
+
+    def provide(self, wanted: Mapping[str, Dependency], watch: Callable[[], None]) -> Path:
+        """Return a directory with each dependency under its name, and the file for CMake.
+
+        Builds see it read-only. Equal dependencies give the same directory, also to other processes.
+
+        Raises:
+            BadInput: one may not be fetched, is not there, or is not what it must be; names it.
+            Transient: a source or the disk does not answer.
         """
 
 

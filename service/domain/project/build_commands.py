@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 from service.domain.forms import Duration, Record, Size, Text, about, text
-from service.domain.project.dependencies import Dependencies
+from service.domain.project.dependencies import Pinned
 
 MEMORY: Final = 16 << 30  # bytes; more than the linker of a large project needs
 _INSIDE: Final = "paths inside the source tree, without '..', on one line"
@@ -24,6 +24,6 @@ class BuildCommands(Record):
     ] = ()
     timeout: Annotated[Duration, about("for each command")] = 1800.0
     memory: Annotated[Size, about("for each command, with all its processes")] = MEMORY
-    dependencies: Annotated[Dependencies, about("of this job; default: those of the file")] = field(
+    dependencies: Annotated[Pinned, about("of this job; default: those of the file")] = field(
         default_factory=dict, hash=False
     )

@@ -64,7 +64,7 @@ def _bounded(dependencies: dict[str, Dependency]) -> dict[str, Dependency]:
     return dependencies
 
 
-Dependencies = Annotated[
+Pinned = Annotated[
     dict[Name, Annotated[Dependency, after(_pinned)]],
     after(_bounded),
     about("archives and repositories that builds find in /deps, by name"),

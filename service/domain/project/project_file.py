@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_
 from service.domain.errors import BadProjectFile
 from service.domain.forms import Flag, Name, Record, Text, about, after, before, limit, text
 from service.domain.inference.policy import ON_NOTHING, Policy, VoteWhen
-from service.domain.project.dependencies import Dependencies
+from service.domain.project.dependencies import Pinned
 from service.domain.project.job import Job, Paths
 from service.domain.project.job_kinds import KINDS, OWN_FILE, Configuration, JobKind
 from service.domain.project.schema import json_schemas, problems_in, read
@@ -87,7 +87,7 @@ class _Written(Record):
     version: Annotated[Literal[1], _VERSION, about("of this format")]
     label: Annotated[str, _LABEL, about("the label that is voted on")] = "Verified"
     jobs: Annotated[dict[Name, Any], limit(min_length=1), about("what runs for each patch set, by name")]
-    dependencies: Dependencies = field(default_factory=dict)
+    dependencies: Pinned = field(default_factory=dict)
     commands: Annotated[Commands, about("who may use commands")] = field(default_factory=Commands)
 
 

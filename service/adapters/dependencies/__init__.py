@@ -1,0 +1,1 @@
+"""Dependencies of projects: fetched, verified and unpacked once per machine."""
