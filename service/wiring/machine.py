@@ -12,6 +12,7 @@ import structlog
 
 from service.adapters import built_files, packing, relink
 from service.adapters.artifacts import DirectoryArtifacts
+from service.adapters.dependencies.cache import CachedDependencies
 from service.adapters.git.mirror import GitSource, mirrors_by_instance
 from service.adapters.linux_machine import read_environment, read_load
 from service.adapters.postgres.engine import make_engine
@@ -24,7 +25,7 @@ from service.adapters.scratch import DirectoryScratch
 from service.adapters.toolchain import toolchain_fingerprint
 from service.config import require
 from service.domain.errors import Transient
-from service.steps.building.build_log import LOG_BYTES
+from service.domain.sources.allowed import NOTHING, AllowedSources
 from service.steps.building.compiler_cache import CompilerCache
 from service.steps.building.session import BuildHost
 from service.steps.machine.preflight import obstacle_to_measuring
@@ -91,12 +92,17 @@ def build_machine(settings: MachineSettings) -> Machine:
         tuple(settings.cpus),
         is_sandboxed=settings.sandbox != "none",
         artifacts=artifacts,
-        log_bytes=settings.log_bytes,
+        allowed=AllowedSources.parse(settings.fetch_from),
     )
     cache = host.compiler_cache
     if cache is not None:
         cache = replace(cache, limit=settings.compiler_cache) if settings.compiler_cache else None
-    host = replace(host, builds_beside=settings.builds_beside, compiler_cache=cache)
+    host = replace(
+        host,
+        builds_beside=settings.builds_beside,
+        log_bytes=settings.log_bytes,
+        compiler_cache=cache,
+    )
 
     def register() -> None:
         environment = read_environment()
@@ -126,23 +132,25 @@ def make_build_host(
     *,
     is_sandboxed: bool,
     artifacts: Artifacts | None = None,
-    log_bytes: int = LOG_BYTES,
+    allowed: AllowedSources = NOTHING,
 ) -> BuildHost:
     """Build the tools with which a worker or `benchgate gate` builds and measures; its files are in ``home``.
 
-    Without a sandbox there is no compiler cache, because any build could write to it.
+    ``allowed`` are the sources of dependencies. Without a sandbox there is no compiler cache, because any
+    build could write to it.
 
     Raises:
         Unfit: this host cannot isolate programs; there is no silent fallback.
     """
-    sandbox: Sandbox = BubblewrapSandbox() if is_sandboxed else DirectRunner()
-    scratch = home.absolute() / "scratch"
-    fingerprint, tools = toolchain_fingerprint(sandbox)
+    runner: Sandbox = BubblewrapSandbox() if is_sandboxed else DirectRunner()
+    directory = home.absolute() / "scratch"
+    sandbox, scratch = HostFaults(runner, directory), DirectoryScratch(directory)
+    fingerprint, tools = toolchain_fingerprint(runner)
     # The measured CPUs belong to the machine, although a worker stays off them.
     there = tuple(sorted(os.sched_getaffinity(0) | set(cpus)))
     return BuildHost(
         source=GitSource(home.absolute() / "git", remote),
-        sandbox=HostFaults(sandbox, scratch),
+        sandbox=sandbox,
         artifacts=artifacts or DirectoryArtifacts(home.absolute() / "artifacts"),
         packer=packing,
         inspector=built_files,
@@ -152,8 +160,8 @@ def make_build_host(
         tools=tools,
         cpus=cpus or there,
         host_cpus=there,
-        scratch=DirectoryScratch(scratch),
-        log_bytes=log_bytes,
+        scratch=scratch,
+        dependencies=CachedDependencies(home / "dependencies", allowed, scratch, sandbox),
         read_load=read_load,
     )
 

@@ -20,6 +20,7 @@ from service.domain.errors import LeaseLost, NotFound
 from service.domain.identity import RunKind
 from service.domain.machine.environment import Load
 from service.steps.building.session import BuildHost, BuildSession
+from tests.support.memory.dependencies import MemoryDependencies
 from tests.support.memory.files import MemoryArtifacts, MemoryInspector, MemoryPacker, MemoryScratch
 from tests.unit.domain.gbench_files import row, whole
 
@@ -378,6 +379,7 @@ def memory_host(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **o
         cpus=other.get("cpus", ()),
         host_cpus=other.get("host_cpus", ()),
         scratch=MemoryScratch(scratch),
+        dependencies=other.get("dependencies", MemoryDependencies(scratch)),
         linkers=other.get("linkers", scratch),
         read_load=other.get("read_load", lambda: nothing),
         clock=lambda: sandbox.clock,

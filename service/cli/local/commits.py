@@ -15,6 +15,7 @@ from service.adapters.local.repository import WORKTREE, commit_working_tree, res
 from service.adapters.sandbox.launcher import require_cpus
 from service.config import MachineSettings
 from service.domain.errors import BadInput, Unfit
+from service.domain.sources.allowed import AllowedSources
 from service.wiring.machine import make_build_host
 
 if TYPE_CHECKING:
@@ -92,12 +93,13 @@ def _are_alike(commits: Commits) -> bool:
 
 def _build_host(home: Path, remote: str, *, is_sandboxed: bool) -> BuildHost:
     """Build the tools of a gate, which measures on the CPUs of the setting and stays off them."""
-    cpus = tuple(MachineSettings().cpus)
+    settings = MachineSettings()
+    cpus, allowed = tuple(settings.cpus), AllowedSources.parse(settings.fetch_from)
     try:
         require_cpus(cpus or None)
     except Unfit as error:
         raise BadInput(str(error), "BENCHGATE_CPUS") from None
     # The user named this path, so the mirror fetches from it and from nowhere else.
-    host = make_build_host(home, lambda _: remote, cpus, is_sandboxed=is_sandboxed)
+    host = make_build_host(home, lambda _: remote, cpus, is_sandboxed=is_sandboxed, allowed=allowed)
     keep_off(cpus)
     return host

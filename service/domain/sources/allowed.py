@@ -103,3 +103,7 @@ class AllowedSources:
                 f"this machine does not fetch from there: its operator can add {wanted} to {SETTING}",
                 plain(url),
             )
+
+
+NOTHING: Final = AllowedSources()
+"""What a machine allows without the setting."""

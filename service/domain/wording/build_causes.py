@@ -107,6 +107,11 @@ def unfit(error: Exception) -> str:
     return shortened(f"the machine cannot run builds: {error}", _MAX_CAUSE)
 
 
+def unusable_dependency(error: Exception) -> str:
+    """The cause of a build with a dependency that may not be fetched, is not there, or is another one."""
+    return shortened(str(error), _MAX_CAUSE)
+
+
 def second_opinion_ended(why: str) -> str:
     """The cause of a build whose second opinion has fewer pairs than it may have."""
     return f"the second opinion ended early: {shortened(why, _MAX_CAUSE)}"

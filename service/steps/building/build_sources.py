@@ -13,6 +13,7 @@ from service.domain.errors import CommandFailed, ProgramMissing
 from service.domain.failures.failure import FailureKind, distinct, failure_at_limit, failure_of
 from service.domain.failures.patterns import failures_in
 from service.domain.machine.slots import share_of_cpus
+from service.domain.project.dependencies import shell_opening
 from service.steps.building.compiler_cache import compiler_cache
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ def run_phase(
         limits = Limits(wall_seconds=build.timeout, memory_bytes=build.memory, log_bytes=None)
         # Builds also run programs, such as those whose tests CMake lists. ThreadSanitizer of GCC 12 ends at
         # once if the addresses are too random.
-        command = Command(("sh", "-c", opening + line), mounts, env=env, aslr=False, limits=limits)
+        script = shell_opening(build.dependencies) + opening + line
+        command = Command(("sh", "-c", script), mounts, env=env, aslr=False, limits=limits)
         must_succeed(session, tree, command, f"{phase}{_FAILED}")
 
 
@@ -124,8 +126,9 @@ def must_succeed(session: BuildSession, tree: Path, command: Command, failed: st
 def run_in_sources(session: BuildSession, tree: Path, command: Command) -> Completed:
     """Run a command with the sources as ``/src``, where it starts, and their build directory as ``/build``.
 
-    Both are writable. What the command writes goes to the build's log. A build that compares nothing may run
-    beside others, so its commands start no more processes than its share of the CPUs.
+    Both are writable; ``/deps``, the dependencies, is not. What the command writes goes to the build's log.
+    A build that compares nothing may run beside others, so its commands start no more processes than its
+    share of the CPUs.
     """
     host = session.host
     sources = (Mount(tree, "/src", writable=True), Mount(build_directory(tree), "/build", writable=True))
@@ -133,7 +136,7 @@ def run_in_sources(session: BuildSession, tree: Path, command: Command) -> Compl
     shares = {} if is_whole else share_of_cpus(len(host.host_cpus), host.builds_beside)
     placed = replace(
         command,
-        mounts=(*sources, *command.mounts),
+        mounts=(*sources, *session.dependency_mounts, *command.mounts),
         cwd="/src",
         env={**shares, **command.env},
         cpus=command.cpus or host.host_cpus or None,

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from service.domain.building.sandbox_command import Mount
 from service.domain.errors import Drained
+from service.domain.project.dependencies import DIRECTORY
 from service.steps.building.build_log import LOG_BYTES, BuildLog
 
 if TYPE_CHECKING:
@@ -15,7 +17,16 @@ if TYPE_CHECKING:
 
     from service.domain.building.spec import BuildSpec
     from service.domain.machine.environment import Load
-    from service.ports.building import Artifacts, Inspector, Packer, Progress, Sandbox, Scratch, Source
+    from service.ports.building import (
+        Artifacts,
+        Dependencies,
+        Inspector,
+        Packer,
+        Progress,
+        Sandbox,
+        Scratch,
+        Source,
+    )
     from service.ports.machine import Claimed
     from service.steps.building.compiler_cache import CompilerCache
 
@@ -37,6 +48,7 @@ class BuildHost:
     toolchain: str
     cpus: tuple[int, ...]
     scratch: Scratch
+    dependencies: Dependencies
     read_load: Callable[[], Load]
     host_cpus: tuple[int, ...] = ()
     builds_beside: int = 1  # how many builds that compare nothing share the CPUs
@@ -52,7 +64,8 @@ class BuildSession:
     """One claimed build and the host that works on it.
 
     ``spec`` is the parsed specification of ``claimed``. ``log`` gets what the commands of the build write.
-    ``is_draining`` says whether this worker must stop.
+    ``is_draining`` says whether this worker must stop. ``dependencies`` is the directory of the job's
+    dependencies; None if it has none.
     """
 
     claimed: Claimed
@@ -61,6 +74,12 @@ class BuildSession:
     progress: Progress
     log: BuildLog = field(default_factory=BuildLog)
     is_draining: Callable[[], bool] = lambda: False
+    dependencies: Path | None = None
+
+    @property
+    def dependency_mounts(self) -> tuple[Mount, ...]:
+        """The read-only mount of the dependencies, for commands and launches alike."""
+        return () if self.dependencies is None else (Mount(self.dependencies, DIRECTORY),)
 
     def note(self, text: str) -> None:
         """Show a line that stays, and keep it in the build's log."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -11,14 +12,15 @@ from service.domain.building.spec import BuildSpec
 from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import MAX_ATTEMPTS
 from service.domain.decision.vote import Outcome
-from service.domain.errors import Drained, LeaseLost, Overdue, Permanent, Stopped, Transient, Unfit
+from service.domain.errors import BadInput, Drained, LeaseLost, Overdue, Permanent, Stopped, Transient, Unfit
 from service.domain.text import plain
-from service.domain.wording.build_causes import OVERDUE, attempts_failed, crashed, unfit
+from service.domain.wording.build_causes import OVERDUE, attempts_failed, crashed, unfit, unusable_dependency
 from service.steps.building.build_log import BuildLog
 from service.steps.building.session import BuildSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from service.ports.building import Progress
     from service.ports.machine import Claimed
@@ -46,6 +48,10 @@ def execute_build(
         if spec.job.problem:
             return MachineReport(Outcome.MISCONFIGURED, (spec.job.problem,))
         session = BuildSession(claimed, spec, host, progress, log, is_draining)
+        try:
+            session = replace(session, dependencies=_dependencies(session))
+        except BadInput as error:
+            return MachineReport(Outcome.MISCONFIGURED, (unusable_dependency(error),))
         report: MachineReport = spec.job.kind.part("runner").run(session)
         return report
 
@@ -57,6 +63,15 @@ def execute_build(
     except LeaseLost:
         return None
     return report
+
+
+def _dependencies(session: BuildSession) -> Path | None:
+    """Fetch the dependencies of a job that has some, and return their directory."""
+    build = session.spec.job.configuration.build
+    if build is None or not build.dependencies:
+        return None
+    session.progress.say(f"{session.claimed.name}: fetch dependencies")
+    return session.host.dependencies.provide(build.dependencies, session.watch)
 
 
 @contextmanager

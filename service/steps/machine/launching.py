@@ -347,7 +347,7 @@ class Launcher:
         host = self.session.host
         tree = self.trees[side]
         with ExitStack() as stack:
-            mounts = [Mount(tree, "/src"), Mount(tree / BUILD, "/build")]
+            mounts = [Mount(tree, "/src"), Mount(tree / BUILD, "/build"), *self.session.dependency_mounts]
             # The rest stays as it is, so that no launch changes the next.
             for path in invocation.written:
                 empty = stack.enter_context(host.scratch.directory())
