@@ -45,6 +45,7 @@ class SideEnd:
 
     ``is_empty``: a program has no benchmark or test, which is a failure only beside a side that lists some.
     ``program``: the kind of the program, if its output shows one that is not measured; only messages use it.
+    ``needs_network``: a build command tried to download a file.
     """
 
     stage: Stage
@@ -52,6 +53,7 @@ class SideEnd:
     end: str
     is_empty: bool = False
     program: ForeignProgram | None = None
+    needs_network: bool = False
 
     @property
     def is_build(self) -> bool:
@@ -107,6 +109,8 @@ def outcome_of_sides(
     if patch is None:
         # A fix of a broken branch. An author who chooses the parent could choose one that is broken.
         return Outcome.NO_PARENT if parent is Parent.MERGED else Outcome.PARENT_BROKEN
+    if patch.needs_network and base.needs_network:
+        return Outcome.MISCONFIGURED  # no other parent helps
     return _FAILS[patch.stage] if patch.stage < base.stage else _FAILS_TOO[patch.stage]
 
 

@@ -115,7 +115,8 @@ CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
         ),
         Outcome.PARENT_BROKEN: _no_vote("yes: by the choice of an unmerged parent"),
         Outcome.MISCONFIGURED: _no_vote(
-            "yes: by changing how a linter runs; a benchmark, only if neither side can be measured as asked"
+            "yes: by changing how a linter runs, or with a download in the build of a test or linter; a "
+            "benchmark, only if neither side can be measured as asked"
         ),
         Outcome.INFRASTRUCTURE: _no_vote(
             "yes: a parent that ran before the patch may fail because of it", Result.ABORTED

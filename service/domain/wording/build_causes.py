@@ -17,6 +17,7 @@ from service.domain.wording.reasons import SAME_PROGRAM, side_name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from service.domain.building.missing_downloads import MissingDownload
     from service.domain.linting.units import Selection
 
 NO_MATCHING_FILES: Final = "no matching files changed"
@@ -146,7 +147,18 @@ def _patch_fails(patch: SideEnd) -> str:
     return build_failed(Side.PATCH, patch) if patch.is_build else side_failed(Side.PATCH, str(patch))
 
 
+def not_downloaded(missing: MissingDownload) -> str:
+    """The end of a build command that tried to download a file, and the key that provides it."""
+    as_named = f"as `{plain(missing.name)}` " if missing.name else ""
+    return (
+        f"{plain(missing.source) or 'a file'} cannot be downloaded, because builds have no network: "
+        f"add it {as_named}to `dependencies` in benchgate.yaml"
+    )
+
+
 def _misconfigured(patch: SideEnd, *, are_tests: bool) -> str:
+    if patch.needs_network:
+        return shortened(str(patch), _MAX_CAUSE)
     if patch.stage is Stage.PROGRAM:
         return f"neither the patch nor its parent makes {plain(patch.what)}: check benchgate.yaml, or rebase"
     if patch.stage is Stage.PACK:

@@ -25,13 +25,20 @@ from service.domain.linting.units import includes_in, units_for
 from service.domain.wording.build_causes import (
     bad_compile_commands,
     not_checked,
+    not_downloaded,
     some_units_checked,
     too_much_changed,
     without_units,
 )
 from service.kinds.clang_tidy.configuration import TidyConfiguration
 from service.kinds.linting import HEADERS, UNITS, conditions_of, report_of, touched_by
-from service.steps.building.build_sources import NotBuilt, built_sources, failures_of_build, run_in_sources
+from service.steps.building.build_sources import (
+    NotBuilt,
+    built_sources,
+    download_missed,
+    failures_of_build,
+    run_in_sources,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,6 +112,8 @@ def _built(session: BuildSession, lines: Touched, seconds: dict[str, float]) -> 
             return report
     except NotBuilt as failed:
         log = session.log.since(mark)
+        if missing := download_missed(failed, log):
+            return MachineReport(Outcome.MISCONFIGURED, (f"{failed.what}: {not_downloaded(missing)}",))
         failures, is_cut = failures_of_build(failed, log)
         return replace(report_of(errors_in(log, failed.tree), failures), is_cut=is_cut)
 

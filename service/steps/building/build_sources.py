@@ -7,6 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from service.domain.building.compile_errors import errors_in
+from service.domain.building.missing_downloads import missing_download
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
 from service.domain.decision.side_end import SideEnd, Stage
 from service.domain.errors import CommandFailed, ProgramMissing
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from service.domain.building.missing_downloads import MissingDownload
     from service.domain.building.sandbox_command import Completed
     from service.domain.building.spec import Revision
     from service.domain.failures.failure import Failure
@@ -80,6 +83,16 @@ def failures_of_build(failed: NotBuilt, log: bytes) -> tuple[tuple[Failure, ...]
     named = failures_in(log.splitlines(), failed.tree) if failed.ended.stage <= Stage.COMPILE else ()
     found, is_cut = distinct(named)
     return found or (failure_of(FailureKind.COMMAND, command, failed.end, str(failed)),), is_cut
+
+
+def download_missed(failed: NotBuilt, log: bytes) -> MissingDownload | None:
+    """Find the download for which sources were not built; None if there is another reason.
+
+    A compiler's error is another one: a build may go on without a download that it tried.
+    """
+    if failed.limit or failed.ended.stage > Stage.COMPILE or errors_in(log, failed.tree):
+        return None
+    return missing_download(log)
 
 
 def run_phase(

@@ -13,9 +13,9 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.domain.identity import Side
 from service.domain.testing.timed import TimedSuite
-from service.domain.wording.build_causes import side_failed, sides_failed
+from service.domain.wording.build_causes import not_downloaded, side_failed, sides_failed
 from service.steps.building.build_sides import built_tree
-from service.steps.building.build_sources import NotBuilt, failures_of_build
+from service.steps.building.build_sources import NotBuilt, download_missed, failures_of_build
 from service.steps.machine.launching import Launcher
 from service.steps.machine.rehearse import NOTHING_KNOWN, Rehearsal, rehearse
 
@@ -149,9 +149,12 @@ def _build(
     except NotBuilt as failed:
         own = log.since(written)
         end = failed.ended.end
-        if failed.ended.stage <= Stage.COMPILE:
+        missing = download_missed(failed, own)
+        if missing is not None:
+            end = not_downloaded(missing)
+        elif failed.ended.stage <= Stage.COMPILE:
             end = first_error(own, failed.tree) or end
-        not_built = SideEnd(failed.ended.stage, failed.ended.what, end)
+        not_built = replace(failed.ended, end=end, needs_network=missing is not None)
         if side is Side.BASE:
             return PreparedSide(not_built=not_built)
         failures, is_cut = failures_of_build(failed, own)

@@ -18,8 +18,15 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import BadResults, CommandFailed
 from service.domain.testing.cases import MAX_BYTES
 from service.domain.testing.record import TestSuite, write_tests
+from service.domain.wording.build_causes import not_downloaded
 from service.domain.wording.failures import failure_causes, passed_on_retry
-from service.steps.building.build_sources import NotBuilt, built_sources, failures_of_build, run_in_sources
+from service.steps.building.build_sources import (
+    NotBuilt,
+    built_sources,
+    download_missed,
+    failures_of_build,
+    run_in_sources,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,6 +127,9 @@ def launch(
 
 
 def _not_built(failed: NotBuilt, log: bytes) -> MachineReport:
+    if missing := download_missed(failed, log):
+        # Without the parent, nobody knows whether the patch added the download.
+        return MachineReport(Outcome.MISCONFIGURED, (f"{failed.what}: {not_downloaded(missing)}",))
     failures, is_cut = failures_of_build(failed, log)
     causes = failure_causes(failures, is_cut=is_cut)
     findings = errors_in(log, failed.tree)

@@ -135,3 +135,32 @@ def test_a_source_that_is_not_allowed_ends_the_build_before_it_begins(
     assert cause.startswith("dependency MyLib: file:///")
     assert cause.endswith("its operator can add the beginning of this URL to BENCHGATE_FETCH_FROM")
     assert b"== configure" not in machine.log
+
+
+OFFLINE = (
+    "configure failed: https://example.org/mylib.git cannot be downloaded, because builds have no network: "
+    "add it as `mylib` to `dependencies` in benchgate.yaml"
+)
+NOTHING: dict[str, bytes | Path] = {"CMakeLists.txt": b"project(program NONE)\n"}
+BENCHMARK = """\
+    kind: benchmark
+    build: {configure: cmake -B build, compile: cmake --build build}
+    suites: [{name: program, program: build/program}]
+"""
+
+
+def test_a_test_job_without_its_dependencies_is_misconfigured(machine: Machine) -> None:
+    report = machine.run(
+        FILES, "    kind: command\n    build: {configure: cmake -B build}\n    command: 'true'\n"
+    )
+
+    assert (report.outcome, report.causes) == (Outcome.MISCONFIGURED, (OFFLINE,))
+
+
+@pytest.mark.parametrize(("before", "outcome"), [(FILES, Outcome.MISCONFIGURED), (NOTHING, Outcome.FAILED)])
+def test_a_comparison_blames_the_patch_only_for_a_download_that_it_adds(
+    machine: Machine, before: dict[str, bytes | Path], outcome: Outcome
+) -> None:
+    end = machine.compare(before, {**FILES, "README": b"after"}, BENCHMARK).end
+
+    assert (end.outcome, end.causes) == (outcome, (OFFLINE,))

@@ -18,7 +18,9 @@ from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
 from service.domain.identity import Side
 
 EMPTY = SideEnd(Stage.LISTING, "suite s", "lists no benchmark", is_empty=True)
-ENDS = (None, EMPTY, *(SideEnd(stage, "x", "exit code 1") for stage in Stage))
+OFFLINE = SideEnd(Stage.CONFIGURE, "configure failed", "no network", needs_network=True)
+LATE = SideEnd(Stage.COMPILE, "compile failed", "no network", needs_network=True)
+ENDS = (None, EMPTY, OFFLINE, LATE, *(SideEnd(stage, "x", "exit code 1") for stage in Stage))
 CASES = [
     (patch, base, parent)
     for patch, base, parent in product(ENDS, ENDS, Parent)
@@ -47,6 +49,12 @@ def at(stage: Stage) -> SideEnd:
         (at(Stage.PROGRAM), at(Stage.PROGRAM), Parent.MERGED, Outcome.MISCONFIGURED),
         (EMPTY, EMPTY, Parent.MERGED, Outcome.MISCONFIGURED),
         (at(Stage.LAUNCH), at(Stage.LAUNCH), Parent.MERGED, Outcome.MISCONFIGURED),
+        (OFFLINE, OFFLINE, Parent.MERGED, Outcome.MISCONFIGURED),
+        (OFFLINE, LATE, Parent.UNMERGED, Outcome.MISCONFIGURED),
+        (OFFLINE, None, Parent.MERGED, Outcome.FAILED),
+        (OFFLINE, at(Stage.COMPILE), Parent.MERGED, Outcome.FAILED),
+        (at(Stage.CONFIGURE), OFFLINE, Parent.MERGED, Outcome.PARENT_BROKEN),
+        (None, OFFLINE, Parent.MERGED, Outcome.NO_PARENT),
         (None, EMPTY, Parent.MERGED, None),
         (None, at(Stage.COMPILE), Parent.MERGED, Outcome.NO_PARENT),
         (None, at(Stage.LAUNCH), Parent.MERGED, Outcome.NO_PARENT),

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from service.domain.building.missing_downloads import MissingDownload
 from service.domain.decision.side_end import SideEnd, Stage
 from service.domain.decision.vote import Outcome
-from service.domain.errors import CommandFailed, Transient, Unfit
+from service.domain.errors import BadInput, CommandFailed, Transient, Unfit
 from service.domain.gbench.libraries import ForeignProgram
 from service.domain.identity import Side
 from service.domain.wording import build_causes
@@ -16,6 +17,12 @@ FAILED = "suite bench: exit code 139"
 NO_PROGRAM = SideEnd(Stage.PROGRAM, "program build/bench", "the build did not create it")
 TOO_LARGE = SideEnd(Stage.PACK, "packing of the programs", "they have more than 8 GiB")
 UNCOMPILED = SideEnd(Stage.COMPILE, "compile failed", "src/x.cc:10: error: no")
+OFFLINE = SideEnd(
+    Stage.CONFIGURE,
+    "configure failed",
+    build_causes.not_downloaded(MissingDownload("https://example.org/fmt.git", "fmt")),
+    needs_network=True,
+)
 CRASHES = SideEnd(Stage.LAUNCH, "suite bench", "exit code 139")
 EMPTY = SideEnd(Stage.LISTING, "suite bench", "lists no benchmark", is_empty=True)
 NO_TEST = SideEnd(Stage.LISTING, "suite unit", "runs no test", is_empty=True)
@@ -48,6 +55,31 @@ NO_TEST = SideEnd(Stage.LISTING, "suite unit", "runs no test", is_empty=True)
         (
             sides_failed(Outcome.MISCONFIGURED, TOO_LARGE, TOO_LARGE),
             "on both sides, packing of the programs: they have more than 8 GiB: check benchgate.yaml",
+        ),
+        (
+            sides_failed(Outcome.MISCONFIGURED, OFFLINE, OFFLINE),
+            (
+                "configure failed: https://example.org/fmt.git cannot be downloaded, because builds have no "
+                "network: add it as `fmt` to `dependencies` in benchgate.yaml"
+            ),
+        ),
+        (
+            sides_failed(Outcome.FAILED, OFFLINE, None),
+            (
+                "configure failed: https://example.org/fmt.git cannot be downloaded, because builds have no "
+                "network: add it as `fmt` to `dependencies` in benchgate.yaml"
+            ),
+        ),
+        (
+            build_causes.not_downloaded(MissingDownload("")),
+            (
+                "a file cannot be downloaded, because builds have no network: add it to `dependencies` in "
+                "benchgate.yaml"
+            ),
+        ),
+        (
+            build_causes.unusable_dependency(BadInput("the server answers 404", "dependency fmt")),
+            "dependency fmt: the server answers 404",
         ),
         (
             sides_failed(Outcome.MISCONFIGURED, CRASHES, CRASHES),

@@ -1,0 +1,56 @@
+"""Downloads that a build tried without network, by the messages of download tools in its log."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from service.domain.building.log_places import lines_with
+from service.domain.text import plain
+
+# git, curl, CMake, wget, Python and Java about a host that nobody can look up.
+_MARK: Final = re.compile(
+    rb"(?i:could(?: not|n't) resolve host)|unable to (?:resolve host address|look up )|Unknown host\b|"
+    rb"(?i:temporary failure in name resolution)|Failed to clone repository: "
+)
+_HOST: Final = re.compile(
+    r"(?:resolve host(?:: |name:? | address )|look up |Unknown host:? )['‘]?([a-z0-9][a-z0-9.-]{0,250})",
+    re.IGNORECASE,
+)
+_URL: Final = re.compile(r"(?:https?|ftp|git|ssh)://[^\s'\"<>()\[\]‘’]{1,500}")
+_CLONED: Final = re.compile(r"Failed to clone repository: '([^']{1,500})'")
+_FILE: Final = re.compile(r"for file: \[([^\]\n]{1,500})\]")  # of CMake's file(DOWNLOAD), which names no URL
+# FetchContent names what it downloads.
+_NAME: Final = re.compile(r"for '([\w.+-]{1,100})-populate'|Build step for ([\w.+-]{1,100}) failed")
+_BEFORE, _AFTER = 4000, 4000  # bytes around the message: CMake's reports of one download
+
+
+@dataclass(frozen=True, slots=True)
+class MissingDownload:
+    """A download that failed: its URL or host, and its name for FetchContent; empty if the log has none."""
+
+    source: str
+    name: str = ""
+
+
+def missing_download(log: bytes) -> MissingDownload | None:
+    """Find the first download in a log that failed for lack of network; None if there is none."""
+    begin, line = next(lines_with(_MARK, log), (0, ""))
+    if not line:
+        return None
+    before = log[max(0, begin - _BEFORE) : begin].decode(errors="replace")
+    after = log[begin : begin + _AFTER].decode(errors="replace")
+    named = [*_NAME.finditer(before)][-1:] or [*_NAME.finditer(after)][:1]
+    name = next((found[1] or found[2] for found in named), "")
+    return MissingDownload(plain(_source(line, before), 200), plain(name))
+
+
+def _source(line: str, before: str) -> str:
+    """Return the URL in the line, or the last one before it with the line's host; else the host or a file."""
+    if cloned := _CLONED.search(line):
+        return cloned[1]
+    host = found[1] if (found := _HOST.search(line)) else ""
+    urls = [url[0].rstrip(".,:;/") for url in (*_URL.finditer(before), *_URL.finditer(line))]
+    files = [found[1] for found in _FILE.finditer(before)]
+    return next((url for url in reversed(urls) if host in url), host) or next(reversed(files), "")
