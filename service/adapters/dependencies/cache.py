@@ -158,19 +158,14 @@ def _python_mounts() -> tuple[Mount, ...]:
 
 
 def _copy(entry: Path, place: Path) -> None:
-    """Copy a tree by hard links, which takes no room; links stay links."""
-    # A fixed program of the system, which follows no symbolic link in the tree.
-    done = subprocess.run(  # noqa: S603
-        ["/bin/cp", "-al", "--", str(entry), str(place)], check=False, capture_output=True, text=True
-    )
-    if done.returncode != 0:
-        raise Transient(f"a dependency cannot be copied: {plain(done.stderr)}")
+    """Copy a tree by hard links, which takes no room; symbolic links stay as they are."""
+    _run("/bin/cp", "-al", "--", str(entry), str(place))
 
 
 def _keep(tree: Path, place: Path) -> None:
     """Move a complete tree to its place, unless another process did it first."""
     # Builds see it read-only anyway; without a sandbox, this keeps programs from writing by accident.
-    subprocess.run(["/bin/chmod", "-R", "a+rX,a-w", "--", str(tree)], check=True)  # noqa: S603
+    _run("/bin/chmod", "-R", "a+rX,a-w", "--", str(tree))
     tree.chmod(0o755)  # a directory that is moved must be writable
     place.parent.mkdir(parents=True, exist_ok=True)
     os.sync()  # the place must never have empty files after a loss of power
@@ -179,3 +174,10 @@ def _keep(tree: Path, place: Path) -> None:
     except OSError:
         if not place.is_dir():
             raise
+
+
+def _run(*argv: str) -> None:
+    """Run a program of the system that follows no symbolic link in a tree."""
+    done = subprocess.run(argv, check=False, capture_output=True, text=True)  # noqa: S603 - fixed programs
+    if done.returncode != 0:
+        raise Transient(f"the dependencies cannot be stored: {plain(done.stderr)}")
