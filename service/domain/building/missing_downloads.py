@@ -21,14 +21,17 @@ _HOST: Final = re.compile(
 _URL: Final = re.compile(r"(?:https?|ftp|git|ssh)://[^\s'\"<>()\[\]‘’]{1,500}")
 _CLONED: Final = re.compile(r"Failed to clone repository: '([^']{1,500})'")
 _FILE: Final = re.compile(r"for file: \[([^\]\n]{1,500})\]")  # of CMake's file(DOWNLOAD), which names no URL
-# FetchContent names what it downloads.
-_NAME: Final = re.compile(r"for '([\w.+-]{1,100})-populate'|Build step for ([\w.+-]{1,100}) failed")
+# FetchContent and Meson name what they download.
+_NAME: Final = re.compile(
+    r"for '([\w.+-]{1,100})-populate'|Build step for ([\w.+-]{1,100}) failed|"
+    r"Downloading ([\w.+-]{1,100}) source from "
+)
 _BEFORE, _AFTER = 4000, 4000  # bytes around the message: CMake's reports of one download
 
 
 @dataclass(frozen=True, slots=True)
 class MissingDownload:
-    """A download that failed: its URL or host, and its name for FetchContent; empty if the log has none."""
+    """A download that failed: its URL or host, and its name for the build system; empty if unknown."""
 
     source: str
     name: str = ""
@@ -42,7 +45,7 @@ def missing_download(log: bytes) -> MissingDownload | None:
     before = log[max(0, begin - _BEFORE) : begin].decode(errors="replace")
     after = log[begin : begin + _AFTER].decode(errors="replace")
     named = [*_NAME.finditer(before)][-1:] or [*_NAME.finditer(after)][:1]
-    name = next((found[1] or found[2] for found in named), "")
+    name = next((found[found.lastindex or 0] for found in named), "")
     return MissingDownload(plain(_source(line, before), 200), plain(name))
 
 

@@ -19,11 +19,12 @@ SAMPLES = Path(__file__).parents[3] / "samples" / "downloads"
         ("file_download", MissingDownload("/src/build/data.txt")),
         ("external_project_url", MissingDownload("https://example.org/zlib.tar.gz")),
         ("external_project_ssh", MissingDownload("git.example.org")),
+        ("meson_wrap", MissingDownload("https://example.org/fmt-12.0.0.tar.gz", "fmt")),
         ("wget", MissingDownload("https://example.org/data.csv")),
         ("curl", MissingDownload("https://example.org/data.csv")),
     ],
 )
-def test_the_source_is_found_and_the_name_if_fetch_content_has_one(
+def test_the_source_is_found_and_the_name_if_the_build_system_has_one(
     name: str, expected: MissingDownload
 ) -> None:
     assert missing_download((SAMPLES / f"{name}.txt").read_bytes()) == expected
