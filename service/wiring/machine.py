@@ -86,13 +86,14 @@ def build_machine(settings: MachineSettings) -> Machine:
     worklist = MachineWorklist(engine, identity, artifacts, settings.lease_seconds)
     # All machines of a host share the mirrors of repositories.
     home = settings.home / "machines" / settings.host_name
+    allowed = AllowedSources.parse(settings.fetch_from)
     host = make_build_host(
         home,
         _no_remote if settings.git_urls else settings.remote,
         tuple(settings.cpus),
         is_sandboxed=settings.sandbox != "none",
         artifacts=artifacts,
-        allowed=AllowedSources.parse(settings.fetch_from),
+        allowed=allowed,
     )
     cache = host.compiler_cache
     if cache is not None:

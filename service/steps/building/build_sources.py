@@ -90,7 +90,7 @@ def download_missed(failed: NotBuilt, log: bytes) -> MissingDownload | None:
 
     A compiler's error is another one: a build may go on without a download that it tried.
     """
-    if failed.limit or failed.ended.stage > Stage.COMPILE or errors_in(log, failed.tree):
+    if failed.limit or failed.ended.stage not in STAGES.values() or errors_in(log, failed.tree):
         return None
     return missing_download(log)
 

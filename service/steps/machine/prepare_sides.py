@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from service.domain.building.compile_errors import errors_in, first_error
 from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.side_end import Parent, SideEnd, Stage, gravest, outcome_of_sides
+from service.domain.decision.side_end import Parent, SideEnd, gravest, outcome_of_sides
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.domain.identity import Side
 from service.domain.testing.timed import TimedSuite
 from service.domain.wording.build_causes import not_downloaded, side_failed, sides_failed
 from service.steps.building.build_sides import built_tree
-from service.steps.building.build_sources import NotBuilt, download_missed, failures_of_build
+from service.steps.building.build_sources import STAGES, NotBuilt, download_missed, failures_of_build
 from service.steps.machine.launching import Launcher
 from service.steps.machine.rehearse import NOTHING_KNOWN, Rehearsal, rehearse
 
@@ -152,7 +152,7 @@ def _build(
         missing = download_missed(failed, own)
         if missing is not None:
             end = not_downloaded(missing)
-        elif failed.ended.stage <= Stage.COMPILE:
+        elif failed.ended.stage in STAGES.values():
             end = first_error(own, failed.tree) or end
         not_built = replace(failed.ended, end=end, needs_network=missing is not None)
         if side is Side.BASE:
