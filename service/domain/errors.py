@@ -13,6 +13,7 @@
     ├── Permanent            the same call will fail again
     │   ├── NotFound         the requested object does not exist (any more)
     │   │   └── Ambiguous    several changes have the requested number; names their addresses
+    │   ├── Incomplete       a submodule or LFS file of a revision cannot be had; names it, and what to do
     │   └── Unfit            this host cannot do the work (no sandbox, too few CPUs)
     ├── CommandFailed        a program of the project under test failed; has the end of its log
     │   └── ProgramMissing   the build did not create a program
@@ -108,6 +109,20 @@ class Ambiguous(NotFound):
     def __init__(self, number: int, choices: tuple[str, ...]) -> None:
         super().__init__(f"several review servers have a change {number}: {', '.join(choices)}")
         self.choices = choices
+
+
+class Incomplete(Permanent):
+    """The sources of a revision lack a submodule or an LFS file.
+
+    Args:
+        what: the missing part (``submodule third_party/lib``).
+        why: its address and commit, the reason, and what to set or change.
+    """
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(f"{what}: {why}")
+        self.what = what
+        self.why = why
 
 
 class Unfit(Permanent):

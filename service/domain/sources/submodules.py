@@ -1,0 +1,221 @@
+"""The submodules of a revision: the entries of its ``.gitmodules``, checked, and their addresses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import Incomplete
+from service.domain.loopback import is_loopback
+from service.domain.text import brief, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.domain.sources.allowed import AllowedSources
+
+FILE: Final = ".gitmodules"
+DEEPEST: Final = 5  # submodules of submodules; real projects have three levels
+MOST: Final = 200  # of a revision; the largest known projects have about 160
+
+_COMMIT_SHOWN: Final = 12
+_LONGEST: Final = 500  # characters of a name, path or address
+_SECTION: Final = "submodule."
+_AUTHORITY: Final = re.compile(r"([a-z][a-z0-9+.-]*)://([^/]*)/?", re.IGNORECASE)
+_SCP: Final = re.compile(r"(?![^/]*::)([^/\s:]+):(?!/)")  # user@host:path
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^/@]*@")
+_HELPER: Final = re.compile(r"[\w.+-]*::")  # git would start a program of this name
+_REPLACED: Final = frozenset({"ssh", "git+ssh", "ssh+git", "git", "http"})
+_HIDDEN_DOT: Final = re.compile(r"%2e|%2f|%5c|\\", re.IGNORECASE)  # servers may read them as "." or "/"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of ``.gitmodules``. ``is_left_out``: git's ``update = none`` says that nobody needs it."""
+
+    name: str
+    path: str
+    url: str
+    is_left_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Submodule:
+    """A submodule of a revision: its path from the top of all sources, its commit and its full address."""
+
+    name: str
+    path: str
+    commit: str
+    url: str
+
+    def missing(self, why: str) -> Incomplete:
+        """Describe why it cannot be had."""
+        where = f"{plain(shown(self.url))} at {self.commit[:_COMMIT_SHOWN]}"
+        return Incomplete(f"submodule {plain(self.path)}", f"{where}: {why}")
+
+
+def read_entries(listed: bytes) -> tuple[Entry, ...]:
+    """Parse the output of ``git config --list -z`` for a ``.gitmodules``.
+
+    An entry without a path or an address is left out: git ignores it too.
+
+    Raises:
+        Incomplete: a name, path or address could lead somewhere else.
+    """
+    sections: dict[str, dict[str, str]] = {}
+    for item in listed.decode(errors="surrogateescape").split("\0"):
+        key, _, value = item.partition("\n")
+        name, _, variable = key.removeprefix(_SECTION).rpartition(".")
+        if key.startswith(_SECTION) and variable in {"path", "url", "update"}:
+            sections.setdefault(name, {})[variable] = value
+    return tuple(_entry(name, found) for name, found in sections.items() if {"path", "url"} <= found.keys())
+
+
+def submodules_of(
+    entries: tuple[Entry, ...], commits: Mapping[str, str], url: str, folder: str = ""
+) -> tuple[Submodule, ...]:
+    """Return the submodules of a repository: the entries at whose paths the revision has a commit.
+
+    Args:
+        entries: of its ``.gitmodules``.
+        commits: the revision's commits of submodules by path. One without an entry stays an empty directory,
+            because nobody could know where it comes from.
+        url: the address of the repository, to which theirs may be relative.
+        folder: the place of the repository in all sources; empty for the project itself.
+
+    Raises:
+        Incomplete: a relative address leads beyond the server.
+    """
+    return tuple(
+        Submodule(
+            entry.name,
+            f"{folder}/{entry.path}".lstrip("/"),
+            commits[entry.path],
+            resolve(entry.url, url, f"submodule {plain(entry.path)}"),
+        )
+        for entry in entries
+        if entry.path in commits and not entry.is_left_out
+    )
+
+
+def resolve(url: str, parent: str, what: str) -> str:
+    """Resolve an address as git does: ``../lib`` is beside the repository that has the submodule.
+
+    Raises:
+        Incomplete: it leads beyond the server, or is an address that git could take for an option.
+    """
+    if not url.startswith(("./", "../")):
+        return url
+    server = server_of(parent)
+    folders = [each for each in parent[len(server) :].split("/") if each]
+    for part in url.split("/"):
+        if part == "..":
+            if not folders:
+                raise Incomplete(
+                    what, f".gitmodules gives it the URL {brief(url)}, which leaves {shown(server)}"
+                )
+            folders.pop()
+        elif part not in {"", "."}:
+            folders.append(part)
+    return server + "/".join(folders)
+
+
+def server_of(url: str) -> str:
+    """Return the part of an address that names the server: ``https://host/``, ``git@host:`` or ``/``."""
+    if found := _AUTHORITY.match(url):
+        return f"{found[1]}://{found[2]}/"
+    if found := _SCP.match(url):
+        return found[0]
+    return "/" if url.startswith("/") else ""
+
+
+def own_part(url: str, project: str) -> str:
+    """Return what the addresses of all projects of a server begin with, from that of one project.
+
+    It ends before the project's name; if the address does not end with that, before its last part. It is
+    never the root of this machine's files.
+    """
+    whole, server = url.rstrip("/").removesuffix(".git"), server_of(url)
+    path = whole[len(server) :]
+    if project and f"/{path}".endswith(f"/{project}"):
+        folder = path[: -len(project)]
+    else:
+        folder = path[: path.rfind("/") + 1]
+    is_local = server in {"", "/", "file:///"}
+    return f"{whole}/" if is_local and not folder else server + folder
+
+
+def address_to_fetch(url: str, own: str, allowed: AllowedSources) -> str:
+    """Return the address to fetch a submodule from.
+
+    Args:
+        url: of the submodule.
+        own: what the addresses of the project's server begin with, maybe with credentials: it is trusted.
+        allowed: other sources. From these, repositories are fetched over https, whatever their address says.
+
+    Raises:
+        BadInput: it is not allowed; says which setting to change.
+    """
+    if url.startswith(own):
+        return url
+    if url.startswith(shown(own)):
+        return own + url[len(shown(own)) :]
+    public = over_https(url)
+    allowed.require(public)
+    return public
+
+
+def over_https(url: str) -> str:
+    """Return the https address of a repository that is named by one of another protocol."""
+    if found := _SCP.match(url):
+        return f"https://{found[1].rpartition('@')[2]}/{url[found.end() :]}"
+    if (found := _AUTHORITY.match(url)) and found[1].lower() in _REPLACED:
+        host = found[2].rpartition("@")[2]
+        if not is_loopback(host.partition(":")[0]):
+            return f"https://{host}/{url[found.end() :]}"
+    return url
+
+
+def shown(url: str) -> str:
+    """Return an address without its user and password."""
+    return _CREDENTIALS.sub("", url)
+
+
+def _entry(name: str, found: Mapping[str, str]) -> Entry:
+    what = f"submodule {brief(name)}"
+    path, url = found["path"].rstrip("/"), found["url"]
+    for label, text, is_bad in (("name", name, _leaves), ("path", path, _leaves), ("URL", url, _misleads)):
+        if len(text) > _LONGEST or is_bad(text):
+            raise Incomplete(what, f".gitmodules gives it the {label} {brief(text)}, which is not allowed")
+    return Entry(name, path, url, is_left_out=found.get("update") == "none")
+
+
+def _leaves(path: str) -> bool:
+    """Return whether a name or path could lead out of a directory, or to git's own."""
+    parts = [part.lower() for part in path.split("/")]
+    return (
+        path.startswith("-")
+        or "\\" in path
+        or not path.isprintable()
+        or not {"", ".", "..", ".git"}.isdisjoint(parts)
+    )
+
+
+def _misleads(url: str) -> bool:
+    """Return whether git or a server could take an address for something else."""
+    is_relative = url.startswith(("./", "../"))
+    return (
+        not url
+        or url.startswith("-")
+        or not url.isprintable()
+        or (not is_relative and ".." in url.split("/"))
+        or bool(_HELPER.match(url) or _HIDDEN_DOT.search(url))
+        or _has_credentials(url)
+    )
+
+
+def _has_credentials(url: str) -> bool:
+    """Return whether an address names a user of a web server; ssh needs one."""
+    found = _AUTHORITY.match(url)
+    return found is not None and "@" in found[2] and found[1].lower() in {"http", "https"}
