@@ -68,12 +68,18 @@ class Source(Differences, Protocol):
             BadInput: the file is larger than 1 MiB, or not UTF-8.
         """
 
-    def checkout(self, project: str, revision: str) -> AbstractContextManager[Path]:
+    def checkout(self, project: str, revision: str, *, whole: bool = True) -> AbstractContextManager[Path]:
         """Create a directory with the files of a revision, and remove it at the end of the block.
 
         Never run git in it: a patch set may have put a ``.git`` there, and it is no work tree of the mirror.
 
+        Args:
+            project: its name.
+            revision: is checked out.
+            whole: with the files of its submodules. Otherwise their directories are empty.
+
         Raises:
+            Incomplete: a submodule cannot be had; says which one, and what to do.
             Permanent: the directory cannot be removed afterwards.
         """
 

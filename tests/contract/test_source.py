@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from service.adapters.git.mirror import GitSource
-from service.domain.errors import NotFound
+from service.domain.errors import Incomplete, NotFound
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import MemorySource
 
@@ -30,6 +30,9 @@ class SourceSite(Protocol):
     def commit(self, files: Mapping[str, str], parent: str | None = None, ref: str = MASTER) -> str:
         """Create a commit, move a ref to it, and fetch the ref."""
 
+    def commit_without_submodule(self) -> str:
+        """Create a commit with a file ``x`` and a submodule ``lib`` that nobody has, and fetch it."""
+
 
 class MemorySite:
     def __init__(self) -> None:
@@ -38,6 +41,11 @@ class MemorySite:
     def commit(self, files: Mapping[str, str], parent: str | None = None, ref: str = MASTER) -> str:
         return self.source.commit(f"{len(self.source.commits):040}", parent, files, ref)
 
+    def commit_without_submodule(self) -> str:
+        return self.source.commit(
+            UNKNOWN, None, {"x": "1"}, incomplete=Incomplete("submodule lib", "missing")
+        )
+
 
 class GitSite:
     def __init__(self, directory: Path) -> None:
@@ -45,9 +53,15 @@ class GitSite:
         self.source = GitSource(directory / "mirrors", lambda _: str(self._repository.path))
 
     def commit(self, files: Mapping[str, str], parent: str | None = None, ref: str = MASTER) -> str:
-        contents: dict[str, bytes | Path] = {name: text.encode() for name, text in files.items()}
+        contents = {name: text.encode() for name, text in files.items()}
         commit = self._repository.commit(contents, *([parent] if parent else []), ref=ref)
         self.source.fetch(PROJECT, ref)
+        return commit
+
+    def commit_without_submodule(self) -> str:
+        urls = b"[submodule 'lib']\npath = lib\nurl = ../lib\n".replace(b"'", b'"')
+        commit = self._repository.commit({"x": b"1", ".gitmodules": urls, "lib": UNKNOWN})
+        self.source.fetch(PROJECT, commit)
         return commit
 
 
@@ -110,6 +124,13 @@ class TestSource:
         with site.source.checkout(PROJECT, commit) as directory:
             assert {name: (directory / name).read_text() for name in ("x", "y")} == {"x": "1", "y": "2"}
         assert not directory.exists()
+
+    def test_a_checkout_without_its_submodule_is_incomplete(self, site: SourceSite) -> None:
+        commit = site.commit_without_submodule()
+        with pytest.raises(Incomplete, match="submodule lib"), site.source.checkout(PROJECT, commit):
+            pass
+        with site.source.checkout(PROJECT, commit, whole=False) as directory:
+            assert (directory / "x").read_text() == "1"
 
 
 class TestDifferences:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.building.sandbox_command import Completed
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.errors import LeaseLost, NotFound
+from service.domain.errors import Incomplete, LeaseLost, NotFound
 from service.domain.identity import RunKind
 from service.domain.machine.environment import Load
 from service.steps.building.session import BuildHost, BuildSession
@@ -50,6 +50,7 @@ def code(**seconds: float) -> str:
 class Commit:
     parent: str | None
     files: Mapping[str, str]
+    incomplete: Incomplete | None = None  # why its sources cannot be had
 
 
 @dataclass
@@ -62,8 +63,15 @@ class MemorySource:
     fault: Exception | None = None
     meanwhile: Callable[[], None] = lambda: None
 
-    def commit(self, commit: str, parent: str | None, files: Mapping[str, str], *refs: str) -> str:
-        self.commits[commit] = Commit(parent, files)
+    def commit(
+        self,
+        commit: str,
+        parent: str | None,
+        files: Mapping[str, str],
+        *refs: str,
+        incomplete: Incomplete | None = None,
+    ) -> str:
+        self.commits[commit] = Commit(parent, files, incomplete)
         self.refs.update(dict.fromkeys(refs, commit))
         return commit
 
@@ -111,9 +119,12 @@ class MemorySource:
         return {path: ranges for path, ranges in diffs.items() if ranges}
 
     @contextmanager
-    def checkout(self, project: str, revision: str) -> Iterator[Path]:
+    def checkout(self, project: str, revision: str, *, whole: bool = True) -> Iterator[Path]:
+        commit = self._commit(revision)
+        if whole and commit.incomplete is not None:
+            raise commit.incomplete
         with tempfile.TemporaryDirectory() as name:
-            for path, text in self._commit(revision).files.items():
+            for path, text in commit.files.items():
                 (Path(name) / path).parent.mkdir(parents=True, exist_ok=True)
                 (Path(name) / path).write_text(text)
             yield Path(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import selectors
 import signal
 import subprocess
@@ -11,12 +12,13 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Final, cast
 
 from service.domain.errors import BadInput, NotFound, Transient
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 OUTPUT_BYTES: Final = 64 << 20  # the paths of a change that touches half a million files
 LOCAL_SECONDS: Final = 300.0  # a checkout of a large project on a slow disk
@@ -66,7 +68,13 @@ class Answer:
 
 
 def run_git(
-    directory: Path, arguments: Sequence[str], *, seconds: float = LOCAL_SECONDS, inherit: Sequence[int] = ()
+    directory: Path,
+    arguments: Sequence[str],
+    *,
+    seconds: float = LOCAL_SECONDS,
+    inherit: Sequence[int] = (),
+    env: Mapping[str, str] = MappingProxyType({}),
+    file_bytes: int | None = None,
 ) -> Answer:
     """Run the installed git, with Benchgate's settings only, in a repository to its end.
 
@@ -75,6 +83,8 @@ def run_git(
         arguments: command and arguments; no shell interprets them.
         seconds: wall time after which git and its children are killed.
         inherit: descriptors that stay open in git, so that their locks outlive this process.
+        env: variables besides Benchgate's own.
+        file_bytes: the size at which git's next file ends it; None: there is no limit.
 
     Raises:
         Transient: git took too long or cannot be started.
@@ -87,7 +97,9 @@ def run_git(
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env={name: os.environ[name] for name in PASSED_ON if name in os.environ} | _ENVIRONMENT,
+                env={name: os.environ[name] for name in PASSED_ON if name in os.environ}
+                | _ENVIRONMENT
+                | dict(env),
                 pass_fds=inherit,
                 start_new_session=True,  # no terminal for a password prompt, and one group to kill
             )
@@ -95,6 +107,8 @@ def run_git(
             raise Transient(f"git cannot be started: {error}") from error
         with process:
             try:
+                if file_bytes is not None:  # git first connects, and writes its files later
+                    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
                 output = _collect(process, arguments[0], seconds)
             finally:
                 if process.poll() is None:

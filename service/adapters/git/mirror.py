@@ -7,27 +7,30 @@ import hashlib
 import os
 import re
 import secrets
-import time
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
+from service.adapters.git.bare import check_out, create, has_commit, locked, run_locked
 from service.adapters.git.command import LOCAL_SECONDS, Answer, run_git
+from service.adapters.git.submodules import Repository, Submodules
 from service.adapters.removal import remove_tree
 from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.linting.touched_lines import lines_in
+from service.domain.sources.allowed import AllowedSources
 from service.ports.building import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
 
+    from service.adapters.git.submodules import Clone
     from service.domain.linting.touched_lines import Lines
 
 FETCH_SECONDS: Final = 1200.0  # the first fetch of a large project over a slow line
 TEXT_BYTES: Final = 1 << 20  # far more than any hand-written project file
-_LOOK_EVERY_SECONDS: Final = 0.05
+NOTHING_ALLOWED: Final = AllowedSources()
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _CHANGE: Final = re.compile(r"refs/changes/[0-9]{2}/[0-9]{1,10}/[0-9]{1,10}")
@@ -46,7 +49,6 @@ _CHANGED_LINES: Final = (
     *("--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"),
 )
 _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9._-]+")
-_LOCKED: Final = re.compile(r"Unable to create '([^']+\.lock)': File exists")
 
 
 class GitSource(Source):
@@ -57,15 +59,27 @@ class GitSource(Source):
     Args:
         root: the directory, which belongs to this program.
         remotes: returns the URL or path to fetch a project from; the operator chooses it, not an event.
+        allowed: the sources of submodules, besides the project's own server.
+        clone: the user's clone of the project, on a developer's machine.
+        submodules: the directory of their mirrors; by default below ``root``.
         fetch_seconds: limit for a fetch.
     """
 
     def __init__(
-        self, root: Path, remotes: Callable[[str], str], *, fetch_seconds: float = FETCH_SECONDS
+        self,
+        root: Path,
+        remotes: Callable[[str], str],
+        *,
+        allowed: AllowedSources = NOTHING_ALLOWED,
+        clone: Clone | None = None,
+        submodules: Path | None = None,
+        fetch_seconds: float = FETCH_SECONDS,
     ) -> None:
         self._mirrors = root / "mirrors"
         self._worktrees = root / "worktrees"
         self._remotes = remotes
+        self._clone = clone
+        self._submodules = Submodules(submodules or root / "submodules", allowed, fetch_seconds)
         self._fetch_seconds = fetch_seconds
         for directory in (self._mirrors, self._worktrees):
             directory.mkdir(parents=True, exist_ok=True)
@@ -82,13 +96,14 @@ class GitSource(Source):
             raise Transient(f"there is no address to fetch {project} from: BENCHGATE_GIT_URL is not set")
         if remote.startswith("-"):
             raise NotFound(f"the remote of {project} cannot be fetched from: {remote!r}")
-        with _locked(mirror, self._fetch_seconds) as lock:
+        with locked(mirror, self._fetch_seconds) as lock:
             if not (mirror / "HEAD").exists():
-                _create(mirror)
+                create(mirror)
             specs = [f"+{ref}:{_kept_as(ref)}" for ref in wanted]
             options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
             arguments = ("fetch", *options, "--end-of-options", remote, *specs)
-            _run_locked(mirror, arguments, lock, f"fetch of {project}", seconds=self._fetch_seconds)
+            fetched = run_locked(mirror, arguments, lock, seconds=self._fetch_seconds)
+            fetched.checked(f"fetch of {project}")
             # Without it, packs accumulate; a failure does no harm.
             with suppress(Transient):
                 run_git(mirror, ("gc", "--auto", "--quiet"), seconds=self._fetch_seconds, inherit=(lock,))
@@ -154,17 +169,15 @@ class GitSource(Source):
 
     @override
     @contextmanager
-    def checkout(self, project: str, revision: str) -> Iterator[Path]:
+    def checkout(self, project: str, revision: str, *, whole: bool = True) -> Iterator[Path]:
         commit = self._resolve(project, revision, "commit")
         mirror = self._path_of(project)
         with self._worktree_directory() as directory:
             place = directory / "src"
-            with _locked(mirror, LOCAL_SECONDS) as lock:
-                _forget_removed_worktrees(mirror)
-                arguments = ("worktree", "add", "--detach", "--force", "--quiet", str(place), commit)
-                _run_locked(mirror, arguments, lock, f"checkout of {project} at {commit}")
-                # The file shows a path of the host.
-                (place / ".git").unlink()
+            check_out(mirror, commit, place, project)
+            if whole:
+                origin = self._clone.origin if self._clone else self._remotes(project)
+                self._submodules.fill(place, Repository(mirror, commit, origin, self._clone), project)
             yield place
 
     def _path_of(self, project: str) -> Path:
@@ -174,10 +187,7 @@ class GitSource(Source):
         return self._mirrors.absolute() / f"{digest}-{_UNUSUAL.sub('_', project)[:60]}.git"
 
     def _has_commit(self, mirror: Path, ref: str) -> bool:
-        if not _COMMIT.fullmatch(ref) or not mirror.exists():
-            return False
-        arguments = ("cat-file", "-e", f"{ref}^{{commit}}")
-        return run_git(mirror, arguments).code == 0
+        return bool(_COMMIT.fullmatch(ref)) and has_commit(mirror, ref)
 
     def _resolve(self, project: str, revision: str, kind: str) -> str:
         mirror = self._path_of(project)
@@ -196,7 +206,7 @@ class GitSource(Source):
     def _worktree_directory(self) -> Iterator[Path]:
         """Create a directory that is locked while this process lives and uses it."""
         directory = self._worktrees.absolute() / f"{os.getpid()}-{secrets.token_hex(6)}"
-        with _locked(self._worktrees / "all", LOCAL_SECONDS):
+        with locked(self._worktrees / "all", LOCAL_SECONDS):
             directory.mkdir()
             descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -210,7 +220,7 @@ class GitSource(Source):
 
     def _remove_stale_worktrees(self) -> None:
         """Remove directories of killed processes. Unlike a process ID, a lock works across containers."""
-        with _locked(self._worktrees / "all", LOCAL_SECONDS):
+        with locked(self._worktrees / "all", LOCAL_SECONDS):
             for directory in self._worktrees.iterdir():
                 if not directory.is_dir():
                     continue
@@ -223,9 +233,18 @@ class GitSource(Source):
                     os.close(descriptor)
 
 
-def mirrors_by_instance(root: Path, remotes: Mapping[str, Callable[[str], str]]) -> Mapping[str, GitSource]:
-    """Return the mirrors of each review server: two may have projects of one name, which are not the same."""
-    return {name: GitSource(root / "instances" / name, remote) for name, remote in remotes.items()}
+def mirrors_by_instance(
+    root: Path, remotes: Mapping[str, Callable[[str], str]], allowed: AllowedSources = NOTHING_ALLOWED
+) -> Mapping[str, GitSource]:
+    """Return the mirrors of each review server: two may have projects of one name, which are not the same.
+
+    They share those of submodules, which are found by their whole address.
+    """
+    submodules = root / "submodules"
+    return {
+        name: GitSource(root / "instances" / name, remote, allowed=allowed, submodules=submodules)
+        for name, remote in remotes.items()
+    }
 
 
 def _regular_files(listed: bytes) -> Iterator[bytes]:
@@ -251,53 +270,3 @@ def _kept_as(ref: str) -> str:
     if _COMMIT.fullmatch(ref):
         return f"refs/benchgate/commits/{ref}"
     return f"refs/benchgate/refs/{hashlib.sha256(ref.encode()).hexdigest()}"
-
-
-@contextmanager
-def _locked(path: Path, seconds: float) -> Iterator[int]:
-    """Lock out other processes and threads, and yield the descriptor. Raises Transient after ``seconds``."""
-    descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        deadline = time.monotonic() + seconds
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise Transient(f"{path.name} was in use for longer than {seconds:.0f} s") from None
-            time.sleep(_LOOK_EVERY_SECONDS)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _create(mirror: Path) -> None:
-    unfinished = mirror.with_suffix(".new")
-    remove_tree(unfinished)
-    unfinished.mkdir()
-    arguments = ("init", "--bare", "--quiet", "--template=", "--initial-branch=none")
-    run_git(unfinished, arguments).checked(f"making the mirror {mirror.name}")
-    unfinished.rename(mirror)
-
-
-def _run_locked(
-    mirror: Path, arguments: Sequence[str], lock: int, what: str, *, seconds: float = LOCAL_SECONDS
-) -> None:
-    """Run git while the caller holds the mirror's lock; remove a lock file that a killed git left."""
-    answer = run_git(mirror, arguments, seconds=seconds, inherit=(lock,))
-    if answer.code:
-        for name in _LOCKED.findall(answer.errors):
-            path = Path(name) if Path(name).is_absolute() else mirror / name
-            if path.is_relative_to(mirror):
-                path.unlink(missing_ok=True)
-    answer.checked(what)
-
-
-def _forget_removed_worktrees(mirror: Path) -> None:
-    """Remove the mirror's records of missing and unfinished work trees."""
-    for record in (mirror / "worktrees").glob("*"):
-        link = record / "gitdir"
-        # It names the directory's ``.git``, which ``checkout`` removes at once.
-        if not link.exists() or not Path(link.read_text().strip()).parent.exists():
-            remove_tree(record)

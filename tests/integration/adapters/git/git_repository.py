@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Repository:
@@ -26,10 +30,15 @@ class Repository:
             argv, check=True, env=environment, input=given, capture_output=True
         ).stdout.decode()
 
-    def commit(self, files: dict[str, bytes | Path], *parents: str, ref: str = "refs/heads/master") -> str:
-        """Create a commit with exactly these files; a Path stands for a symbolic link to it."""
+    def commit(
+        self, files: Mapping[str, bytes | Path | str], *parents: str, ref: str = "refs/heads/master"
+    ) -> str:
+        """Create a commit with exactly these files; a Path is a symbolic link, a str a submodule's commit."""
         self.git("read-tree", "--empty")
         for name, content in files.items():
+            if isinstance(content, str):
+                self.git("update-index", "--add", "--cacheinfo", f"160000,{content},{name}")
+                continue
             is_link = isinstance(content, Path)
             data = str(content).encode() if isinstance(content, Path) else content
             blob = self.git("hash-object", "-w", "--stdin", given=data).strip()

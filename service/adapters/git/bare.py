@@ -1,0 +1,100 @@
+"""A bare repository on this machine: its lock, its commits and their work trees."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.adapters.git.command import LOCAL_SECONDS, run_git
+from service.adapters.removal import remove_tree
+from service.domain.errors import Transient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from service.adapters.git.command import Answer
+
+_LOOK_EVERY_SECONDS: Final = 0.05
+_LOCKED: Final = re.compile(r"Unable to create '([^']+\.lock)': File exists")
+
+
+@contextmanager
+def locked(path: Path, seconds: float) -> Iterator[int]:
+    """Lock out other processes and threads, and yield the descriptor. Raises Transient after ``seconds``."""
+    descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise Transient(f"{path.name} was in use for longer than {seconds:.0f} s") from None
+            time.sleep(_LOOK_EVERY_SECONDS)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def create(mirror: Path) -> None:
+    """Create an empty bare repository; the caller holds its lock."""
+    unfinished = mirror.with_suffix(".new")
+    remove_tree(unfinished)
+    unfinished.mkdir()
+    arguments = ("init", "--bare", "--quiet", "--template=", "--initial-branch=none")
+    run_git(unfinished, arguments).checked(f"making the mirror {mirror.name}")
+    unfinished.rename(mirror)
+
+
+def run_locked(
+    mirror: Path,
+    arguments: Sequence[str],
+    lock: int,
+    *,
+    seconds: float = LOCAL_SECONDS,
+    env: Mapping[str, str] = MappingProxyType({}),
+    file_bytes: int | None = None,
+) -> Answer:
+    """Run git while the caller holds the mirror's lock; remove a lock file that a killed git left."""
+    answer = run_git(mirror, arguments, seconds=seconds, inherit=(lock,), env=env, file_bytes=file_bytes)
+    if answer.code:
+        for name in _LOCKED.findall(answer.errors):
+            path = Path(name) if Path(name).is_absolute() else mirror / name
+            if path.is_relative_to(mirror):
+                path.unlink(missing_ok=True)
+    return answer
+
+
+def has_commit(repository: Path, commit: str) -> bool:
+    """Return whether a repository exists and has a commit, given by its ID."""
+    return repository.exists() and run_git(repository, ("cat-file", "-e", f"{commit}^{{commit}}")).code == 0
+
+
+def check_out(mirror: Path, commit: str, place: Path, what: str) -> None:
+    """Put the files of a commit into a directory that is empty or missing; it is no work tree of git.
+
+    Raises:
+        Transient: git failed; ``what`` names the repository.
+    """
+    with locked(mirror, LOCAL_SECONDS) as lock:
+        forget_removed_worktrees(mirror)
+        arguments = ("worktree", "add", "--detach", "--force", "--quiet", str(place), commit)
+        run_locked(mirror, arguments, lock).checked(f"checkout of {what} at {commit}")
+        # The file shows a path of the host.
+        (place / ".git").unlink()
+
+
+def forget_removed_worktrees(mirror: Path) -> None:
+    """Remove the mirror's records of missing and unfinished work trees."""
+    for record in (mirror / "worktrees").glob("*"):
+        link = record / "gitdir"
+        # It names the directory's ``.git``, which ``check_out`` removes at once.
+        if not link.exists() or not Path(link.read_text().strip()).parent.exists():
+            remove_tree(record)

@@ -1,0 +1,236 @@
+"""Submodules put into a checked-out revision, from mirrors that all checkouts of this machine share."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import stat
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.adapters.git.bare import check_out, create, has_commit, locked, run_locked
+from service.adapters.git.command import run_git
+from service.domain.errors import BadInput, Incomplete, NotFound, Transient
+from service.domain.sources.submodules import (
+    DEEPEST,
+    FILE,
+    MOST,
+    Submodule,
+    address_to_fetch,
+    own_part,
+    read_entries,
+    server_of,
+    shown,
+    submodules_of,
+)
+from service.domain.text import plain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.adapters.git.command import Answer
+    from service.domain.sources.allowed import AllowedSources
+
+_FILE_BYTES: Final = 4 << 30  # of a pack; the largest projects have about 1 GiB in one revision
+_LIST_BYTES: Final = 1 << 20  # of a .gitmodules, far more than any real one
+_UNUSUAL: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_TOO_LARGE: Final = re.compile(r"died of signal 25|File too large")
+_COMMIT_MODE: Final = b"160000"
+_FETCH: Final = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
+# A server that gives no single commit gives its branches and tags, with their history.
+_ALL: Final = ("+refs/heads/*:refs/benchgate/heads/*", "+refs/tags/*:refs/benchgate/tags/*")
+
+
+@dataclass(frozen=True, slots=True)
+class Clone:
+    """A user's clone: the directories of git that may have its submodules, and where it was cloned from."""
+
+    directories: tuple[Path, ...]
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository whose revision is checked out: its mirror, commit and address, and the user's clone."""
+
+    mirror: Path
+    commit: str
+    url: str
+    clone: Clone | None
+    folder: str = ""  # in all sources
+    depth: int = 0
+
+
+class Submodules:
+    """Mirrors of submodules, one for each address, created on first use.
+
+    A mirror has single commits without their history. No program of a patch set runs while the files are
+    put into the checkout, so nobody changes it meanwhile.
+
+    Args:
+        root: the directory of the mirrors.
+        allowed: the sources besides the project's own server.
+        fetch_seconds: limit for a fetch.
+    """
+
+    def __init__(self, root: Path, allowed: AllowedSources, fetch_seconds: float) -> None:
+        self._root = root
+        self._allowed = allowed
+        self._fetch_seconds = fetch_seconds
+
+    def fill(self, place: Path, project: Repository, name: str) -> None:
+        """Put all submodules of a project, and theirs, into its checkout.
+
+        Args:
+            place: the checkout of the project alone.
+            project: what is checked out there.
+            name: of the project, with which its address may end.
+
+        Raises:
+            Incomplete: a submodule cannot be had; says which one, and what to do.
+            Transient: git or a server does not answer.
+        """
+        own = own_part(project.url, name)
+        waiting, count = deque([project]), 0
+        while waiting:
+            outer = waiting.popleft()
+            for each in _listed(outer):
+                count += 1
+                if count > MOST:
+                    raise each.missing(f"there are more than {MOST} submodules")
+                if outer.depth == DEEPEST:
+                    raise each.missing(f"submodules are nested deeper than {DEEPEST} levels")
+                inner = self._fetched(each, outer, own)
+                _require_empty(place, each)
+                check_out(inner.mirror, inner.commit, place / each.path, f"the submodule {plain(each.path)}")
+                waiting.append(inner)
+
+    def _fetched(self, each: Submodule, outer: Repository, own: str) -> Repository:
+        """Fetch the commit of a submodule unless its mirror has it."""
+        clone = _clone_of(each, outer)
+        mirror = self._path_of(each.url)
+        found = Repository(mirror, each.commit, each.url, clone, each.path, outer.depth + 1)
+        if clone is not None:
+            for directory in clone.directories:
+                if has_commit(directory, each.commit):
+                    self._fetch(each, mirror, str(directory))
+                    return found
+        try:
+            url = address_to_fetch(each.url, own, self._allowed)
+        except BadInput as error:
+            advice = "" if outer.clone is None else ", or run `git submodule update --init --recursive`"
+            raise each.missing(f"{error.what}{advice}") from None
+        self._fetch(each, mirror, url)
+        return found
+
+    def _fetch(self, each: Submodule, mirror: Path, url: str) -> None:
+        mirror.parent.mkdir(parents=True, exist_ok=True)
+        if has_commit(mirror, each.commit):
+            return
+        with locked(mirror, self._fetch_seconds) as lock:
+            if not (mirror / "HEAD").exists():
+                create(mirror)
+
+            def fetch(*arguments: str) -> Answer:
+                answer = run_locked(
+                    mirror,
+                    (*_FETCH, *arguments),
+                    lock,
+                    seconds=self._fetch_seconds,
+                    env=_restricted_to(url),
+                    file_bytes=_FILE_BYTES,
+                )
+                if answer.code and _TOO_LARGE.search(answer.errors):
+                    raise each.missing(f"it has more than {_FILE_BYTES >> 30} GiB")
+                return answer
+
+            kept = f"+{each.commit}:refs/benchgate/commits/{each.commit}"
+            if fetch("--depth=1", "--end-of-options", url, kept).code:
+                whole = ("--unshallow",) if (mirror / "shallow").exists() else ()
+                answer = fetch(*whole, "--end-of-options", url, *_ALL)
+                try:
+                    answer.checked(f"fetch of the submodule {plain(each.path)} from {plain(shown(each.url))}")
+                except NotFound:
+                    raise each.missing("there is no such repository") from None
+            # Without it, packs accumulate; a failure does no harm.
+            with suppress(Transient):
+                run_git(mirror, ("gc", "--auto", "--quiet"), seconds=self._fetch_seconds, inherit=(lock,))
+        if not has_commit(mirror, each.commit):
+            raise each.missing("no branch or tag of the repository has this commit: push it there first")
+
+    def _path_of(self, url: str) -> Path:
+        name = shown(url).rstrip("/")
+        digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+        return self._root.absolute() / f"{digest}-{_UNUSUAL.sub('_', name.rpartition('/')[2])[:60]}.git"
+
+
+def _listed(outer: Repository) -> tuple[Submodule, ...]:
+    """List the submodules of a revision."""
+    where = f"submodules of {plain(outer.folder)}" if outer.folder else "submodules"
+    files = _tree_entries(outer, FILE)
+    if FILE not in files:
+        return ()
+    mode, blob, size = files[FILE]
+    if not mode.startswith(b"100") or int(size) > _LIST_BYTES:
+        raise Incomplete(where, f"{FILE} is not a regular file of at most {_LIST_BYTES >> 20} MiB")
+    answer = run_git(outer.mirror, ("config", "--no-includes", "--list", "-z", "--blob", blob))
+    if answer.code:
+        raise Incomplete(where, f"git cannot read {FILE}: {plain(answer.errors)}")
+    entries = read_entries(answer.output)
+    if len(entries) > MOST:
+        raise Incomplete(where, f"{FILE} has more than {MOST} entries")
+    links = _tree_entries(outer, *(each.path for each in entries)) if entries else {}
+    commits = {path: commit for path, (mode, commit, _) in links.items() if mode == _COMMIT_MODE}
+    return submodules_of(entries, commits, outer.url, outer.folder)
+
+
+def _tree_entries(outer: Repository, *paths: str) -> dict[str, tuple[bytes, str, str]]:
+    """Return mode, object and size of the entries of a revision by path."""
+    arguments = ("ls-tree", "-z", "--long", "--full-tree", "--end-of-options", outer.commit, *paths)
+    listed = run_git(outer.mirror, arguments).checked("git ls-tree in a mirror").output
+    found = {}
+    for row in filter(None, listed.split(b"\0")):
+        entry, _, path = row.partition(b"\t")
+        mode, _, name, size = entry.split()
+        found[path.decode(errors="replace")] = (mode, name.decode(), size.decode())
+    return found
+
+
+def _clone_of(each: Submodule, outer: Repository) -> Clone | None:
+    """Return the place where git keeps a submodule of the user's clone."""
+    if outer.clone is None:
+        return None
+    directories = tuple(own / "modules" / each.name for own in outer.clone.directories)
+    return Clone(directories, each.url)
+
+
+def _require_empty(place: Path, each: Submodule) -> None:
+    """Raise unless the checkout has an empty directory for a submodule, below directories only.
+
+    git creates it there. A link on the way would lead out of the checkout.
+    """
+    at = place
+    for part in each.path.split("/"):
+        at /= part
+        try:
+            is_directory = stat.S_ISDIR(at.lstat().st_mode)
+        except FileNotFoundError:
+            is_directory = False  # the revision names it twice, and git created something else
+        if not is_directory:
+            raise each.missing("a file or link is in the way")
+    if any(at.iterdir()):
+        raise each.missing("other files are in its directory")
+
+
+def _restricted_to(url: str) -> dict[str, str]:
+    """Return the variables with which git uses the protocol of an address, and follows no redirect."""
+    server = server_of(url)
+    protocol = server.partition("://")[0].lower() if "://" in server else "ssh" if ":" in server else "file"
+    return {
+        "GIT_ALLOW_PROTOCOL": protocol,
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "http.followRedirects",
+        "GIT_CONFIG_VALUE_0": "false",
+    }
