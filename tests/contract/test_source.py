@@ -9,7 +9,7 @@ import pytest
 from service.adapters.git.mirror import GitSource
 from service.domain.errors import Incomplete, NotFound
 from tests.integration.adapters.git.git_repository import Repository
-from tests.support.build_host import MemorySource
+from tests.support.build_host import Commit, MemorySource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,9 +42,8 @@ class MemorySite:
         return self.source.commit(f"{len(self.source.commits):040}", parent, files, ref)
 
     def commit_without_submodule(self) -> str:
-        return self.source.commit(
-            UNKNOWN, None, {"x": "1"}, incomplete=Incomplete("submodule lib", "missing")
-        )
+        self.source.commits[UNKNOWN] = Commit(None, {"x": "1"}, Incomplete("submodule lib", "missing"))
+        return UNKNOWN
 
 
 class GitSite:

@@ -63,15 +63,8 @@ class MemorySource:
     fault: Exception | None = None
     meanwhile: Callable[[], None] = lambda: None
 
-    def commit(
-        self,
-        commit: str,
-        parent: str | None,
-        files: Mapping[str, str],
-        *refs: str,
-        incomplete: Incomplete | None = None,
-    ) -> str:
-        self.commits[commit] = Commit(parent, files, incomplete)
+    def commit(self, commit: str, parent: str | None, files: Mapping[str, str], *refs: str) -> str:
+        self.commits[commit] = Commit(parent, files)
         self.refs.update(dict.fromkeys(refs, commit))
         return commit
 

@@ -290,22 +290,22 @@ def test_a_redirect_is_not_followed(source: GitSource, project: Repository, tmp_
         def do_GET(self) -> None:
             asked.append(self.path)
             self.send_response(301)
-            self.send_header("Location", f"http://127.0.0.1:{server.server_port}/internal/info/refs")
+            self.send_header("Location", f"http://127.0.0.1:{web.server_port}/internal/info/refs")
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/lib"
+    with ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as web:
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{web.server_port}/lib"
         commit = project.commit({".gitmodules": gitmodules(lib=url), "lib": UNKNOWN})
         source.fetch(PROJECT, commit)
         allowed = AllowedSources.parse([url])
         redirected = GitSource(tmp_path / "root", lambda _: str(project.path), allowed=allowed)
         with pytest.raises(Transient, match="error: 301"), redirected.checkout(PROJECT, commit):
             pass
-        server.shutdown()
+        web.shutdown()
     assert asked
     assert all(path.startswith("/lib/") for path in asked)
 
