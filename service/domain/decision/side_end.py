@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class Stage(IntEnum):
     """The stages through which a side passes before it is measured, in their order."""
 
+    CHECKOUT = auto()  # its sources are complete
     CONFIGURE = auto()
     COMPILE = auto()
     PROGRAM = auto()  # the build creates it
@@ -67,6 +68,7 @@ class SideEnd:
 # One side got further, and it was the parent.
 _FAILS: Final[Mapping[Stage, Outcome]] = MappingProxyType(
     {
+        Stage.CHECKOUT: Outcome.FAILED,
         Stage.CONFIGURE: Outcome.FAILED,
         Stage.COMPILE: Outcome.FAILED,
         Stage.PROGRAM: Outcome.FAILED,
@@ -78,6 +80,7 @@ _FAILS: Final[Mapping[Stage, Outcome]] = MappingProxyType(
 # The parent got no further than the patch.
 _FAILS_TOO: Final[Mapping[Stage, Outcome]] = MappingProxyType(
     {
+        Stage.CHECKOUT: Outcome.PARENT_BROKEN,
         Stage.CONFIGURE: Outcome.PARENT_BROKEN,
         Stage.COMPILE: Outcome.PARENT_BROKEN,
         Stage.PROGRAM: Outcome.MISCONFIGURED,

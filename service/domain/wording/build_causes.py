@@ -173,6 +173,8 @@ def _misconfigured(patch: SideEnd, *, are_tests: bool) -> str:
 
 def _parent_fails_too(base: SideEnd) -> str:
     text = shortened(str(base), _MAX_CAUSE)
+    if base.stage is Stage.CHECKOUT:
+        return f"the sources of the parent are not complete either ({text})"
     return f"the parent does not build either ({text}): rebase onto a commit that builds"
 
 

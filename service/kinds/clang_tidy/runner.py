@@ -37,6 +37,7 @@ from service.steps.building.build_sources import (
     built_sources,
     download_missed,
     failures_of_build,
+    report_as_parent,
     run_in_sources,
 )
 
@@ -111,6 +112,8 @@ def _built(session: BuildSession, lines: Touched, seconds: dict[str, float]) -> 
             seconds["check"] = round(time.monotonic() - begun, 3)
             return report
     except NotBuilt as failed:
+        if (alike := report_as_parent(session, failed)) is not None:
+            return alike
         log = session.log.since(mark)
         if missing := download_missed(failed, log):
             return MachineReport(Outcome.MISCONFIGURED, (f"{failed.what}: {not_downloaded(missing)}",))

@@ -17,6 +17,7 @@ from service.steps.building.build_sources import (
     at_stage,
     build_directory,
     built_sources,
+    complete_sources,
     must_succeed,
     run_phase,
 )
@@ -55,8 +56,8 @@ def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> I
     """A directory with the sources of a revision and its built programs under ``build/``.
 
     Both sides of a comparison get theirs in the same way: fresh sources, programs unpacked from an
-    artifact. ``NotBuilt`` is raised if the project's own commands fail, ``CommandFailed`` if linking them
-    again does.
+    artifact. ``NotBuilt`` is raised if the sources are incomplete or the project's own commands fail,
+    ``CommandFailed`` if linking them again does.
 
     Args:
         session: the build whose side it is.
@@ -77,7 +78,7 @@ def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> I
     artifact = binaries.find(wanted) or build()
     with (
         host.scratch.directory() as spare,
-        host.source.checkout(spec.project, revision.commit) as tree,
+        complete_sources(session, revision) as tree,
     ):
         archive = spare / "binary.tar"
         try:

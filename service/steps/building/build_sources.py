@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.compile_errors import errors_in
 from service.domain.building.missing_downloads import missing_download
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
+from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.side_end import SideEnd, Stage
-from service.domain.errors import CommandFailed, ProgramMissing
+from service.domain.decision.vote import Outcome
+from service.domain.errors import CommandFailed, Incomplete, ProgramMissing
 from service.domain.failures.failure import FailureKind, distinct, failure_at_limit, failure_of
 from service.domain.failures.patterns import failures_in
 from service.domain.machine.slots import share_of_cpus
 from service.domain.project.dependencies import shell_opening
+from service.domain.wording.build_causes import sides_failed
 from service.steps.building.compiler_cache import compiler_cache
 
 if TYPE_CHECKING:
@@ -49,14 +52,47 @@ def built_sources(
     """Create a directory with the sources of a revision, and run the job's build commands in it.
 
     Raises:
-        NotBuilt: a build command failed.
+        NotBuilt: the sources are incomplete, or a build command failed.
     """
-    with session.host.source.checkout(session.spec.project, revision.commit) as tree:
+    with complete_sources(session, revision) as tree:
         with compiler_cache(session, revision) as cache:
             for phase, stage in STAGES.items():
                 with at_stage(stage):
                     run_phase(session, tree, phase, mounts=cache.mounts, env={**cache.env, **env})
         yield tree
+
+
+@contextmanager
+def complete_sources(session: BuildSession, revision: Revision) -> Iterator[Path]:
+    """Create a directory with the sources of a revision and of its submodules.
+
+    Raises:
+        NotBuilt: a submodule cannot be had.
+    """
+    with ExitStack() as stack:
+        try:
+            tree = stack.enter_context(session.host.source.checkout(session.spec.project, revision.commit))
+        except Incomplete as missing:
+            session.note(str(missing))
+            raise NotBuilt(Stage.CHECKOUT, CommandFailed(missing.what, missing.why)) from missing
+        yield tree
+
+
+def report_as_parent(session: BuildSession, failed: NotBuilt) -> MachineReport | None:
+    """Report a patch that is not built because its sources are incomplete if the parent's are too.
+
+    None: it failed for another reason, or the patch is to blame. For builds of the patch alone; those that
+    compare build the parent first.
+    """
+    spec = session.spec
+    if failed.ended.stage is not Stage.CHECKOUT or spec.base is None:
+        return None
+    try:
+        with complete_sources(session, spec.base):
+            return None
+    except NotBuilt as parent:
+        cause = sides_failed(Outcome.PARENT_BROKEN, failed.ended, parent.ended)
+        return MachineReport(Outcome.PARENT_BROKEN, (cause,))
 
 
 @contextmanager
@@ -80,7 +116,7 @@ def failures_of_build(failed: NotBuilt, log: bytes) -> tuple[tuple[Failure, ...]
     command = failed.what.removesuffix(_FAILED)
     if failed.limit:
         return (failure_at_limit(StoppedBy(failed.limit), "", str(failed)),), False
-    named = failures_in(log.splitlines(), failed.tree) if failed.ended.stage <= Stage.COMPILE else ()
+    named = failures_in(log.splitlines(), failed.tree) if failed.ended.stage in STAGES.values() else ()
     found, is_cut = distinct(named)
     return found or (failure_of(FailureKind.COMMAND, command, failed.end, str(failed)),), is_cut
 

@@ -25,6 +25,7 @@ from service.steps.building.build_sources import (
     built_sources,
     download_missed,
     failures_of_build,
+    report_as_parent,
     run_in_sources,
 )
 
@@ -93,7 +94,7 @@ def run_in_built_sources(session: BuildSession, work: Callable[[Path], MachineRe
             report = work(tree)
             seconds["test"] = round(host.clock() - begun, 3)
     except NotBuilt as failed:
-        report = _not_built(failed, session.log.since(mark))
+        report = report_as_parent(session, failed) or _not_built(failed, session.log.since(mark))
     return replace(report, seconds=seconds, conditions=conditions)
 
 

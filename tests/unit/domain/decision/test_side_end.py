@@ -38,6 +38,8 @@ def at(stage: Stage) -> SideEnd:
         (None, None, Parent.MERGED, None),
         (None, None, Parent.NONE, Outcome.NO_PARENT),
         (at(Stage.COMPILE), None, Parent.NONE, Outcome.FAILED),
+        (at(Stage.CHECKOUT), None, Parent.MERGED, Outcome.FAILED),
+        (at(Stage.CHECKOUT), at(Stage.CHECKOUT), Parent.MERGED, Outcome.PARENT_BROKEN),
         (at(Stage.COMPILE), None, Parent.MERGED, Outcome.FAILED),
         (at(Stage.PROGRAM), at(Stage.LISTING), Parent.MERGED, Outcome.FAILED),
         (at(Stage.LISTING), None, Parent.UNMERGED, Outcome.MEASURED_NOTHING),

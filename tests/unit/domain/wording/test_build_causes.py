@@ -16,6 +16,7 @@ from service.domain.wording.build_causes import sides_failed
 FAILED = "suite bench: exit code 139"
 NO_PROGRAM = SideEnd(Stage.PROGRAM, "program build/bench", "the build did not create it")
 TOO_LARGE = SideEnd(Stage.PACK, "packing of the programs", "they have more than 8 GiB")
+INCOMPLETE = SideEnd(Stage.CHECKOUT, "submodule lib", "URL at 1234: allow it")
 UNCOMPILED = SideEnd(Stage.COMPILE, "compile failed", "src/x.cc:10: error: no")
 OFFLINE = SideEnd(
     Stage.CONFIGURE,
@@ -106,6 +107,10 @@ NO_TEST = SideEnd(Stage.LISTING, "suite unit", "runs no test", is_empty=True)
         (
             sides_failed(Outcome.MEASURED_NOTHING, NO_TEST, None),
             "suite unit measured nothing: the patch runs no test",
+        ),
+        (
+            sides_failed(Outcome.PARENT_BROKEN, INCOMPLETE, INCOMPLETE),
+            "the sources of the parent are not complete either (submodule lib: URL at 1234: allow it)",
         ),
         (
             sides_failed(Outcome.PARENT_BROKEN, UNCOMPILED, UNCOMPILED),

@@ -1,0 +1,80 @@
+"""Sources that lack a submodule: a patch is to blame only if its parent's are complete."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.decision.vote import Outcome
+from service.domain.errors import Incomplete
+from service.domain.project.project_file import parse_job
+from tests.support.build_host import Commit, MemorySandbox, MemorySource, memory_host, session_of
+from tests.support.kinds.linted import ReplayedTidy
+from tests.unit.steps.machine.test_execute import Machine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.domain.decision.machine_report import MachineReport
+
+MISSING = Incomplete(
+    "submodule lib", "https://example.com/lib at 1234: add example.com to BENCHGATE_FETCH_FROM"
+)
+OF_PARENT = f"the sources of the parent are not complete either ({MISSING})"
+ONE_SIDED = [{"kind": "ctest"}, {"kind": "command", "command": "make"}, {"kind": "clang-tidy"}]
+
+
+class TestComparingBuilds:
+    @pytest.mark.parametrize(
+        ("incomplete", "outcome", "cause"),
+        [
+            (["patch1"], Outcome.FAILED, str(MISSING)),
+            (["parent", "patch1"], Outcome.PARENT_BROKEN, OF_PARENT),
+            (
+                ["parent"],
+                Outcome.NO_PARENT,
+                f"nothing to compare with: the parent does not build ({MISSING})",
+            ),
+        ],
+    )
+    def test_only_a_patch_that_its_parent_is_not_like_is_blamed(
+        self, tmp_path: Path, incomplete: list[str], outcome: Outcome, cause: str
+    ) -> None:
+        machine = Machine(tmp_path)
+        for name in incomplete:
+            machine.source.commits[name] = replace(machine.source.commits[name], incomplete=MISSING)
+        report = machine.work()
+
+        assert report is not None
+        assert (report.outcome, report.causes) == (outcome, (cause,))
+        assert f"== {MISSING}\n".encode() in machine.claimed.log
+
+
+@pytest.mark.parametrize("job", ONE_SIDED, ids=[job["kind"] for job in ONE_SIDED])
+class TestBuildsOfThePatchAlone:
+    @staticmethod
+    def run(tmp_path: Path, job: dict[str, str], *incomplete: str) -> MachineReport:
+        source = MemorySource()
+        for name, text in (("base", "int a;\n"), ("patch", "int b;\n")):
+            missing = MISSING if name in incomplete else None
+            source.commits[name] = Commit(None, {"a.cpp": text}, missing)
+        parsed = parse_job("checks", {**job, "build": {"configure": "cmake"}})
+        host = replace(memory_host(source, MemorySandbox(), tmp_path), sandbox=ReplayedTidy([]))
+        report: MachineReport = parsed.kind.part("runner").run(session_of(host, parsed))
+        return report
+
+    def test_a_patch_that_alone_is_incomplete_has_failed(self, tmp_path: Path, job: dict[str, str]) -> None:
+        report = self.run(tmp_path, job, "patch")
+
+        assert report.outcome is Outcome.FAILED
+        assert [(each.subject, each.headline) for each in report.failures] == [(MISSING.what, MISSING.why)]
+        assert str(MISSING) in report.causes[0]
+
+    def test_a_patch_that_is_as_incomplete_as_its_parent_is_not_blamed(
+        self, tmp_path: Path, job: dict[str, str]
+    ) -> None:
+        report = self.run(tmp_path, job, "base", "patch")
+
+        assert (report.outcome, report.causes) == (Outcome.PARENT_BROKEN, (OF_PARENT,))
