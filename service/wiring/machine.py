@@ -114,7 +114,7 @@ def build_machine(settings: MachineSettings) -> Machine:
     def obstacle() -> str:
         return obstacle_to_measuring(read_load, host.cpus, time.sleep) if settings.waits_for_quiet else ""
 
-    sources = mirrors_by_instance(home.absolute() / "git", settings.remotes)
+    sources = mirrors_by_instance(home.absolute() / "git", settings.remotes, allowed)
     return Machine(worklist, host, LoggedProgress(), sources, register, obstacle)
 
 
@@ -137,8 +137,8 @@ def make_build_host(
 ) -> BuildHost:
     """Build the tools with which a worker or `benchgate gate` builds and measures; its files are in ``home``.
 
-    ``allowed`` are the sources of dependencies. Without a sandbox there is no compiler cache, because any
-    build could write to it.
+    ``allowed`` are the sources of dependencies, submodules and LFS files, besides the server of ``remote``.
+    Without a sandbox there is no compiler cache, because any build could write to it.
 
     Raises:
         Unfit: this host cannot isolate programs; there is no silent fallback.
@@ -150,7 +150,7 @@ def make_build_host(
     # The measured CPUs belong to the machine, although a worker stays off them.
     there = tuple(sorted(os.sched_getaffinity(0) | set(cpus)))
     return BuildHost(
-        source=GitSource(home.absolute() / "git", remote),
+        source=GitSource(home.absolute() / "git", remote, allowed=allowed),
         sandbox=sandbox,
         artifacts=artifacts or DirectoryArtifacts(home.absolute() / "artifacts"),
         packer=packing,

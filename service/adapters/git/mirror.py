@@ -176,7 +176,7 @@ class GitSource(Source):
             place = directory / "src"
             check_out(mirror, commit, place, project)
             if whole:
-                origin = self._clone.origin if self._clone else self._remotes(project)
+                origin = (self._clone and self._clone.origin) or self._remotes(project)
                 self._submodules.fill(place, Repository(mirror, commit, origin, self._clone), project)
             yield place
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from service.adapters.git.mirror import GitSource
+from service.adapters.git.submodules import Clone
 from service.adapters.linux_machine import keep_off
+from service.adapters.local.clone import read_clone
 from service.adapters.local.repository import WORKTREE, commit_working_tree, resolve_revision, top_of
 from service.adapters.sandbox.launcher import require_cpus
 from service.config import MachineSettings
@@ -70,7 +73,7 @@ def open_commits(repo: Path, base: str | None, patch: str, *, is_sandboxed: bool
     patch_commit = commit_working_tree(repo) if is_working_tree else resolve_revision(repo, patch)
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "benchgate"
     remote = str(top_of(repo).resolve())
-    host = _build_host(home, remote, is_sandboxed=is_sandboxed)
+    host = _build_host(home, repo, is_sandboxed=is_sandboxed)
     # The mirror's name; a path is no valid project name.
     project = "local-" + hashlib.sha256(remote.encode()).hexdigest()[:16]
     host.source.fetch(project, base_commit, patch_commit)
@@ -91,7 +94,7 @@ def _are_alike(commits: Commits) -> bool:
     return base == patch
 
 
-def _build_host(home: Path, remote: str, *, is_sandboxed: bool) -> BuildHost:
+def _build_host(home: Path, repo: Path, *, is_sandboxed: bool) -> BuildHost:
     """Build the tools of a gate, which measures on the CPUs of the setting and stays off them."""
     settings = MachineSettings()
     cpus, allowed = tuple(settings.cpus), AllowedSources.parse(settings.fetch_from)
@@ -100,6 +103,10 @@ def _build_host(home: Path, remote: str, *, is_sandboxed: bool) -> BuildHost:
     except Unfit as error:
         raise BadInput(str(error), "BENCHGATE_CPUS") from None
     # The user named this path, so the mirror fetches from it and from nowhere else.
+    remote = str(top_of(repo).resolve())
     host = make_build_host(home, lambda _: remote, cpus, is_sandboxed=is_sandboxed, allowed=allowed)
     keep_off(cpus)
-    return host
+    source = GitSource(
+        home.absolute() / "git", lambda _: remote, allowed=allowed, clone=Clone(*read_clone(repo))
+    )
+    return replace(host, source=source)

@@ -1,0 +1,58 @@
+"""`benchgate gate` on a project with a submodule, which it takes from the user's clone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from shutil import rmtree
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.tiny_project import COMPILE, TinyProject
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> TinyProject:
+    """A project whose benchmark takes as long as its submodule says."""
+    other = TinyProject(tmp_path / "lib")
+    found = TinyProject(tmp_path / "tiny")
+    found.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.path), "lib")
+    found.commit({"compile.sh": f"cp lib/time.txt time.txt\n{COMPILE}"})
+    return found
+
+
+def gate(project: TinyProject) -> subprocess.CompletedProcess[str]:
+    """Run `benchgate gate` in the project, with a cache beside it."""
+    cache = str(project.path.parent / "cache")
+    argv = [sys.executable, "-m", "service.cli", "gate", "--repo", str(project.path)]
+    environment = {**os.environ, "XDG_CACHE_HOME": cache, "NO_COLOR": "1"}
+    return subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_commit_of_a_submodule_that_is_not_pushed_is_judged(project: TinyProject) -> None:
+    (project.path / "lib/time.txt").write_text("130")
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
+    subprocess.run(["git", "-C", str(project.path / "lib"), *identity, "commit", "-qam", "slow"], check=True)
+    project.commit({})
+
+    done = gate(project)
+    assert done.returncode == 1, done.stderr
+    assert "worst: BM_Work CPU time +30.0 %" in done.stdout
+
+
+def test_a_submodule_that_is_missing_on_both_sides_names_the_command(project: TinyProject) -> None:
+    project.commit({"note.txt": "new"})
+    project.git("remote", "add", "origin", "https://review.example.com/tiny")
+    rmtree(project.path / ".git/modules/lib")
+
+    done = gate(project)
+    assert done.returncode == 3, done.stderr
+    assert "the sources of the parent are not complete either (submodule lib: " in done.stdout
+    assert "or run `git submodule update --init --recursive`" in done.stdout
