@@ -172,7 +172,8 @@ def over_https(url: str) -> str:
         return f"https://{found[1].rpartition('@')[2]}/{url[found.end() :]}"
     if (found := _AUTHORITY.match(url)) and found[1].lower() in _REPLACED:
         host = found[2].rpartition("@")[2]
-        if not is_loopback(host.partition(":")[0]):
+        # A port is that of the other protocol.
+        if ":" not in host and not is_loopback(host):
             return f"https://{host}/{url[found.end() :]}"
     return url
 
