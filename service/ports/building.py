@@ -76,10 +76,11 @@ class Source(Differences, Protocol):
         Args:
             project: its name.
             revision: is checked out.
-            whole: with the files of its submodules. Otherwise their directories are empty.
+            whole: with the files of its submodules and the content of Git LFS files. Otherwise their directories
+                are empty, and these are pointer files.
 
         Raises:
-            Incomplete: a submodule cannot be had; says which one, and what to do.
+            Incomplete: a submodule or LFS file cannot be had; says which one, and what to do.
             Permanent: the directory cannot be removed afterwards.
         """
 

@@ -8,7 +8,6 @@ import re
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.git.command import LOCAL_SECONDS, run_git
@@ -16,11 +15,13 @@ from service.adapters.removal import remove_tree
 from service.domain.errors import Transient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from service.adapters.git.command import Answer
+    from service.adapters.git.command import Answer, TransferLimits
 
 _LOOK_EVERY_SECONDS: Final = 0.05
+_LFS: Final = b"filter=lfs"
+_ATTRIBUTES_BYTES: Final = 100 << 20  # git ignores larger files of attributes
 _LOCKED: Final = re.compile(r"Unable to create '([^']+\.lock)': File exists")
 
 
@@ -59,11 +60,10 @@ def run_locked(
     lock: int,
     *,
     seconds: float = LOCAL_SECONDS,
-    env: Mapping[str, str] = MappingProxyType({}),
-    file_bytes: int | None = None,
+    limits: TransferLimits | None = None,
 ) -> Answer:
     """Run git while the caller holds the mirror's lock; remove a lock file that a killed git left."""
-    answer = run_git(mirror, arguments, seconds=seconds, inherit=(lock,), env=env, file_bytes=file_bytes)
+    answer = run_git(mirror, arguments, seconds=seconds, inherit=(lock,), limits=limits)
     if answer.code:
         for name in _LOCKED.findall(answer.errors):
             path = Path(name) if Path(name).is_absolute() else mirror / name
@@ -77,8 +77,11 @@ def has_commit(repository: Path, commit: str) -> bool:
     return repository.exists() and run_git(repository, ("cat-file", "-e", f"{commit}^{{commit}}")).code == 0
 
 
-def check_out(mirror: Path, commit: str, place: Path, what: str) -> None:
+def check_out(mirror: Path, commit: str, place: Path, what: str) -> tuple[str, ...]:
     """Put the files of a commit into a directory that is empty or missing; it is no work tree of git.
+
+    Returns:
+        The paths whose content Git LFS has elsewhere if they are pointer files.
 
     Raises:
         Transient: git failed; ``what`` names the repository.
@@ -87,8 +90,36 @@ def check_out(mirror: Path, commit: str, place: Path, what: str) -> None:
         forget_removed_worktrees(mirror)
         arguments = ("worktree", "add", "--detach", "--force", "--quiet", str(place), commit)
         run_locked(mirror, arguments, lock).checked(f"checkout of {what} at {commit}")
+        marked = _filtered_by_lfs(place, what)
         # The file shows a path of the host.
         (place / ".git").unlink()
+    return marked
+
+
+def _filtered_by_lfs(place: Path, what: str) -> tuple[str, ...]:
+    """List the paths that ``.gitattributes`` marks; quick if no such file names the filter."""
+    paths = run_git(place, ("ls-files", "-z")).checked(f"git ls-files in {what}").output
+    attributes = [
+        os.fsdecode(path) for path in paths.split(b"\0") if path.rpartition(b"/")[2] == b".gitattributes"
+    ]
+    if not any(_LFS in _head_of(place / path) for path in attributes):
+        return ()
+    arguments = ("check-attr", "-z", "--stdin", "--cached", "filter")
+    answer = run_git(place, arguments, given=paths).checked(f"git check-attr in {what}")
+    fields = iter(answer.output.split(b"\0"))
+    return tuple(
+        os.fsdecode(path) for path, _, value in zip(fields, fields, fields, strict=False) if value == b"lfs"
+    )
+
+
+def _head_of(path: Path) -> bytes:
+    """Read a file of a checkout, up to the size at which git ignores its attributes; no link."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(_ATTRIBUTES_BYTES)
 
 
 def forget_removed_worktrees(mirror: Path) -> None:

@@ -12,13 +12,12 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Final, cast
 
 from service.domain.errors import BadInput, NotFound, Transient
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 OUTPUT_BYTES: Final = 64 << 20  # the paths of a change that touches half a million files
 LOCAL_SECONDS: Final = 300.0  # a checkout of a large project on a slow disk
@@ -67,14 +66,32 @@ class Answer:
         raise kind(f"{what}: {reason}")
 
 
+@dataclass(frozen=True, slots=True)
+class TransferLimits:
+    """The only protocol that git may use, without redirects, and the size of each file that it writes."""
+
+    protocol: str
+    file_bytes: int
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that git reads them from."""
+        return {
+            "GIT_ALLOW_PROTOCOL": self.protocol,
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "http.followRedirects",
+            "GIT_CONFIG_VALUE_0": "false",
+        }
+
+
 def run_git(
     directory: Path,
     arguments: Sequence[str],
     *,
     seconds: float = LOCAL_SECONDS,
     inherit: Sequence[int] = (),
-    env: Mapping[str, str] = MappingProxyType({}),
-    file_bytes: int | None = None,
+    given: bytes = b"",
+    limits: TransferLimits | None = None,
 ) -> Answer:
     """Run the installed git, with Benchgate's settings only, in a repository to its end.
 
@@ -83,23 +100,25 @@ def run_git(
         arguments: command and arguments; no shell interprets them.
         seconds: wall time after which git and its children are killed.
         inherit: descriptors that stay open in git, so that their locks outlive this process.
-        env: variables besides Benchgate's own.
-        file_bytes: the size at which git's next file ends it; None: there is no limit.
+        given: standard input.
+        limits: of a fetch from an address that a patch set names.
 
     Raises:
         Transient: git took too long or cannot be started.
         BadInput: git wrote more than ``OUTPUT_BYTES``.
     """
-    with tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as begun:
+        begun.write(given)
+        begun.seek(0)
         try:
             process = subprocess.Popen(  # noqa: S603 - an argument list of checked names
                 ["git", "-C", str(directory), *arguments],  # noqa: S607 - the operator's PATH
-                stdin=subprocess.DEVNULL,
+                stdin=begun,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 env={name: os.environ[name] for name in PASSED_ON if name in os.environ}
                 | _ENVIRONMENT
-                | dict(env),
+                | (limits.environment if limits else {}),
                 pass_fds=inherit,
                 start_new_session=True,  # no terminal for a password prompt, and one group to kill
             )
@@ -107,8 +126,9 @@ def run_git(
             raise Transient(f"git cannot be started: {error}") from error
         with process:
             try:
-                if file_bytes is not None:  # git first connects, and writes its files later
-                    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+                if limits is not None:  # git first connects, and writes its files later
+                    most = (limits.file_bytes, limits.file_bytes)
+                    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, most)
                 output = _collect(process, arguments[0], seconds)
             finally:
                 if process.poll() is None:

@@ -174,10 +174,10 @@ class GitSource(Source):
         mirror = self._path_of(project)
         with self._worktree_directory() as directory:
             place = directory / "src"
-            check_out(mirror, commit, place, project)
+            marked = check_out(mirror, commit, place, project)
             if whole:
                 origin = (self._clone and self._clone.origin) or self._remotes(project)
-                self._submodules.fill(place, Repository(mirror, commit, origin, self._clone), project)
+                self._submodules.fill(place, Repository(mirror, commit, origin, self._clone, marked), project)
             yield place
 
     def _path_of(self, project: str) -> Path:

@@ -7,11 +7,12 @@ import re
 import stat
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.git.bare import check_out, create, has_commit, locked, run_locked
-from service.adapters.git.command import run_git
+from service.adapters.git.command import TransferLimits, run_git
+from service.adapters.git.lfs import LfsObjects
 from service.domain.errors import BadInput, Incomplete, NotFound, Transient
 from service.domain.sources.submodules import (
     DEEPEST,
@@ -53,13 +54,17 @@ class Clone:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository whose revision is checked out: its mirror, commit and address, and the user's clone."""
+    """A repository whose revision is checked out: its mirror, commit and address, and the user's clone.
+
+    ``folder`` is its place in all sources, ``marked`` are the paths there that Git LFS may have elsewhere.
+    """
 
     mirror: Path
     commit: str
     url: str
     clone: Clone | None
-    folder: str = ""  # in all sources
+    marked: tuple[str, ...] = ()
+    folder: str = ""
     depth: int = 0
 
 
@@ -78,10 +83,11 @@ class Submodules:
     def __init__(self, root: Path, allowed: AllowedSources, fetch_seconds: float) -> None:
         self._root = root
         self._allowed = allowed
+        self._objects = LfsObjects(root / "lfs", allowed, fetch_seconds)
         self._fetch_seconds = fetch_seconds
 
     def fill(self, place: Path, project: Repository, name: str) -> None:
-        """Put all submodules of a project, and theirs, into its checkout.
+        """Put all submodules of a project, and theirs, into its checkout, and the content of LFS files.
 
         Args:
             place: the checkout of the project alone.
@@ -89,13 +95,14 @@ class Submodules:
             name: of the project, with which its address may end.
 
         Raises:
-            Incomplete: a submodule cannot be had; says which one, and what to do.
+            Incomplete: a submodule or LFS file cannot be had; says which one, and what to do.
             Transient: git or a server does not answer.
         """
         own = own_part(project.url, name)
         waiting, count = deque([project]), 0
         while waiting:
             outer = waiting.popleft()
+            self._objects.fill(place, outer, own)
             for each in _listed(outer):
                 count += 1
                 if count > MOST:
@@ -104,14 +111,15 @@ class Submodules:
                     raise each.missing(f"submodules are nested deeper than {DEEPEST} levels")
                 inner = self._fetched(each, outer, own)
                 _require_empty(place, each)
-                check_out(inner.mirror, inner.commit, place / each.path, f"the submodule {plain(each.path)}")
-                waiting.append(inner)
+                what = f"the submodule {plain(each.path)}"
+                marked = check_out(inner.mirror, inner.commit, place / each.path, what)
+                waiting.append(replace(inner, marked=marked))
 
     def _fetched(self, each: Submodule, outer: Repository, own: str) -> Repository:
         """Fetch the commit of a submodule unless its mirror has it."""
         clone = _clone_of(each, outer)
         mirror = self._path_of(each.url)
-        found = Repository(mirror, each.commit, each.url, clone, each.path, outer.depth + 1)
+        found = Repository(mirror, each.commit, each.url, clone, folder=each.path, depth=outer.depth + 1)
         if clone is not None:
             for directory in clone.directories:
                 if has_commit(directory, each.commit):
@@ -139,8 +147,7 @@ class Submodules:
                     (*_FETCH, *arguments),
                     lock,
                     seconds=self._fetch_seconds,
-                    env=_restricted_to(url),
-                    file_bytes=_FILE_BYTES,
+                    limits=_limits_of(url),
                 )
                 if answer.code and _TOO_LARGE.search(answer.errors):
                     raise each.missing(f"it has more than {_FILE_BYTES >> 30} GiB")
@@ -224,13 +231,8 @@ def _require_empty(place: Path, each: Submodule) -> None:
         raise each.missing("other files are in its directory")
 
 
-def _restricted_to(url: str) -> dict[str, str]:
-    """Return the variables with which git uses the protocol of an address, and follows no redirect."""
+def _limits_of(url: str) -> TransferLimits:
+    """Return the limits of a fetch from an address: it uses the protocol that was checked."""
     server = server_of(url)
     protocol = server.partition("://")[0].lower() if "://" in server else "ssh" if ":" in server else "file"
-    return {
-        "GIT_ALLOW_PROTOCOL": protocol,
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": "http.followRedirects",
-        "GIT_CONFIG_VALUE_0": "false",
-    }
+    return TransferLimits(protocol, _FILE_BYTES)

@@ -64,10 +64,10 @@ def built_sources(
 
 @contextmanager
 def complete_sources(session: BuildSession, revision: Revision) -> Iterator[Path]:
-    """Create a directory with the sources of a revision and of its submodules.
+    """Create a directory with the sources of a revision, its submodules and LFS files.
 
     Raises:
-        NotBuilt: a submodule cannot be had.
+        NotBuilt: one of these cannot be had.
     """
     with ExitStack() as stack:
         try:

@@ -1,0 +1,298 @@
+"""The content of Git LFS files put into a checkout, from a cache that all checkouts of this machine share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import netrc
+import os
+import stat
+import time
+from typing import IO, TYPE_CHECKING, Final
+
+import httpx
+
+from service.adapters.git.bare import locked
+from service.adapters.git.command import run_git
+from service.domain.errors import BadInput, Incomplete, Transient
+from service.domain.sources.lfs import (
+    BATCH,
+    FILE_BYTES,
+    MEDIA_TYPE,
+    MOST_FILES,
+    POINTER_BYTES,
+    TOTAL_BYTES,
+    Download,
+    batch_request,
+    is_excluded,
+    read_batch,
+    read_pointer,
+    server_of_repository,
+)
+from service.domain.sources.submodules import address_to_fetch, shown
+from service.domain.text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from service.adapters.git.submodules import Repository
+    from service.domain.sources.allowed import AllowedSources
+    from service.domain.sources.lfs import Pointer
+
+_SETTINGS: Final = ".lfsconfig"
+_ANSWER_BYTES: Final = 4 << 20  # of a batch; 100 signed addresses have about 200 KiB
+_CHUNK: Final = 1 << 20
+_GONE: Final = frozenset({404, 410})
+_TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0)
+
+
+class LfsObjects:
+    """The objects of LFS servers, below a directory: one folder for each, so that none answers for another.
+
+    Args:
+        root: the directory.
+        allowed: the sources besides the project's own server.
+        fetch_seconds: limit for the objects of one revision.
+    """
+
+    def __init__(self, root: Path, allowed: AllowedSources, fetch_seconds: float) -> None:
+        self._root = root
+        self._allowed = allowed
+        self._fetch_seconds = fetch_seconds
+
+    def fill(self, place: Path, outer: Repository, own: str) -> None:
+        """Replace the pointer files of a checkout by their content.
+
+        Args:
+            place: the checkout of the whole project, in which the repository has a folder.
+            outer: the repository, with its marked paths.
+            own: what the addresses of the project's own server begin with.
+
+        Raises:
+            Incomplete: a file cannot be had; says which one, and what to do.
+            Transient: the server does not answer.
+        """
+        if not outer.marked:
+            return
+        excluded = _setting(outer, "lfs.fetchexclude")
+        pointers = {
+            path: pointer
+            for path in outer.marked
+            if not is_excluded(path, excluded) and (pointer := _pointer_at(place / outer.folder, path))
+        }
+        if not pointers:
+            return
+        _require_bounded(outer, pointers)
+        objects = _Objects(self._root, self._allowed, outer, own, self._fetch_seconds)
+        objects.provide(pointers)
+        for path, pointer in pointers.items():
+            objects.write(pointer, place / outer.folder / path)
+
+
+class _Objects:
+    """The objects of the server of one repository."""
+
+    def __init__(
+        self, root: Path, allowed: AllowedSources, outer: Repository, own: str, seconds: float
+    ) -> None:
+        self._allowed = allowed
+        self._outer = outer
+        self._own = own
+        self._seconds = seconds
+        self._ends = time.monotonic() + seconds
+        self._named = _setting(outer, "lfs.url") or server_of_repository(outer.url) or outer.url
+        digest = hashlib.sha256(shown(self._named).encode()).hexdigest()[:16]
+        self._directory = root.absolute() / digest
+
+    def provide(self, pointers: Mapping[str, Pointer]) -> None:
+        """Download the objects that neither the user's clone nor the cache has."""
+        if not self._lacking(pointers):
+            return
+        self._directory.mkdir(parents=True, exist_ok=True)
+        with locked(self._directory, self._seconds):
+            wanted = self._lacking(pointers)  # another process may have had the same wish
+            if not wanted:
+                return
+            server = self._server(*wanted[0])
+            auth = _credentials(server)
+            try:
+                with httpx.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
+                    for first in range(0, len(wanted), BATCH):
+                        self._download(client, server, auth, wanted[first : first + BATCH])
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                reason = plain(str(error)) or type(error).__name__
+                raise Transient(f"LFS server {plain(shown(server))}: {reason}") from error
+
+    def write(self, pointer: Pointer, target: Path) -> None:
+        """Write an object over its pointer file, whose mode stays."""
+        kept = self._find(pointer)
+        descriptor = os.open(target, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
+        with os.fdopen(descriptor, "wb") as file, kept.open("rb") as source:
+            try:
+                _copy(iter(lambda: source.read(_CHUNK), b""), file, pointer, target.name)
+            except Transient:
+                if kept.parent == self._directory:
+                    kept.unlink()  # damaged: the next attempt fetches it again
+                raise
+
+    def _find(self, pointer: Pointer) -> Path:
+        """Return the file of an object, in the user's clone or the cache."""
+        clones = self._outer.clone.directories if self._outer.clone else ()
+        for directory in clones:
+            kept = directory / "lfs/objects" / pointer.oid[:2] / pointer.oid[2:4] / pointer.oid
+            if kept.is_file():
+                return kept
+        return self._directory / pointer.oid
+
+    def _lacking(self, pointers: Mapping[str, Pointer]) -> list[tuple[str, Pointer]]:
+        found = {each.oid: (path, each) for path, each in pointers.items() if not self._find(each).is_file()}
+        return list(found.values())
+
+    def _server(self, path: str, pointer: Pointer) -> str:
+        if not self._named.startswith(("https://", "http://")):
+            why = "LFS files are fetched over https, and .lfsconfig names no such address as lfs.url"
+            raise self._missing(path, pointer, why)
+        try:
+            return address_to_fetch(self._named, self._own, self._allowed).rstrip("/")
+        except BadInput as error:
+            raise self._missing(path, pointer, error.what) from None
+
+    def _download(
+        self,
+        client: httpx.Client,
+        server: str,
+        auth: httpx.Auth | None,
+        wanted: Sequence[tuple[str, Pointer]],
+    ) -> None:
+        """Ask the server where some objects are, and download them."""
+        headers = {"Accept": MEDIA_TYPE, "Content-Type": MEDIA_TYPE, "Accept-Encoding": "identity"}
+        body = json.dumps(batch_request(pointer for _, pointer in wanted)).encode()
+        where = f"{server}/objects/batch"
+        with client.stream("POST", where, content=body, headers=headers, auth=auth) as response:
+            if response.status_code != httpx.codes.OK:
+                raise Transient(f"LFS server {plain(shown(server))}: it answers {response.status_code}")
+            answer = b"".join(_bounded(response, _ANSWER_BYTES, self._ends))
+        try:
+            found = read_batch(json.loads(answer))
+        except (ValueError, RecursionError):
+            raise Transient(f"LFS server {plain(shown(server))}: the answer is no JSON") from None
+        for path, pointer in wanted:
+            download = found.get(pointer.oid) or Download(error="nothing about the object")
+            if download.error:
+                why = f"the server answers: {plain(download.error)}; `git lfs push` may help"
+                raise self._missing(path, pointer, why)
+            is_own = _origin(download.url) == _origin(server)
+            if not is_own:
+                self._require_allowed(path, pointer, download)
+            has_own = any(name.lower() == "authorization" for name in download.headers)
+            self._fetch(client, path, pointer, download, auth if is_own and not has_own else None)
+
+    def _require_allowed(self, path: str, pointer: Pointer, download: Download) -> None:
+        try:
+            self._allowed.require(download.url.partition("?")[0])  # the rest is a signature
+        except BadInput as error:
+            raise self._missing(path, pointer, f"the server has it elsewhere; {error}") from None
+
+    def _fetch(
+        self, client: httpx.Client, path: str, pointer: Pointer, download: Download, auth: httpx.Auth | None
+    ) -> None:
+        # No compression: an unpacked response could be a thousand times longer than what was sent.
+        headers = {**download.headers, "Accept-Encoding": "identity"}
+        unfinished = self._directory / f"{pointer.oid}.part"
+        with (
+            client.stream("GET", download.url, headers=headers, auth=auth) as response,
+            unfinished.open("wb") as file,
+        ):
+            if response.status_code in _GONE:
+                raise self._missing(path, pointer, f"the server answers {response.status_code}")
+            if response.status_code != httpx.codes.OK:
+                where = f"{plain(response.url.host)} answers {response.status_code}"
+                raise Transient(f"LFS file {plain(path)}: {where}")
+            _copy(_bounded(response, pointer.size, self._ends), file, pointer, path)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.rename(self._directory / pointer.oid)
+
+    def _missing(self, path: str, pointer: Pointer, why: str) -> Incomplete:
+        return Incomplete(
+            f"LFS file {plain(_in_all(self._outer, path))}",
+            f"object {pointer.oid[:12]} of {plain(shown(self._named))}: {why}",
+        )
+
+
+def _setting(outer: Repository, name: str) -> str:
+    """Return a setting of the revision's ``.lfsconfig``; empty if it has none."""
+    blob = f"{outer.commit}:{_SETTINGS}"
+    answer = run_git(outer.mirror, ("config", "--no-includes", "--blob", blob, "--get", name))
+    return answer.line() if answer.code == 0 else ""
+
+
+def _pointer_at(root: Path, path: str) -> Pointer | None:
+    """Read a file of a checkout if it is a pointer; nothing is read through a link."""
+    file = root / path
+    if file.parent.resolve() != root.resolve().joinpath(*path.split("/")[:-1]):
+        return None
+    try:
+        state = file.lstat()
+    except OSError:
+        return None
+    if not stat.S_ISREG(state.st_mode) or state.st_size > POINTER_BYTES:
+        return None
+    return read_pointer(file.read_bytes())
+
+
+def _require_bounded(outer: Repository, pointers: Mapping[str, Pointer]) -> None:
+    where = f"LFS files of {plain(outer.folder)}" if outer.folder else "LFS files"
+    if len(pointers) > MOST_FILES:
+        raise Incomplete(where, f"there are more than {MOST_FILES}")
+    for path, pointer in pointers.items():
+        if pointer.size > FILE_BYTES:
+            large = f"LFS file {plain(_in_all(outer, path))}"
+            raise Incomplete(large, f"it has more than {FILE_BYTES >> 30} GiB")
+    if sum(each.size for each in pointers.values()) > TOTAL_BYTES:
+        raise Incomplete(where, f"they have more than {TOTAL_BYTES >> 30} GiB")
+
+
+def _copy(pieces: Iterator[bytes], file: IO[bytes], pointer: Pointer, name: str) -> None:
+    """Copy an object; raises Transient unless it has its size and digest."""
+    digest, size = hashlib.sha256(), 0
+    for piece in pieces:
+        digest.update(piece)
+        size += len(piece)
+        file.write(piece)
+    if (size, digest.hexdigest()) != (pointer.size, pointer.oid):
+        raise Transient(f"LFS file {plain(name)}: the content does not have the SHA-256 {pointer.oid[:12]}…")
+
+
+def _bounded(response: httpx.Response, most: int, ends: float) -> Iterator[bytes]:
+    """Yield the bytes of a response; raises Transient if they are too many or too late."""
+    size = 0
+    for piece in response.iter_raw(_CHUNK):
+        size += len(piece)
+        if size > most:
+            raise Transient(f"{plain(response.url.host)} sent more than {most} bytes")
+        if time.monotonic() > ends:
+            raise Transient(f"{plain(response.url.host)} took too long")
+        yield piece
+
+
+def _credentials(server: str) -> httpx.Auth | None:
+    """Return what the machine's ``~/.netrc`` has for a server, as git does; those in a URL come first."""
+    url = httpx.URL(server)
+    if url.username:
+        return httpx.BasicAuth(url.username, url.password)
+    try:
+        found = netrc.netrc().authenticators(url.host)
+    except (OSError, netrc.NetrcParseError):
+        return None
+    return httpx.BasicAuth(found[0], found[2]) if found else None
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    found = httpx.URL(url)
+    return found.scheme, found.host, found.port
+
+
+def _in_all(outer: Repository, path: str) -> str:
+    return f"{outer.folder}/{path}".lstrip("/")

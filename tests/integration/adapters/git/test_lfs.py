@@ -1,0 +1,242 @@
+"""A checkout has the content of Git LFS files, verified."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.adapters.git import submodules
+from service.adapters.git.lfs import LfsObjects
+from service.adapters.git.mirror import GitSource
+from service.adapters.git.submodules import Clone
+from service.domain.errors import Incomplete, Transient
+from service.domain.sources.allowed import AllowedSources
+from service.domain.sources.lfs import FILE_BYTES
+from tests.integration.adapters.git.git_repository import Repository
+from tests.integration.adapters.git.lfs_server import LfsServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.integration
+
+PROJECT = "kv"
+MARKED = b"*.bin filter=lfs diff=lfs merge=lfs -text\n"
+CONTENT = b"\0" * 3_000_000 + b"end"
+
+
+@pytest.fixture
+def server() -> Iterator[LfsServer]:
+    with LfsServer() as server:
+        yield server
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path / "repository")
+
+
+class Checkout:
+    """Mirrors of a repository that an http server has, as far as LFS is concerned."""
+
+    def __init__(self, repository: Repository, root: Path, url: str) -> None:
+        self._repository = repository
+        self._root = root
+        self.url = url
+
+    def commit(self, files: dict[str, bytes | Path | str]) -> str:
+        commit = self._repository.commit(files)
+        GitSource(self._root, lambda _: str(self._repository.path)).fetch(PROJECT, commit)
+        return commit
+
+    def files(self, commit: str, *allowed: str, clone: Clone | None = None) -> dict[str, bytes]:
+        """Check a commit out, and read its files."""
+        sources = AllowedSources.parse(allowed)
+        source = GitSource(self._root, lambda _: self.url, allowed=sources, clone=clone)
+        with source.checkout(PROJECT, commit) as tree:
+            return {
+                str(each.relative_to(tree)): each.read_bytes() for each in tree.rglob("*") if each.is_file()
+            }
+
+    def refusal(self, commit: str, *allowed: str) -> str:
+        with pytest.raises(Incomplete) as refused:
+            self.files(commit, *allowed)
+        return str(refused.value)
+
+
+@pytest.fixture
+def checkout(repository: Repository, server: LfsServer, tmp_path: Path) -> Checkout:
+    return Checkout(repository, tmp_path / "root", f"http://127.0.0.1:{server.server_port}/{PROJECT}")
+
+
+def test_pointer_files_that_are_marked_are_replaced(checkout: Checkout, server: LfsServer) -> None:
+    pointer = server.add(CONTENT)
+    commit = checkout.commit(
+        {
+            "data/.gitattributes": MARKED,
+            "data/a.bin": pointer,
+            "data/same.bin": pointer,
+            "data/b.bin": b"not a pointer",
+            "data/c.txt": pointer,
+            "d.bin": pointer,
+        }
+    )
+    found = checkout.files(commit)
+    assert found.pop("data/a.bin") == found.pop("data/same.bin") == CONTENT
+    assert found == {
+        "data/.gitattributes": MARKED,
+        "data/b.bin": b"not a pointer",
+        "data/c.txt": pointer,
+        "d.bin": pointer,
+    }
+    assert [each[0] for each in server.asked] == ["POST", "GET"], "one request for the object, one download"
+    assert server.asked[0][1] == f"/{PROJECT}.git/info/lfs/objects/batch"
+
+
+def test_objects_are_fetched_once(checkout: Checkout, server: LfsServer) -> None:
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    checkout.files(commit)
+    asked = len(server.asked)
+    assert checkout.files(commit)["a.bin"] == CONTENT
+    assert len(server.asked) == asked
+
+
+def test_a_damaged_object_is_fetched_again(checkout: Checkout, server: LfsServer, tmp_path: Path) -> None:
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    checkout.files(commit)
+    (kept,) = (
+        path for path in (tmp_path / "root/submodules/lfs").rglob("*") if path.is_file() and path.suffix == ""
+    )
+    kept.write_bytes(CONTENT[:-1])
+    with pytest.raises(Transient, match="does not have the SHA-256"):
+        checkout.files(commit)
+    assert checkout.files(commit)["a.bin"] == CONTENT
+
+
+@pytest.mark.parametrize("sent", [b"\1" * len(CONTENT), CONTENT[:-1], CONTENT + b"more"])
+def test_other_content_than_the_pointers_is_never_used(
+    checkout: Checkout, server: LfsServer, tmp_path: Path, sent: bytes
+) -> None:
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    oid = hashlib.sha256(CONTENT).hexdigest()
+    server.objects[oid] = sent
+    with pytest.raises(Transient):
+        checkout.files(commit)
+    assert not list((tmp_path / "root").rglob(oid))
+
+
+def test_an_object_that_the_server_lacks_is_refused(checkout: Checkout, server: LfsServer) -> None:
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    server.objects.clear()
+    assert checkout.refusal(commit) == (
+        f"LFS file a.bin: object {hashlib.sha256(CONTENT).hexdigest()[:12]} of {checkout.url}.git/info/lfs: "
+        "the server answers: Object does not exist; `git lfs push` may help"
+    )
+
+
+@pytest.mark.parametrize("status", [302, 401, 404, 500])
+def test_a_server_that_refuses_is_nobodys_fault(checkout: Checkout, server: LfsServer, status: int) -> None:
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    server.status = status
+    with pytest.raises(Transient, match=f"it answers {status}"):
+        checkout.files(commit)
+
+
+def test_another_host_must_be_allowed(checkout: Checkout, server: LfsServer) -> None:
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    server.host = "localhost"
+    assert "its operator can add localhost to BENCHGATE_FETCH_FROM" in checkout.refusal(commit)
+    assert [method for method, *_ in server.asked] == ["POST"]
+    assert checkout.files(commit, f"http://localhost:{server.server_port}/objects")["a.bin"] == CONTENT
+
+
+def test_credentials_are_sent_to_the_own_server_only(checkout: Checkout, server: LfsServer) -> None:
+    checkout.url = checkout.url.replace("//", "//ci:secret@")
+    commits = [
+        checkout.commit({".gitattributes": MARKED, "a.bin": server.add(each)}) for each in (b"1", b"2")
+    ]
+    checkout.files(commits[0])
+    server.host = "localhost"
+    checkout.files(commits[1], f"http://localhost:{server.server_port}/")
+    assert [user for *_, user in server.asked] == ["ci", "ci", "ci", ""]
+    server.objects.clear()
+    assert "secret" not in checkout.refusal(
+        checkout.commit({".gitattributes": MARKED, "a.bin": _pointer(b"3")})
+    )
+
+
+def test_the_address_of_a_projects_settings_must_be_allowed(checkout: Checkout, server: LfsServer) -> None:
+    settings = f"[lfs]\nurl = http://127.0.0.1:{server.server_port}/elsewhere\n".encode()
+    commit = checkout.commit({".lfsconfig": settings, ".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    assert checkout.files(commit)["a.bin"] == CONTENT
+    assert server.asked[0][1] == "/elsewhere/objects/batch"
+    hostile = b"[lfs]\nurl = https://169.254.169.254/latest\n"
+    commit = checkout.commit({".lfsconfig": hostile, ".gitattributes": MARKED, "a.bin": _pointer(b"x")})
+    assert "add 169.254.169.254 to BENCHGATE_FETCH_FROM" in checkout.refusal(commit)
+
+
+@pytest.mark.parametrize("url", ["/srv/git/kv", "ssh://ci@example.com:29418/kv"])
+def test_a_server_without_https_is_refused(checkout: Checkout, url: str) -> None:
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": _pointer(b"x")})
+    checkout.url = url
+    assert "LFS files are fetched over https" in checkout.refusal(commit)
+
+
+def test_a_project_can_leave_files_out(checkout: Checkout) -> None:
+    pointer = _pointer(b"picture")
+    excluded = b"[lfs]\nfetchexclude = docs\n"
+    commit = checkout.commit({".lfsconfig": excluded, ".gitattributes": MARKED, "docs/a.bin": pointer})
+    assert checkout.files(commit)["docs/a.bin"] == pointer
+
+
+def test_a_file_that_is_too_large_is_refused(checkout: Checkout, server: LfsServer) -> None:
+    pointer = _pointer(b"x").replace(b"size 1\n", f"size {FILE_BYTES + 1}\n".encode())
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": pointer})
+    assert checkout.refusal(commit) == "LFS file a.bin: it has more than 4 GiB"
+    assert server.asked == []
+
+
+def test_files_of_a_submodule_come_from_its_own_server(
+    checkout: Checkout, server: LfsServer, tmp_path: Path
+) -> None:
+    inner = Repository(tmp_path / "lib").commit({".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    text = b'[submodule "lib"]\npath = lib\nurl = ../lib\n'
+    commit = checkout.commit({".gitmodules": text, "lib": inner})
+    own = Clone((tmp_path / "clone",), checkout.url)
+    (tmp_path / "clone/modules").mkdir(parents=True)
+    (tmp_path / "clone/modules/lib").symlink_to(tmp_path / "lib/.git")
+    assert checkout.files(commit, clone=own)["lib/a.bin"] == CONTENT
+    assert server.asked[0][1] == "/lib.git/info/lfs/objects/batch"
+
+
+def test_an_object_of_the_users_clone_needs_no_server(checkout: Checkout, tmp_path: Path) -> None:
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": _pointer(CONTENT)})
+    oid = hashlib.sha256(CONTENT).hexdigest()
+    kept = tmp_path / "clone/lfs/objects" / oid[:2] / oid[2:4] / oid
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(CONTENT)
+    own = Clone((tmp_path / "clone",), "https://gone.example/kv")
+    assert checkout.files(commit, clone=own)["a.bin"] == CONTENT
+
+
+def test_nothing_is_read_or_written_through_a_link(server: LfsServer, tmp_path: Path) -> None:
+    """Even if a hostile tree could make git create a link where its index has a folder."""
+    pointer, url = server.add(CONTENT), f"http://127.0.0.1:{server.server_port}/{PROJECT}"
+    for name in ("outside", "place/folder"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "a.bin").write_bytes(pointer)
+    (tmp_path / "place/link").symlink_to("../outside")
+    (tmp_path / "place/link.bin").symlink_to("../outside/a.bin")
+    marked = ("folder/a.bin", "link/a.bin", "link.bin")
+    outer = submodules.Repository(tmp_path, "0" * 40, url, None, marked)
+    LfsObjects(tmp_path / "lfs", AllowedSources(), 60).fill(tmp_path / "place", outer, url)
+    assert (tmp_path / "outside/a.bin").read_bytes() == pointer
+    assert (tmp_path / "place/folder/a.bin").read_bytes() == CONTENT
+
+
+def _pointer(content: bytes) -> bytes:
+    oid = hashlib.sha256(content).hexdigest()
+    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n".encode()
