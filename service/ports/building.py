@@ -76,8 +76,8 @@ class Source(Differences, Protocol):
         Args:
             project: its name.
             revision: is checked out.
-            whole: with the files of its submodules and the content of Git LFS files. Otherwise their directories
-                are empty, and these are pointer files.
+            whole: with the files of its submodules and the content of Git LFS files. Otherwise their
+                directories are empty, and these are pointer files.
 
         Raises:
             Incomplete: a submodule or LFS file cannot be had; says which one, and what to do.

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 from service.adapters.git.bare import check_out, create, has_commit, locked, run_locked
 from service.adapters.git.command import TransferLimits, run_git
 from service.adapters.git.lfs import LfsObjects
+from service.adapters.git.moved import MOST as MOST_MOVES
+from service.adapters.git.moved import moved_to
 from service.domain.errors import BadInput, Incomplete, NotFound, Transient
 from service.domain.sources.submodules import (
     DEEPEST,
@@ -125,47 +127,53 @@ class Submodules:
                 if has_commit(directory, each.commit):
                     self._fetch(each, mirror, str(directory))
                     return found
-        try:
-            url = address_to_fetch(each.url, own, self._allowed)
-        except BadInput as error:
-            advice = "" if outer.clone is None else ", or run `git submodule update --init --recursive`"
-            raise each.missing(f"{error.what}{advice}") from None
-        self._fetch(each, mirror, url)
-        return found
+        url = each.url
+        for _ in range(MOST_MOVES + 1):
+            try:
+                url = address_to_fetch(url, own, self._allowed)
+            except BadInput as error:
+                moved = "" if url == each.url else f"it moved to {plain(url)}; "
+                advice = "" if outer.clone is None else ", or run `git submodule update --init --recursive`"
+                raise each.missing(f"{moved}{error.what}{advice}") from None
+            if not (url := self._fetch(each, mirror, url)):
+                return found
+        raise each.missing(f"its server redirects more than {MOST_MOVES} times")
 
-    def _fetch(self, each: Submodule, mirror: Path, url: str) -> None:
+    def _fetch(self, each: Submodule, mirror: Path, url: str) -> str:
+        """Fetch a commit unless the mirror has it; return another address to try if the repository moved."""
         mirror.parent.mkdir(parents=True, exist_ok=True)
         if has_commit(mirror, each.commit):
-            return
+            return ""
         with locked(mirror, self._fetch_seconds) as lock:
             if not (mirror / "HEAD").exists():
                 create(mirror)
 
             def fetch(*arguments: str) -> Answer:
-                answer = run_locked(
-                    mirror,
-                    (*_FETCH, *arguments),
-                    lock,
-                    seconds=self._fetch_seconds,
-                    limits=_limits_of(url),
-                )
+                words, limits = (*_FETCH, *arguments), _limits_of(url)
+                answer = run_locked(mirror, words, lock, seconds=self._fetch_seconds, limits=limits)
                 if answer.code and _TOO_LARGE.search(answer.errors):
                     raise each.missing(f"it has more than {_FILE_BYTES >> 30} GiB")
                 return answer
 
-            kept = f"+{each.commit}:refs/benchgate/commits/{each.commit}"
-            if fetch("--depth=1", "--end-of-options", url, kept).code:
+            kept = f"refs/benchgate/commits/{each.commit}"
+            answer = fetch("--depth=1", "--end-of-options", url, f"+{each.commit}:{kept}")
+            if elsewhere := moved_to(url, answer):
+                return elsewhere
+            if answer.code:
                 whole = ("--unshallow",) if (mirror / "shallow").exists() else ()
-                answer = fetch(*whole, "--end-of-options", url, *_ALL)
+                answer = fetch(*whole, "--prune", "--end-of-options", url, *_ALL)
                 try:
                     answer.checked(f"fetch of the submodule {plain(each.path)} from {plain(shown(each.url))}")
                 except NotFound:
                     raise each.missing("there is no such repository") from None
+                if not has_commit(mirror, each.commit):
+                    raise each.missing("no branch or tag there has this commit: push it first")
+                # A branch may be written anew, and git deletes commits that no ref has.
+                run_locked(mirror, ("update-ref", kept, each.commit), lock).checked("git update-ref")
             # Without it, packs accumulate; a failure does no harm.
             with suppress(Transient):
                 run_git(mirror, ("gc", "--auto", "--quiet"), seconds=self._fetch_seconds, inherit=(lock,))
-        if not has_commit(mirror, each.commit):
-            raise each.missing("no branch or tag of the repository has this commit: push it there first")
+        return ""
 
     def _path_of(self, url: str) -> Path:
         name = shown(url).rstrip("/")

@@ -50,3 +50,10 @@ class Repository:
         ).strip()
         self.git("update-ref", ref, commit)
         return commit
+
+
+def gitmodules(**urls: str) -> bytes:
+    """Make a .gitmodules: each submodule has its name as its path."""
+    return "".join(
+        f'[submodule "{name}"]\n\tpath = {name}\n\turl = {url}\n' for name, url in urls.items()
+    ).encode()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,9 +10,8 @@ import pytest
 from service.adapters.git.mirror import GitSource
 from service.adapters.git.submodules import Clone
 from service.domain.errors import BenchgateError, Incomplete, Transient
-from service.domain.sources.allowed import AllowedSources
 from service.domain.sources.submodules import DEEPEST, MOST
-from tests.integration.adapters.git.git_repository import Repository
+from tests.integration.adapters.git.git_repository import Repository, gitmodules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,12 +43,6 @@ def lib(server: Path) -> Repository:
 @pytest.fixture
 def source(tmp_path: Path, server: Path) -> GitSource:
     return GitSource(tmp_path / "root", lambda project: str(server / project))
-
-
-def gitmodules(**urls: str) -> bytes:
-    return "".join(
-        f'[submodule "{name}"]\n\tpath = {name}\n\turl = {url}\n' for name, url in urls.items()
-    ).encode()
 
 
 def files_in(directory: Path) -> dict[str, str]:
@@ -146,7 +137,7 @@ def test_a_commit_that_the_submodule_lacks_is_refused(
 ) -> None:
     lib.commit({"y": b"y"})
     commit = project.commit({".gitmodules": gitmodules(lib="../lib"), "lib": UNKNOWN})
-    assert "at ffffffffffff: no branch or tag of the repository has this commit" in refusal(source, commit)
+    assert "at ffffffffffff: no branch or tag there has this commit" in refusal(source, commit)
 
 
 def test_a_submodule_without_a_repository_is_refused(source: GitSource, project: Repository) -> None:
@@ -280,34 +271,6 @@ def test_too_many_submodules_are_refused(source: GitSource, project: Repository,
     one = lib.commit({"y": b"y"})
     commit = project.commit({".gitmodules": gitmodules(**names), **dict.fromkeys(names, one)})
     assert f"more than {MOST} entries" in refusal(source, commit)
-
-
-def test_a_redirect_is_not_followed(source: GitSource, project: Repository, tmp_path: Path) -> None:
-    """An allowed server cannot send Benchgate to one inside the operator's network."""
-    asked: list[str] = []
-
-    class Redirecting(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(301)
-            self.send_header("Location", f"http://127.0.0.1:{web.server_port}/internal/info/refs")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as web:
-        threading.Thread(target=web.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{web.server_port}/lib"
-        commit = project.commit({".gitmodules": gitmodules(lib=url), "lib": UNKNOWN})
-        source.fetch(PROJECT, commit)
-        allowed = AllowedSources.parse([url])
-        redirected = GitSource(tmp_path / "root", lambda _: str(project.path), allowed=allowed)
-        with pytest.raises(Transient, match="error: 301"), redirected.checkout(PROJECT, commit):
-            pass
-        web.shutdown()
-    assert asked
-    assert all(path.startswith("/lib/") for path in asked)
 
 
 class TestUsersClone:
