@@ -33,7 +33,7 @@ from service.domain.sources.submodules import address_to_fetch, shown
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from service.adapters.git.submodules import Repository
@@ -106,15 +106,20 @@ class _Objects:
         self._directory = root.absolute() / digest
 
     def provide(self, pointers: Mapping[str, Pointer]) -> None:
-        """Download the objects that neither the user's clone nor the cache has."""
-        if not self._lacking(pointers):
+        """Download the objects that neither the user's clone nor the cache has.
+
+        An address that is not allowed is refused even if the cache has its objects: another project may have
+        fetched them from a server of its own.
+        """
+        foreign = {each.oid: (path, each) for path, each in pointers.items() if self._of_clone(each) is None}
+        if not foreign:
+            return
+        server = self._server(*next(iter(foreign.values())))
+        if not self._lacking(foreign.values()):
             return
         self._directory.mkdir(parents=True, exist_ok=True)
         with locked(self._directory, self._seconds):
-            wanted = self._lacking(pointers)  # another process may have had the same wish
-            if not wanted:
-                return
-            server = self._server(*wanted[0])
+            wanted = self._lacking(foreign.values())  # another process may have had the same wish
             auth = _credentials(server)
             try:
                 with httpx.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
@@ -126,7 +131,7 @@ class _Objects:
 
     def write(self, pointer: Pointer, target: Path) -> None:
         """Write an object over its pointer file, whose mode stays."""
-        kept = self._find(pointer)
+        kept = self._of_clone(pointer) or self._directory / pointer.oid
         descriptor = os.open(target, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "wb") as file, kept.open("rb") as source:
             try:
@@ -136,18 +141,16 @@ class _Objects:
                     kept.unlink()  # damaged: the next attempt fetches it again
                 raise
 
-    def _find(self, pointer: Pointer) -> Path:
-        """Return the file of an object, in the user's clone or the cache."""
-        clones = self._outer.clone.directories if self._outer.clone else ()
-        for directory in clones:
+    def _of_clone(self, pointer: Pointer) -> Path | None:
+        """Return the file of an object in the user's clone; None if that does not have it."""
+        for directory in self._outer.clone.directories if self._outer.clone else ():
             kept = directory / "lfs/objects" / pointer.oid[:2] / pointer.oid[2:4] / pointer.oid
             if kept.is_file():
                 return kept
-        return self._directory / pointer.oid
+        return None
 
-    def _lacking(self, pointers: Mapping[str, Pointer]) -> list[tuple[str, Pointer]]:
-        found = {each.oid: (path, each) for path, each in pointers.items() if not self._find(each).is_file()}
-        return list(found.values())
+    def _lacking(self, wanted: Iterable[tuple[str, Pointer]]) -> list[tuple[str, Pointer]]:
+        return [each for each in wanted if not (self._directory / each[1].oid).is_file()]
 
     def _server(self, path: str, pointer: Pointer) -> str:
         if not self._named.startswith(("https://", "http://")):
@@ -200,19 +203,22 @@ class _Objects:
         # No compression: an unpacked response could be a thousand times longer than what was sent.
         headers = {**download.headers, "Accept-Encoding": "identity"}
         unfinished = self._directory / f"{pointer.oid}.part"
-        with (
-            client.stream("GET", download.url, headers=headers, auth=auth) as response,
-            unfinished.open("wb") as file,
-        ):
-            if response.status_code in _GONE:
-                raise self._missing(path, pointer, f"the server answers {response.status_code}")
-            if response.status_code != httpx.codes.OK:
-                where = f"{plain(response.url.host)} answers {response.status_code}"
-                raise Transient(f"LFS file {plain(path)}: {where}")
-            _copy(_bounded(response, pointer.size, self._ends), file, pointer, path)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(self._directory / pointer.oid)
+        try:
+            with (
+                client.stream("GET", download.url, headers=headers, auth=auth) as response,
+                unfinished.open("wb") as file,
+            ):
+                if response.status_code in _GONE:
+                    raise self._missing(path, pointer, f"the server answers {response.status_code}")
+                if response.status_code != httpx.codes.OK:
+                    where = f"{plain(response.url.host)} answers {response.status_code}"
+                    raise Transient(f"LFS file {plain(path)}: {where}")
+                _copy(_bounded(response, pointer.size, self._ends), file, pointer, path)
+                file.flush()
+                os.fsync(file.fileno())
+            unfinished.rename(self._directory / pointer.oid)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
     def _missing(self, path: str, pointer: Pointer, why: str) -> Incomplete:
         return Incomplete(

@@ -125,7 +125,7 @@ def test_other_content_than_the_pointers_is_never_used(
     server.objects[oid] = sent
     with pytest.raises(Transient):
         checkout.files(commit)
-    assert not list((tmp_path / "root").rglob(oid))
+    assert not list((tmp_path / "root").rglob(f"{oid}*"))
 
 
 def test_an_object_that_the_server_lacks_is_refused(checkout: Checkout, server: LfsServer) -> None:
@@ -176,6 +176,18 @@ def test_the_address_of_a_projects_settings_must_be_allowed(checkout: Checkout, 
     hostile = b"[lfs]\nurl = https://169.254.169.254/latest\n"
     commit = checkout.commit({".lfsconfig": hostile, ".gitattributes": MARKED, "a.bin": _pointer(b"x")})
     assert "add 169.254.169.254 to BENCHGATE_FETCH_FROM" in checkout.refusal(commit)
+
+
+def test_an_address_that_is_not_allowed_gets_nothing_from_the_cache(
+    checkout: Checkout, server: LfsServer
+) -> None:
+    """Another project of the machine fetched the object from its own server."""
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    checkout.files(commit)
+    settings = f"[lfs]\nurl = {checkout.url}.git/info/lfs\n".encode()
+    commit = checkout.commit({".lfsconfig": settings, ".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    checkout.url = "https://review.example.com/kv"
+    assert "this machine does not fetch from there" in checkout.refusal(commit)
 
 
 @pytest.mark.parametrize("url", ["/srv/git/kv", "ssh://ci@example.com:29418/kv"])
