@@ -18,7 +18,7 @@ from service.adapters.git.submodules import Repository, Submodules
 from service.adapters.removal import remove_tree
 from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.linting.touched_lines import lines_in
-from service.domain.sources.allowed import AllowedSources
+from service.domain.sources.allowed import NOTHING
 from service.ports.building import Source
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from service.adapters.git.submodules import Clone
     from service.domain.linting.touched_lines import Lines
+    from service.domain.sources.allowed import AllowedSources
 
 FETCH_SECONDS: Final = 1200.0  # the first fetch of a large project over a slow line
 TEXT_BYTES: Final = 1 << 20  # far more than any hand-written project file
-NOTHING_ALLOWED: Final = AllowedSources()
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _CHANGE: Final = re.compile(r"refs/changes/[0-9]{2}/[0-9]{1,10}/[0-9]{1,10}")
@@ -70,7 +70,7 @@ class GitSource(Source):
         root: Path,
         remotes: Callable[[str], str],
         *,
-        allowed: AllowedSources = NOTHING_ALLOWED,
+        allowed: AllowedSources = NOTHING,
         clone: Clone | None = None,
         submodules: Path | None = None,
         fetch_seconds: float = FETCH_SECONDS,
@@ -234,7 +234,7 @@ class GitSource(Source):
 
 
 def mirrors_by_instance(
-    root: Path, remotes: Mapping[str, Callable[[str], str]], allowed: AllowedSources = NOTHING_ALLOWED
+    root: Path, remotes: Mapping[str, Callable[[str], str]], allowed: AllowedSources = NOTHING
 ) -> Mapping[str, GitSource]:
     """Return the mirrors of each review server: two may have projects of one name, which are not the same.
 
