@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.adapters.git.command import LOCAL_SECONDS, run_git
 from service.adapters.removal import remove_tree
-from service.domain.errors import Transient
+from service.domain.errors import BadInput, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,7 +98,10 @@ def check_out(mirror: Path, commit: str, place: Path, what: str) -> tuple[str, .
 
 def _filtered_by_lfs(place: Path, what: str) -> tuple[str, ...]:
     """List the paths that ``.gitattributes`` marks; quick if no such file names the filter."""
-    paths = run_git(place, ("ls-files", "-z")).checked(f"git ls-files in {what}").output
+    try:
+        paths = run_git(place, ("ls-files", "-z")).checked(f"git ls-files in {what}").output
+    except BadInput:  # too many files to look for the filter in each
+        return ()
     attributes = [
         os.fsdecode(path) for path in paths.split(b"\0") if path.rpartition(b"/")[2] == b".gitattributes"
     ]

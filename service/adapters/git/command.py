@@ -120,6 +120,7 @@ def run_git(
                 | _ENVIRONMENT
                 | (limits.environment if limits else {}),
                 pass_fds=inherit,
+                restore_signals=limits is None,  # so that git names a file that reached its limit
                 start_new_session=True,  # no terminal for a password prompt, and one group to kill
             )
         except OSError as error:

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from service.adapters.git.command import Answer
     from service.domain.sources.allowed import AllowedSources
 
-_FILE_BYTES: Final = 4 << 30  # of a pack; the largest projects have about 1 GiB in one revision
+FILE_BYTES: Final = 4 << 30  # of a pack; the largest projects have about 1 GiB in one revision
 _LIST_BYTES: Final = 1 << 20  # of a .gitmodules, far more than any real one
 _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9._-]+")
-_TOO_LARGE: Final = re.compile(r"died of signal 25|File too large")
+_TOO_LARGE: Final = re.compile("File too large")
 _COMMIT_MODE: Final = b"160000"
 _FETCH: Final = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
 # A server that gives no single commit gives its branches and tags, with their history.
@@ -152,7 +152,7 @@ class Submodules:
                 words, limits = (*_FETCH, *arguments), _limits_of(url)
                 answer = run_locked(mirror, words, lock, seconds=self._fetch_seconds, limits=limits)
                 if answer.code and _TOO_LARGE.search(answer.errors):
-                    raise each.missing(f"it has more than {_FILE_BYTES >> 30} GiB")
+                    raise each.missing(f"it has more than {FILE_BYTES >> 30} GiB")
                 return answer
 
             kept = f"refs/benchgate/commits/{each.commit}"
@@ -243,4 +243,4 @@ def _limits_of(url: str) -> TransferLimits:
     """Return the limits of a fetch from an address: it uses the protocol that was checked."""
     server = server_of(url)
     protocol = server.partition("://")[0].lower() if "://" in server else "ssh" if ":" in server else "file"
-    return TransferLimits(protocol, _FILE_BYTES)
+    return TransferLimits(protocol, FILE_BYTES)

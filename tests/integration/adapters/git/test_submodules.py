@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from service.adapters.git import submodules
 from service.adapters.git.mirror import GitSource
 from service.adapters.git.submodules import Clone
 from service.domain.errors import BenchgateError, Incomplete, Transient
@@ -264,6 +266,20 @@ def test_submodules_that_never_end_are_refused(
         commit = lib.commit({".gitmodules": gitmodules(lib="../lib"), "lib": commit})
     top = project.commit({".gitmodules": gitmodules(lib="../lib"), "lib": commit})
     assert f"deeper than {DEEPEST} levels" in refusal(source, top)
+
+
+def test_a_submodule_that_is_too_large_is_refused(
+    source: GitSource, project: Repository, lib: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """git is ended while it writes, so that nobody can fill the disk."""
+    monkeypatch.setattr(submodules, "FILE_BYTES", 1 << 16)
+    text = gitmodules(lib="../lib")
+    small = project.commit({".gitmodules": text, "lib": lib.commit({"y": b"y"})})
+    large = project.commit({".gitmodules": text, "lib": lib.commit({"y": os.urandom(1 << 20)})})
+    assert "it has more than" in refusal(source, large)
+    source.fetch(PROJECT, small)
+    with source.checkout(PROJECT, small) as tree:
+        assert (tree / "lib/y").read_text() == "y"
 
 
 def test_too_many_submodules_are_refused(source: GitSource, project: Repository, lib: Repository) -> None:
