@@ -125,8 +125,9 @@ class Submodules:
         if clone is not None:
             for directory in clone.directories:
                 if has_commit(directory, each.commit):
-                    self._fetch(each, mirror, str(directory))
-                    return found
+                    with suppress(Transient):  # a partial clone lacks files
+                        self._fetch(each, mirror, str(directory))
+                        return found
         url = each.url
         for _ in range(MOST_MOVES + 1):
             try:

@@ -323,6 +323,22 @@ class TestUsersClone:
         with source.checkout(PROJECT, commit) as tree:
             assert (tree / "lib/y").read_text() == "mine"
 
+    @pytest.mark.parametrize("option", ["--depth=1", "--filter=blob:none"])
+    def test_a_clone_without_all_objects_is_enough_if_the_server_has_them(
+        self, project: Repository, lib: Repository, tmp_path: Path, option: str
+    ) -> None:
+        lib.git("config", "uploadpack.allowFilter", "true")
+        commit = lib.commit({"y": b"y"}, lib.commit({"y": b"older"}))
+        top = project.commit({".gitmodules": gitmodules(lib="../lib"), "lib": commit})
+        kept = tmp_path / "clone/modules/lib"
+        argv = ["git", "clone", "--quiet", "--bare", option, lib.path.as_uri(), str(kept)]
+        subprocess.run(argv, check=True)
+        own = Clone((tmp_path / "clone",), str(project.path))
+        source = GitSource(tmp_path / "root", lambda _: str(project.path), clone=own)
+        source.fetch(PROJECT, top)
+        with source.checkout(PROJECT, top) as tree:
+            assert (tree / "lib/y").read_text() == "y"
+
     def test_a_submodule_that_is_not_initialised_names_the_command(
         self, project: Repository, tmp_path: Path
     ) -> None:
