@@ -29,7 +29,7 @@ from service.domain.sources.lfs import (
     read_pointer,
     server_of_repository,
 )
-from service.domain.sources.submodules import address_to_fetch, shown
+from service.domain.sources.submodules import SHOWN, address_to_fetch, shown
 from service.domain.text import plain
 
 if TYPE_CHECKING:
@@ -222,8 +222,8 @@ class _Objects:
 
     def _missing(self, path: str, pointer: Pointer, why: str) -> Incomplete:
         return Incomplete(
-            f"LFS file {plain(_in_all(self._outer, path))}",
-            f"object {pointer.oid[:12]} of {plain(shown(self._named))}: {why}",
+            f"LFS file {plain(_in_all(self._outer, path), SHOWN)}",
+            f"object {pointer.oid[:12]} of {plain(shown(self._named), SHOWN)}: {why}",
         )
 
 

@@ -19,6 +19,7 @@ FILE: Final = ".gitmodules"
 DEEPEST: Final = 5  # submodules of submodules; real projects have three levels
 MOST: Final = 200  # of a revision; the largest known projects have about 160
 
+SHOWN: Final = 80  # characters of a path or an address, so that a message has room for what to do
 _COMMIT_SHOWN: Final = 12
 _LONGEST: Final = 500  # characters of a name, path or address
 _SECTION: Final = "submodule."
@@ -51,8 +52,8 @@ class Submodule:
 
     def missing(self, why: str) -> Incomplete:
         """Describe why it cannot be had."""
-        where = f"{plain(shown(self.url))} at {self.commit[:_COMMIT_SHOWN]}"
-        return Incomplete(f"submodule {plain(self.path)}", f"{where}: {why}")
+        where = f"{plain(shown(self.url), SHOWN)} at {self.commit[:_COMMIT_SHOWN]}"
+        return Incomplete(f"submodule {plain(self.path, SHOWN)}", f"{where}: {why}")
 
 
 def read_entries(listed: bytes) -> tuple[Entry, ...]:

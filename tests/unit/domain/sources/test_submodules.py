@@ -99,6 +99,14 @@ def test_submodules_are_the_entries_that_the_revision_has_commits_for() -> None:
     assert str(only.missing("no")) == f"submodule outer/deps/one: {GERRIT}group/one at {A[:12]}: no"
 
 
+def test_a_message_about_long_names_still_says_what_to_do() -> None:
+    entries = read_entries(listed(("lib", "p" * 500, f"https://example.com/{'x' * 400}")))
+    (only,) = submodules_of(entries, {"p" * 500: A}, f"{GERRIT}kv")
+    failure = str(only.missing("its operator can add example.com to BENCHGATE_FETCH_FROM"))
+    assert len(failure) < 300  # of a line in a message
+    assert failure.endswith("BENCHGATE_FETCH_FROM")
+
+
 def test_a_submodule_that_nobody_updates_is_left_out() -> None:
     entries = read_entries(listed(("docs", "docs", "../docs"), update="none"))
     assert submodules_of(entries, {"docs": A}, f"{GERRIT}kv") == ()
