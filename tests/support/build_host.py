@@ -10,7 +10,6 @@ import re
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,13 @@ from service.domain.identity import RunKind
 from service.domain.machine.environment import Load
 from service.steps.building.session import BuildHost, BuildSession
 from tests.support.memory.dependencies import MemoryDependencies
-from tests.support.memory.files import MemoryArtifacts, MemoryInspector, MemoryPacker, MemoryScratch
+from tests.support.memory.files import (
+    MemoryArtifacts,
+    MemoryInspector,
+    MemoryPacker,
+    MemoryScratch,
+    added_lines,
+)
 from tests.unit.domain.gbench_files import row, whole
 
 if TYPE_CHECKING:
@@ -105,7 +110,7 @@ class MemorySource:
         new = self._commit(patch).files
         former = {text: path for path, text in old.items() if path not in new}
         diffs = {
-            path: _added_lines(old.get(path, old.get(former.get(text, ""), "")), text)
+            path: added_lines(old.get(path, old.get(former.get(text, ""), "")), text)
             for path, text in new.items()
             if path.endswith(tuple(endings))
         }
@@ -127,12 +132,6 @@ class MemorySource:
         if commit not in self.commits:
             raise NotFound(f"no revision {revision}")
         return self.commits[commit]
-
-
-def _added_lines(old: str, new: str) -> tuple[range, ...]:
-    matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
-    edits = (each[3:] for each in matcher.get_opcodes() if each[0] in {"insert", "replace"})
-    return tuple(range(begin + 1, end + 1) for begin, end in edits)
 
 
 @dataclass

@@ -1,10 +1,11 @@
-"""Packed programs, built files and artifacts in memory."""
+"""Packed programs, built files, artifacts and the differences of texts in memory."""
 
 from __future__ import annotations
 
 import hashlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -129,3 +130,10 @@ class MemoryArtifacts:
         if path.exists():
             raise Permanent(f"{path}: File exists")
         path.write_bytes(data)
+
+
+def added_lines(old: str, new: str) -> tuple[range, ...]:
+    """Return the lines of the new text that the old one does not have."""
+    matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+    edits = (each[3:] for each in matcher.get_opcodes() if each[0] in {"insert", "replace"})
+    return tuple(range(begin + 1, end + 1) for begin, end in edits)
