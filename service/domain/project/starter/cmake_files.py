@@ -1,0 +1,88 @@
+"""The CMake files of a project: the options that it declares itself, and its presets for release builds."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.domain.project.starter.cmake_reply import CacheEntry
+
+FILE: Final = "CMakeLists.txt"
+PRESETS: Final = "CMakePresets.json"
+RELEASES: Final = frozenset({"release", "relwithdebinfo", "minsizerel"})  # CMake ignores capitals
+_COMMENT: Final = re.compile(r"#.*")
+_PROJECT: Final = re.compile(r"\bproject\s*\(", re.IGNORECASE)
+# Also cmake_dependent_option, and the wrappers of projects.
+_OPTION: Final = re.compile(r"\b\w*option\s*\(\s*\"?((?:\w|\$\{\w+\})+)", re.IGNORECASE)
+_REFERENCE: Final = re.compile(r"\$\{\w+\}")
+_LISTED: Final = re.compile(
+    r'^\s+"([A-Za-z0-9][A-Za-z0-9._+-]*)"', re.MULTILINE
+)  # harmless in a shell and YAML
+_OFF: Final = frozenset({"", "0", "OFF", "NO", "N", "FALSE", "IGNORE"})
+_DEEPEST: Final = 20  # of presets that inherit from each other; a circle ends there
+
+
+def benchmark_options(files: Mapping[str, str], cache: Mapping[str, CacheEntry]) -> tuple[str, ...]:
+    """Find the options that may switch benchmarks on: named like it, off, and declared by the project itself.
+
+    A directory that calls ``project()`` below the top is another project, such as a submodule. The options
+    of Google Benchmark are among those: most of them do harm if they are on.
+
+    Args:
+        files: the CMake files of the sources, by their paths.
+        cache: the entries of the configured project.
+    """
+    code = {path: _COMMENT.sub("", text) for path, text in files.items()}
+    others = {
+        f"{posixpath.dirname(path)}/"
+        for path, text in code.items()
+        if "/" in path and posixpath.basename(path) == FILE and _PROJECT.search(text)
+    }
+    own = [text for path, text in code.items() if not path.startswith(tuple(others))]
+    declared = [_pattern(name) for text in own for name in _OPTION.findall(text)]
+    return tuple(
+        name
+        for name, entry in cache.items()
+        if entry.kind == "BOOL"
+        and "BENCH" in name.upper()
+        and entry.value.upper() in _OFF
+        and any(pattern.fullmatch(name) for pattern in declared)
+    )
+
+
+def _pattern(declared: str) -> re.Pattern[str]:
+    """A declared name may contain variables, such as that of the project."""
+    return re.compile(r"\w*".join(re.escape(part) for part in _REFERENCE.split(declared)))
+
+
+def release_preset(text: str, listing: str) -> str:
+    """Choose a configure preset for a release build; empty if there is none.
+
+    Args:
+        text: ``CMakePresets.json``.
+        listing: the output of ``cmake --list-presets``, which names those that this machine can use.
+    """
+    try:
+        presets = {each["name"]: each for each in json.loads(text)["configurePresets"]}
+        usable = [name for name in _LISTED.findall(listing) if name in presets]
+        return next((name for name in usable if _build_type(presets, name).lower() in RELEASES), "")
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ""  # `cmake` itself reports what is wrong
+
+
+def _build_type(presets: Mapping[str, Mapping[str, Any]], name: str, depth: int = 0) -> str:
+    """Return the build type of a preset: its own, else that of the first it inherits from that has one."""
+    preset = presets.get(name)
+    if preset is None or depth > _DEEPEST:
+        return ""
+    own = preset.get("cacheVariables", {}).get("CMAKE_BUILD_TYPE")
+    if own is not None:
+        return str(own["value"] if isinstance(own, dict) else own)
+    inherits = preset.get("inherits", ())
+    parents = [inherits] if isinstance(inherits, str) else inherits
+    return next(filter(None, (_build_type(presets, each, depth + 1) for each in parents)), "")

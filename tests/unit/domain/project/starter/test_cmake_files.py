@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from service.domain.project.starter.cmake_files import benchmark_options, release_preset
+from service.domain.project.starter.cmake_reply import CacheEntry
+
+OFF = CacheEntry("BOOL", "OFF")
+
+
+def options(text: str, cache: dict[str, CacheEntry], **files: str) -> tuple[str, ...]:
+    return benchmark_options({"CMakeLists.txt": text, **files}, cache)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        'option(QUEUE_BENCHMARKS "Build them" OFF)',
+        'OPTION( "QUEUE_BENCHMARKS" "Build them" OFF)',
+        'option(${PROJECT_NAME}_BENCHMARKS "Build them" OFF)',
+        'include(CMakeDependentOption)\ncmake_dependent_option(QUEUE_BENCHMARKS "Build them" OFF "TOP" OFF)',
+        "queue_option(\n  QUEUE_BENCHMARKS OFF)",
+    ],
+)
+def test_an_option_for_benchmarks_that_is_off_and_declared_is_found(declared: str) -> None:
+    assert options(declared, {"QUEUE_BENCHMARKS": OFF, "QUEUE_TESTS": OFF}) == ("QUEUE_BENCHMARKS",)
+
+
+@pytest.mark.parametrize(
+    ("declared", "entry"),
+    [
+        ("option(QUEUE_BENCH x OFF)", CacheEntry("BOOL", "ON")),
+        ("option(QUEUE_BENCH x OFF)", CacheEntry("STRING", "OFF")),
+        ("# option(QUEUE_BENCH x OFF)", OFF),
+        ("set(QUEUE_BENCH OFF CACHE BOOL x FORCE)", OFF),
+        ("option(QUEUE_BENCH_ALL x OFF)", OFF),
+    ],
+)
+def test_an_entry_that_is_on_or_no_own_option_is_left_alone(declared: str, entry: CacheEntry) -> None:
+    assert options(declared, {"QUEUE_BENCH": entry}) == ()
+
+
+def test_the_options_of_a_nested_project_are_left_alone() -> None:
+    nested = {
+        "third_party/benchmark/CMakeLists.txt": "project (benchmark CXX)\noption(BENCHMARK_ENABLE_LTO x OFF)",
+        "third_party/benchmark/cmake/more.cmake": "option(BENCHMARK_BUILD_32_BITS x OFF)",
+        "cmake/own.cmake": "option(OWN_BENCH x OFF)",
+        "benchmarks/CMakeLists.txt": "option(MORE_BENCH x OFF)",
+    }
+    names = ("BENCHMARK_ENABLE_LTO", "BENCHMARK_BUILD_32_BITS", "OWN_BENCH", "MORE_BENCH")
+
+    assert options("project(queue)", dict.fromkeys(names, OFF), **nested) == ("OWN_BENCH", "MORE_BENCH")
+
+
+PRESETS = json.dumps(
+    {
+        "version": 3,
+        "configurePresets": [
+            {"name": "base", "hidden": True, "generator": "Ninja"},
+            {"name": "dev", "inherits": "base", "cacheVariables": {"CMAKE_BUILD_TYPE": "Debug"}},
+            {
+                "name": "fast",
+                "hidden": True,
+                "cacheVariables": {"CMAKE_BUILD_TYPE": {"type": "STRING", "value": "Release"}},
+            },
+            {"name": "windows", "inherits": ["base", "fast"]},
+            {"name": "linux", "inherits": ["base", "fast"]},
+            {"name": "circle", "inherits": "circle"},
+        ],
+    }
+)
+LISTING = (
+    'Available configure presets:\n\n  "dev"    - for developers\n  "circle"\n  "linux"  - the "fast" one\n'
+)
+
+
+def test_the_first_usable_preset_that_inherits_a_release_build_is_chosen() -> None:
+    assert release_preset(PRESETS, LISTING) == "linux"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"configurePresets": [1]}', PRESETS])
+def test_without_a_usable_preset_none_is_chosen(text: str) -> None:
+    assert release_preset(text, '  "dev"\n  "circle"\n') == ""
