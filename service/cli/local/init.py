@@ -1,47 +1,91 @@
-"""``benchgate init``: a first benchgate.yaml."""
+"""``benchgate init``: a first benchgate.yaml, written from the answers of the build system."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from service.domain.errors import BadInput
+from service.adapters.sandbox.unsandboxed import DirectRunner
+from service.cli.local.progress import TerminalProgress
+from service.domain.errors import BadInput, CommandFailed
 from service.domain.project.project_file import FILE_NAME
-from service.domain.project.starter_file import BUILD_FILES, BuildSystem, benchmark_programs, starter_file
+from service.domain.project.starter.cmake_files import PRESETS
+from service.domain.project.starter_file import (
+    BUILD_FILES,
+    BuildSystem,
+    ProjectFacts,
+    programs_in_text,
+    starter_file,
+)
+from service.steps.local.init_cmake import ask_cmake
+from service.steps.local.init_inquiry import Inquiry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MOST_FILES: Final = 2000
 _MOST_BYTES: Final = 1 << 20
+_UNKNOWN: Final = {
+    BuildSystem.MAKE: "nothing lists the programs of a Makefile, so edit the lines marked EDIT",
+    BuildSystem.BAZEL: "init does not ask Bazel, so edit the lines marked EDIT",
+    BuildSystem.OTHER: "there is no build file at the top, so edit the lines marked EDIT",
+}
 
 
 @click.command()
 @click.argument("file", default=FILE_NAME, type=click.Path(dir_okay=False, path_type=Path))
-def command(file: Path) -> None:
-    """Write a first benchgate.yaml, with comments that say what to edit.
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+def command(file: Path, *, force: bool) -> None:
+    """Write a first benchgate.yaml, with comments that explain it.
 
-    Looks for CMake, Meson or make in the directory of FILE, and for programs that link Google Benchmark. It
-    never replaces a file.
+    Looks at the project in the directory of FILE. A project of CMake is configured and built in a temporary
+    directory, with your own permissions and network, as if you called cmake yourself. Each program that links
+    Google Benchmark is asked for its benchmarks. In other projects, the lines to edit are marked.
+
+    Exit code 0: FILE is written; 2: wrong usage, or FILE exists; 3: the project has no benchmark program.
     """
+    if file.exists() and not force:
+        raise BadInput(
+            "exists already; `benchgate check` lists its errors, and `--force` replaces it", str(file)
+        )
+    if not file.parent.is_dir():
+        raise BadInput("No such directory", str(file.parent))
     system = _system_of(file.parent)
-    programs = benchmark_programs(system, dict(_build_files(file.parent, system)))
+    facts = _look_at(file.parent.resolve(), system)
+    text = starter_file(facts)
     try:
-        with file.open("x", encoding="utf-8") as stream:
-            stream.write(starter_file(system, programs))
-    except FileExistsError:
-        raise BadInput("exists already; `benchgate check` lists its errors", str(file)) from None
+        with file.open("w" if force else "x", encoding="utf-8") as stream:
+            stream.write(text)
     except OSError as error:
         raise BadInput(error.strerror or str(error), str(file)) from None
     click.echo(f"wrote {file} for {system}")
-    for program in programs:
-        click.echo(f"  benchmark program {program}")
-    if not programs:
-        click.echo("  no benchmark program was found: edit the lines marked EDIT")
+    for program in facts.programs:
+        count = "" if program.benchmarks is None else f": {program.benchmarks} benchmarks"
+        click.echo(f"  benchmark program {program.path}{count}")
+    if not facts.is_tried:
+        click.echo(f"  {_UNKNOWN.get(system, 'nothing of it was tried: check the lines marked EDIT')}")
     click.echo(f"try it on the last commit before you commit it:\n  benchgate gate --project-file {file}")
+
+
+def _look_at(directory: Path, system: BuildSystem) -> ProjectFacts:
+    """Ask the build system; search its files if it cannot be asked."""
+    files = dict(_build_files(directory, system))
+    if system is BuildSystem.CMAKE and shutil.which("cmake"):
+        click.echo(
+            "configuring and building in a temporary directory, with your own permissions and network",
+            err=True,
+        )
+        with TemporaryDirectory(prefix="benchgate-init-") as scratch, TerminalProgress() as progress:
+            try:
+                return ask_cmake(Inquiry(DirectRunner(), directory, Path(scratch), progress), files)
+            except CommandFailed as failed:
+                progress.note(f"{failed}\n{failed.tail}")
+    return ProjectFacts(system, programs_in_text(system, files))
 
 
 def _system_of(directory: Path) -> BuildSystem:
@@ -57,7 +101,13 @@ def _build_files(directory: Path, system: BuildSystem) -> Iterator[tuple[str, st
     left = _MOST_FILES
     for place, below, files in os.walk(directory):
         below[:] = sorted(name for name in below if not name.startswith((".", "build")))
-        for name in (name for name in files if name in names):
+        is_top = place == str(directory)
+        for name in files:
+            is_cmake = system is BuildSystem.CMAKE and (
+                name.endswith(".cmake") or (is_top and name == PRESETS)
+            )
+            if name not in names and not is_cmake:
+                continue
             path = Path(place, name)
             if left == 0:
                 return

@@ -1,9 +1,10 @@
-"""A first ``benchgate.yaml`` for a project, with comments that say what to edit."""
+"""A first ``benchgate.yaml`` for a project, with comments that explain it and say what to edit."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,7 @@ class BuildSystem(StrEnum):
     CMAKE = "CMake"
     MESON = "Meson"
     MAKE = "make"
+    BAZEL = "Bazel"
     OTHER = "an unknown build system"
 
 
@@ -26,10 +28,40 @@ BUILD_FILES: Final[Mapping[BuildSystem, tuple[str, ...]]] = MappingProxyType(
         BuildSystem.CMAKE: ("CMakeLists.txt",),
         BuildSystem.MESON: ("meson.build",),
         BuildSystem.MAKE: ("Makefile", "makefile", "GNUmakefile"),
+        BuildSystem.BAZEL: ("MODULE.bazel", "WORKSPACE", "WORKSPACE.bazel"),
     }
 )
 """The names of build files; a project has the first system whose file is at its top."""
-_EXAMPLE: Final = "build/my_benchmark"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A benchmark program: its path below ``build/``, and the number of its benchmarks if it was asked."""
+
+    path: str
+    target: str
+    benchmarks: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFacts:
+    """The facts from which a project file is written.
+
+    ``options`` switch the benchmarks on. ``preset`` is a preset of CMake for release builds, and
+    ``configuration`` the chosen one of a generator that has several; empty: none. ``is_tried``: init has
+    built and asked the programs; otherwise a person must check them.
+    """
+
+    system: BuildSystem
+    programs: tuple[Program, ...] = ()
+    options: tuple[str, ...] = ()
+    preset: str = ""
+    configuration: str = ""
+    is_tried: bool = False
+
+
+_EXAMPLE: Final = Program("build/my_benchmark", "my_benchmark")
+_EDIT: Final = "   # EDIT"
 _NAME: Final = r"([A-Za-z0-9][A-Za-z0-9._+-]*)"  # also harmless in YAML and in a shell
 _DIRECTORY: Final = re.compile(r"[A-Za-z0-9._+-]+(/[A-Za-z0-9._+-]+)*|")
 _COMMENT: Final = re.compile(r"#.*")
@@ -39,15 +71,22 @@ _CMAKE_LINK: Final = re.compile(
     re.IGNORECASE,
 )
 _MESON_PROGRAM: Final = re.compile(rf"executable\s*\(\s*'{_NAME}'([^)]*)\)")
-_COMMANDS: Final[Mapping[BuildSystem, tuple[str, str]]] = MappingProxyType(
+_COMPILE: Final[Mapping[BuildSystem, str]] = MappingProxyType(
     {
-        BuildSystem.CMAKE: (
-            "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
-            "cmake --build build --parallel --target {targets}",
-        ),
-        BuildSystem.MESON: ("meson setup build --buildtype=release", "meson compile -C build"),
-        BuildSystem.MAKE: ("", "make {targets} && cp {targets} build/"),
-        BuildSystem.OTHER: ("", "./build.sh"),
+        BuildSystem.CMAKE: "cmake --build build --parallel{configuration} --target {targets}",
+        BuildSystem.MESON: "meson compile -C build",
+        BuildSystem.MAKE: "make {targets} && cp {targets} build/",
+        BuildSystem.BAZEL: "bazel build -c opt //:{targets} && cp -L bazel-bin/{targets} build/",
+        BuildSystem.OTHER: "./build.sh",
+    }
+)
+_ONLY_THESE: Final[Mapping[BuildSystem, str]] = MappingProxyType(
+    {
+        BuildSystem.CMAKE: "Only the programs that link Google Benchmark: no other is measured.",
+        BuildSystem.MESON: "All targets of the project.",
+        BuildSystem.MAKE: "Nothing lists the programs of a Makefile: name them, and copy them into build/.",
+        BuildSystem.BAZEL: "Name the programs, and copy them into build/. The build has no network.",
+        BuildSystem.OTHER: "The command that puts the programs into build/.",
     }
 )
 _HEAD: Final = """\
@@ -72,8 +111,8 @@ jobs:
 """
 
 
-def benchmark_programs(system: BuildSystem, files: Mapping[str, str]) -> tuple[str, ...]:
-    """Find the programs that link Google Benchmark, as paths below ``build/``.
+def programs_in_text(system: BuildSystem, files: Mapping[str, str]) -> tuple[Program, ...]:
+    """Search build files for programs that link Google Benchmark, for want of an answer of the build system.
 
     Args:
         system: the build system.
@@ -91,10 +130,14 @@ def benchmark_programs(system: BuildSystem, files: Mapping[str, str]) -> tuple[s
                 for name, arguments in _MESON_PROGRAM.findall(text)
                 if "bench" in name.lower() or "benchmark" in arguments
             ]
-        case BuildSystem.MAKE | BuildSystem.OTHER:
+        case BuildSystem.MAKE | BuildSystem.BAZEL | BuildSystem.OTHER:
             found = []
     places = [(posixpath.dirname(path), name) for path, name in found]
-    programs = [posixpath.join("build", place, name) for place, name in places if _DIRECTORY.fullmatch(place)]
+    programs = [
+        Program(posixpath.join("build", place, name), name)
+        for place, name in places
+        if _DIRECTORY.fullmatch(place)
+    ]
     return tuple(dict.fromkeys(programs))
 
 
@@ -104,23 +147,58 @@ def _cmake_programs(code: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield path, name
 
 
-def starter_file(system: BuildSystem, programs: Sequence[str]) -> str:
-    """Write a valid project file; without programs, with an example to replace."""
-    chosen = programs or (_EXAMPLE,)
-    is_guess = not programs
-    names = [posixpath.basename(program) for program in chosen]
-    configure, compile_ = (line.format(targets=" ".join(names)) for line in _COMMANDS[system])
-    edit_build = "   # EDIT" if is_guess else ""
-    build = [f"      configure: {configure}"] if configure else []
-    build.append(f"      compile: {compile_}{edit_build}")
+def starter_file(facts: ProjectFacts) -> str:
+    """Write a valid project file; without programs, with an example to replace.
+
+    Lines that nobody has tried are marked EDIT.
+    """
+    edit = "" if facts.is_tried else _EDIT
+    programs = facts.programs or (_EXAMPLE,)
+    build: list[str] = []
+    if configure := _configure(facts):
+        build += [*(f"      # {line}" for line in _reasons(facts)), f"      configure: {configure}"]
+    configuration = f" --config {facts.configuration}" if facts.configuration else ""
+    targets = " ".join(dict.fromkeys(program.target for program in programs))
+    compile_ = _COMPILE[facts.system].format(targets=targets, configuration=configuration)
+    build += [f"      # {_ONLY_THESE[facts.system]}", f"      compile: {compile_}{edit}"]
     suites: list[str] = []
-    for name, program in zip(_distinct(names), chosen, strict=True):
-        suites += [f"      - name: {name}", f"        program: {program}{edit_build}"]
+    for name, program in zip(_distinct(programs), programs, strict=True):
+        suites.append(f"      - name: {name}{_count(program)}")
+        suites.append(f"        program: {program.path}{edit}")
     suites.append("        # filter: BM_Hot          # measure only some of its benchmarks")
     return _HEAD.format(build="\n".join(build), suites="\n".join(suites))
 
 
-def _distinct(names: Sequence[str]) -> Iterator[str]:
+def _configure(facts: ProjectFacts) -> str:
+    options = "".join(f" {option}" for option in facts.options)
+    match facts.system:
+        case BuildSystem.CMAKE if facts.preset:
+            return f"cmake --preset {facts.preset} -B build{options}"
+        case BuildSystem.CMAKE:
+            return f"cmake -S . -B build -DCMAKE_BUILD_TYPE=Release{options}"
+        case BuildSystem.MESON:
+            return f"meson setup build --buildtype=release{options}"
+        case BuildSystem.MAKE | BuildSystem.BAZEL | BuildSystem.OTHER:
+            return ""
+
+
+def _reasons(facts: ProjectFacts) -> Iterator[str]:
+    if facts.preset:
+        yield f"{facts.preset} is a preset for release builds; -B, because programs must be below build/."
+    else:
+        yield "A release build, because that is what users run."
+    if facts.options:
+        yield "The options switch the benchmarks on, which this project builds only if asked."
+
+
+def _count(program: Program) -> str:
+    if program.benchmarks is None:
+        return ""
+    return f"   # {program.benchmarks} benchmark{'' if program.benchmarks == 1 else 's'}"
+
+
+def _distinct(programs: Sequence[Program]) -> Iterator[str]:
     """Yield the names of suites: those of their programs, with a number if two are equal."""
+    names = [posixpath.basename(program.path) for program in programs]
     for place, name in enumerate(names):
         yield f"{name}-{place + 1}" if name in names[:place] else name

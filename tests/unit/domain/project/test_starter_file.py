@@ -1,10 +1,20 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Final
+
 import pytest
 
 from service.domain.project.project_file import parse_project_file, problems_of
-from service.domain.project.starter_file import BuildSystem, benchmark_programs, starter_file
+from service.domain.project.starter_file import (
+    BuildSystem,
+    Program,
+    ProjectFacts,
+    programs_in_text,
+    starter_file,
+)
 
+GOLDEN: Final = Path(__file__).parents[3] / "samples" / "starter"
 CMAKE = """\
 add_executable(core_bench
   a.cc b.cc)
@@ -22,34 +32,51 @@ executable('core_bench', 'a.cc', dependencies: [core])
 executable('speed', 'b.cc', dependencies: [benchmark_dep])
 executable('tests', 't.cc', dependencies: [gtest])
 """
+ASKED: Final = (Program("build/bench/queue_bench", "queue_bench", 12), Program("build/one", "one", 1))
+FACTS: Final = {
+    "cmake_options.yaml": ProjectFacts(
+        BuildSystem.CMAKE, ASKED, ("-DQUEUE_BUILD_BENCHMARKS=ON",), is_tried=True
+    ),
+    "cmake_preset.yaml": ProjectFacts(
+        BuildSystem.CMAKE, ASKED, preset="linux", configuration="Release", is_tried=True
+    ),
+    "cmake_untried.yaml": ProjectFacts(BuildSystem.CMAKE, (Program("build/a", "a"),)),
+    "make.yaml": ProjectFacts(BuildSystem.MAKE),
+    "bazel.yaml": ProjectFacts(BuildSystem.BAZEL),
+}
 
 
-@pytest.mark.parametrize("programs", [(), ("build/a",), ("build/x/a", "build/y/a", "build/b")])
+@pytest.mark.parametrize("is_tried", [True, False])
+@pytest.mark.parametrize("paths", [(), ("build/a",), ("build/x/a", "build/y/a", "build/b")])
 @pytest.mark.parametrize("system", BuildSystem)
 def test_a_starter_file_has_no_errors_and_names_the_programs(
-    system: BuildSystem, programs: tuple[str, ...]
+    system: BuildSystem, paths: tuple[str, ...], *, is_tried: bool
 ) -> None:
-    text = starter_file(system, programs)
+    programs = tuple(Program(path, path.rpartition("/")[2]) for path in paths)
+    text = starter_file(ProjectFacts(system, programs, is_tried=is_tried))
 
     assert problems_of(text) == ()
     (job,) = parse_project_file(text).jobs
-    assert job.benchmark.programs == (programs or ("build/my_benchmark",))
-    assert ("EDIT" in text) == (not programs)
+    assert job.benchmark.programs == (paths or ("build/my_benchmark",))
+    assert ("EDIT" in text) == (not is_tried)
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_a_starter_file_explains_each_choice(name: str) -> None:
+    assert starter_file(FACTS[name]) == (GOLDEN / name).read_text(encoding="utf-8")
 
 
 def test_the_programs_of_cmake_are_those_that_link_google_benchmark() -> None:
-    found = benchmark_programs(
+    found = programs_in_text(
         BuildSystem.CMAKE, {"CMakeLists.txt": "project(x)", "bench/CMakeLists.txt": CMAKE}
     )
-    assert found == ("build/bench/core_bench", "build/bench/old_style")
+    assert [each.path for each in found] == ["build/bench/core_bench", "build/bench/old_style"]
 
 
 def test_the_programs_of_meson_are_named_or_link_like_benchmarks() -> None:
-    assert benchmark_programs(BuildSystem.MESON, {"meson.build": MESON}) == (
-        "build/core_bench",
-        "build/speed",
-    )
+    found = programs_in_text(BuildSystem.MESON, {"meson.build": MESON})
+    assert [each.path for each in found] == ["build/core_bench", "build/speed"]
 
 
 def test_a_directory_that_yaml_could_misread_is_left_out() -> None:
-    assert benchmark_programs(BuildSystem.CMAKE, {"a: b/CMakeLists.txt": CMAKE}) == ()
+    assert programs_in_text(BuildSystem.CMAKE, {"a: b/CMakeLists.txt": CMAKE}) == ()

@@ -1,0 +1,82 @@
+"""The commands by which ``benchgate init`` asks a build system and its programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.sandbox_command import Command, Limits
+from service.domain.errors import CommandFailed
+from service.domain.project.starter_file import Program
+from service.domain.text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from service.ports.building import Progress, Sandbox
+
+_BUILD: Final = Limits(log_bytes=None)  # as long as the service gives a command of a build
+_ASK: Final = Limits(wall_seconds=60.0, log_bytes=16 << 20)  # listing runs no benchmark, but may read data
+_LIST: Final = 'exec "$0" --benchmark_list_tests=true 2>/dev/null'
+_NO_MATCH: Final = "Failed to match any benchmarks"  # the library prints it instead of names
+_TAIL: Final = 12  # lines; the first errors of cmake and compilers are near the end
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """A project and the means to ask it.
+
+    ``runner`` runs commands with the user's own permissions: the downloads of a configure run need the
+    network, and a sandbox around the later commands would protect from nothing, since configuring runs any
+    code of the project. ``scratch`` is an empty directory for builds.
+    """
+
+    runner: Sandbox
+    directory: Path
+    scratch: Path
+    progress: Progress
+
+    def run(self, *argv: str, limits: Limits = _BUILD) -> str:
+        """Run a command in the project's directory and return its output.
+
+        Raises:
+            CommandFailed: it ended with another exit code than 0, or at a limit.
+        """
+        output = BytesIO()
+        command = Command(argv, cwd=str(self.directory), limits=limits)
+        done = self.runner.run(command, log=output, watch=lambda: None)
+        text = output.getvalue().decode("utf-8", "replace")
+        if not done.is_success:
+            lines = [line for line in text.splitlines() if line.strip()][-_TAIL:]
+            tail = "\n".join(f"  {plain(line)}" for line in lines)
+            raise CommandFailed(" ".join(argv[:2]), done.end, tail, limit=done.stopped_by or "")
+        return text
+
+    def ask(self, build: Path, found: Sequence[Program]) -> tuple[Program, ...]:
+        """Ask the built programs for their benchmarks; leave out, with a note, those that list none.
+
+        Args:
+            build: the build directory.
+            found: the programs; their paths begin with ``build/``.
+        """
+        return tuple(self._asked(build, found))
+
+    def _asked(self, build: Path, found: Iterable[Program]) -> Iterable[Program]:
+        for program in found:
+            file = build / program.path.removeprefix("build/")
+            if not file.is_file():
+                self.progress.note(f"left out: {program.path} was not built")
+                continue
+            self.progress.say(f"listing the benchmarks of {program.path}")
+            try:
+                listing = self.run("sh", "-c", _LIST, str(file), limits=_ASK)
+            except CommandFailed as failed:
+                self.progress.note(f"left out: {program.path} lists no benchmark: {failed.end}")
+                continue
+            names = [line for line in listing.splitlines() if line.strip() and not line.startswith(_NO_MATCH)]
+            if names:
+                yield Program(program.path, program.target, len(names))
+            else:
+                self.progress.note(f"left out: {program.path} lists no benchmark")

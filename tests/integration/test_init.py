@@ -1,0 +1,105 @@
+"""``benchgate init`` on projects that real CMake configures and builds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from service.domain.project.project_file import parse_project_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+pytestmark = pytest.mark.integration
+
+LIST: Final = """
+#include <stdio.h>
+#include <string.h>
+int main(int count, char **words) {
+    if (count > 1 && strcmp(words[1], "--benchmark_list_tests=true") == 0) puts("BM_Push/8\\nBM_Pop");
+    return 0;
+}
+"""
+# A library of the name, in a directory of the project, stands in for Google Benchmark.
+PROJECT: Final = {
+    "CMakeLists.txt": """
+cmake_minimum_required(VERSION 3.16)
+project(queue LANGUAGES C)
+option(${PROJECT_NAME}_BUILD_BENCHMARKS "Build the benchmarks" OFF)
+if(${PROJECT_NAME}_BUILD_BENCHMARKS)
+  add_subdirectory(third_party/benchmark)
+  add_subdirectory(bench)
+endif()
+""",
+    "third_party/benchmark/CMakeLists.txt": """
+project(benchmark LANGUAGES C)
+option(BENCHMARK_BUILD_32_BITS "Build for 32 bits" OFF)
+if(BENCHMARK_BUILD_32_BITS)
+  message(FATAL_ERROR "no 32 bits here")
+endif()
+add_library(benchmark STATIC empty.c)
+add_executable(own_test own_test.c)
+target_link_libraries(own_test benchmark)
+""",
+    "third_party/benchmark/empty.c": "int empty(void) { return 0; }\n",
+    "third_party/benchmark/own_test.c": LIST,
+    "bench/CMakeLists.txt": """
+add_executable(queue_bench queue_bench.c)
+target_link_libraries(queue_bench benchmark)
+add_executable(broken broken.c)
+target_link_libraries(broken benchmark)
+""",
+    "bench/queue_bench.c": LIST,
+    "bench/broken.c": "int main(void) { return undeclared; }\n",
+}
+
+
+def init(directory: Path, files: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    words = [sys.executable, "-m", "service.cli", "init", str(directory / "benchgate.yaml")]
+    return subprocess.run(words, check=False, capture_output=True, text=True)
+
+
+def test_the_programs_of_a_project_are_built_and_asked(tmp_path: Path) -> None:
+    done = init(tmp_path, PROJECT)
+
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "benchgate.yaml").read_text()
+    (job,) = parse_project_file(text).jobs
+    assert job.benchmark.programs == ("build/bench/queue_bench",)
+    assert job.benchmark.build.configure.endswith(" -Dqueue_BUILD_BENCHMARKS=ON")
+    assert "- name: queue_bench   # 2 benchmarks\n" in text
+    assert "with your own permissions and network" in done.stderr
+    assert "left out: build/bench/broken was not built" in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("CMakeLists.txt", "third_party", "bench", "benchgate.yaml")
+    }
+
+
+def test_a_project_without_benchmark_programs_ends_with_one_sentence(tmp_path: Path) -> None:
+    done = init(tmp_path, {"CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(empty NONE)\n"})
+
+    assert done.returncode == 3
+    last = done.stderr.splitlines()[-1]
+    assert last == "benchgate: no program of this CMake project links Google Benchmark"
+    assert not (tmp_path / "benchgate.yaml").exists()
+
+
+def test_a_project_that_does_not_configure_gets_a_file_with_lines_to_edit(tmp_path: Path) -> None:
+    files = {
+        "CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(queue NONE)\n"
+        "find_package(NoSuchPackage REQUIRED)\nadd_subdirectory(bench)\n",
+        "bench/CMakeLists.txt": PROJECT["bench/CMakeLists.txt"],
+    }
+    done = init(tmp_path, files)
+
+    assert done.returncode == 0, done.stderr
+    assert "NoSuchPackage" in done.stderr
+    assert "program: build/bench/queue_bench   # EDIT\n" in (tmp_path / "benchgate.yaml").read_text()

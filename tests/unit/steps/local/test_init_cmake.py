@@ -1,0 +1,174 @@
+"""The inquiry of CMake projects, with a runner that replays recorded replies."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from service.domain.building.sandbox_command import Completed
+from service.domain.errors import CommandFailed, NotFound
+from service.domain.project.starter_file import BuildSystem, Program, ProjectFacts
+from service.steps.local.init_cmake import ask_cmake
+from service.steps.local.init_inquiry import Inquiry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from service.domain.building.sandbox_command import Command
+    from service.ports.building import ByteSink
+
+SAMPLES: Final = Path(__file__).parents[3] / "samples" / "cmake_api"
+OPTION: Final = "-DSTACK_BENCH=ON"
+FILES: Final = {"CMakeLists.txt": 'option(STACK_BENCH "Build the benchmarks" OFF)'}
+PRESETS: Final = json.dumps(
+    {"configurePresets": [{"name": "release", "cacheVariables": {"CMAKE_BUILD_TYPE": "Release"}}]}
+)
+FOUND: Final = Program("build/stack_bench", "stack_bench", 2)
+
+
+@dataclass
+class RecordedCMake:
+    """A runner of cmake: configuring leaves a recorded reply, building leaves a program that lists.
+
+    ``refused`` are arguments with which a command fails. ``reply`` chooses the sample by the arguments.
+    """
+
+    refused: tuple[str, ...] = ()
+    listing: str = "BM_Push/8\nBM_Push/512\n"
+    builds: bool = True
+    reply: Callable[[tuple[str, ...]], str] = lambda argv: (
+        "system_library" if OPTION in argv else "system_library_off"
+    )
+    calls: list[tuple[str, ...]] = field(default_factory=list)
+
+    def in_force(self) -> Mapping[str, str]:
+        return {}
+
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
+        assert log is not None
+        argv = command.argv
+        self.calls.append(argv)
+        if not set(self.refused).isdisjoint(argv):
+            log.write(b"CMake Error at CMakeLists.txt:3: it does not work\n")
+            return Completed(1, 0.1)
+        if argv[0] == "sh":
+            log.write(self.listing.encode())
+        elif "--list-presets" in argv:
+            log.write(b'Available configure presets:\n\n  "release"\n')
+        elif "--build" in argv:
+            if self.builds:
+                (Path(argv[2]) / "stack_bench").touch()
+        else:
+            self._leave_reply(argv)
+        return Completed(0, 0.1)
+
+    def _leave_reply(self, argv: tuple[str, ...]) -> None:
+        directory = Path(argv[argv.index("-B") + 1], ".cmake/api/v1/reply")
+        directory.mkdir(parents=True, exist_ok=True)
+        for old in directory.iterdir():
+            old.unlink()
+        recorded = json.loads((SAMPLES / f"{self.reply(argv)}.json").read_text(encoding="utf-8"))
+        for name, content in recorded.items():
+            (directory / name).write_text(json.dumps(content), encoding="utf-8")
+
+
+@dataclass
+class Notes:
+    notes: list[str] = field(default_factory=list)
+
+    def say(self, text: str, done: float | None = None) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def ask(
+    tmp_path: Path, cmake: RecordedCMake, files: Mapping[str, str] = FILES
+) -> tuple[ProjectFacts, list[str]]:
+    progress = Notes()
+    return ask_cmake(Inquiry(cmake, tmp_path, tmp_path, progress), files), progress.notes
+
+
+def test_the_option_that_brings_a_benchmark_program_is_switched_on(tmp_path: Path) -> None:
+    facts, notes = ask(tmp_path, RecordedCMake())
+
+    assert facts == ProjectFacts(BuildSystem.CMAKE, (FOUND,), (OPTION,), is_tried=True)
+    assert notes == []
+
+
+def test_an_option_that_brings_no_program_is_left_out(tmp_path: Path) -> None:
+    def sample(argv: tuple[str, ...]) -> str:
+        return "system_library_option_unused"
+
+    facts, _ = ask(tmp_path, RecordedCMake(reply=sample))
+
+    assert facts.programs == (FOUND,)
+    assert facts.options == ()
+
+
+def test_an_option_with_which_the_project_does_not_configure_is_named_and_left_out(tmp_path: Path) -> None:
+    cmake = RecordedCMake(refused=(OPTION,), reply=lambda _: "system_library_option_unused")
+
+    facts, (note,) = ask(tmp_path, cmake)
+
+    assert facts.options == ()
+    assert note == (
+        f"not used: {OPTION}: cmake -S: exit code 1\n  CMake Error at CMakeLists.txt:3: it does not work"
+    )
+
+
+def test_only_the_programs_that_link_the_library_are_built(tmp_path: Path) -> None:
+    cmake = RecordedCMake()
+    ask(tmp_path, cmake)
+
+    (build,) = [argv for argv in cmake.calls if "--build" in argv]
+    assert build[build.index("--target") :] == ("--target", "stack_bench", "--", "-k")
+
+
+def test_a_preset_for_release_builds_is_used(tmp_path: Path) -> None:
+    facts, _ = ask(tmp_path, RecordedCMake(), {**FILES, "CMakePresets.json": PRESETS})
+
+    assert (facts.preset, facts.options) == ("release", (OPTION,))
+
+
+def test_a_preset_that_does_not_work_here_is_named_and_left_out(tmp_path: Path) -> None:
+    cmake = RecordedCMake(refused=("--preset",))
+
+    facts, (note,) = ask(tmp_path, cmake, {**FILES, "CMakePresets.json": PRESETS})
+
+    assert (facts.preset, facts.options) == ("", (OPTION,))
+    assert note.startswith("the preset release is not used: cmake -S: exit code 1\n")
+
+
+def test_a_project_without_benchmark_programs_is_refused(tmp_path: Path) -> None:
+    cmake = RecordedCMake(reply=lambda _: "system_library_off")
+    with pytest.raises(NotFound, match="no program of this CMake project links Google Benchmark"):
+        ask(tmp_path, cmake)
+
+
+@pytest.mark.parametrize(
+    ("cmake", "reason"),
+    [
+        (RecordedCMake(builds=False), "was not built"),
+        (RecordedCMake(refused=("--build",)), "was not built"),
+        (RecordedCMake(listing="\n"), "lists no benchmark"),
+        (RecordedCMake(listing="Failed to match any benchmarks against regex: .\n"), "lists no benchmark"),
+        (RecordedCMake(refused=("sh",)), "lists no benchmark: exit code 1"),
+    ],
+)
+def test_a_program_that_lists_nothing_is_named(tmp_path: Path, cmake: RecordedCMake, reason: str) -> None:
+    progress = Notes()
+    with pytest.raises(NotFound, match="can be built here and lists benchmarks"):
+        ask_cmake(Inquiry(cmake, tmp_path, tmp_path, progress), FILES)
+    assert progress.notes[-1] == f"left out: build/stack_bench {reason}"
+
+
+def test_a_project_that_does_not_configure_is_reported_with_the_end_of_the_log(tmp_path: Path) -> None:
+    with pytest.raises(CommandFailed) as failed:
+        ask(tmp_path, RecordedCMake(refused=("-S",)))
+    assert failed.value.tail == "  CMake Error at CMakeLists.txt:3: it does not work"
