@@ -58,11 +58,15 @@ target_link_libraries(broken benchmark)
 }
 
 
-def init(directory: Path, files: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def write(directory: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+def init(directory: Path, files: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    write(directory, files)
     words = [sys.executable, "-m", "service.cli", "init", str(directory / "benchgate.yaml")]
     return subprocess.run(words, check=False, capture_output=True, text=True)
 
@@ -81,6 +85,35 @@ def test_the_programs_of_a_project_are_built_and_asked(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {
         *("CMakeLists.txt", "third_party", "bench", "benchgate.yaml")
     }
+
+
+def test_what_fetch_content_downloads_is_pinned(tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    sources = {
+        name.removeprefix("third_party/benchmark/"): text
+        for name, text in PROJECT.items()
+        if name.startswith("third_party/")
+    }
+    write(library, sources)
+    git = ("git", "-C", str(library), "-c", "user.name=Dev", "-c", "user.email=dev@example.org")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
+        subprocess.run([*git, *words], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    fetching = f"""
+include(FetchContent)
+FetchContent_Declare(benchmark GIT_REPOSITORY {library} GIT_TAG HEAD)
+FetchContent_MakeAvailable(benchmark)
+"""
+    project = {name: text for name, text in PROJECT.items() if not name.startswith("third_party/")}
+    top = project["CMakeLists.txt"].replace("  add_subdirectory(third_party/benchmark)\n", fetching)
+
+    done = init(tmp_path / "project", {**project, "CMakeLists.txt": top})
+
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "project" / "benchgate.yaml").read_text()
+    pinned = f"  benchmark:\n    git: file://{library}\n    commit: {head.stdout.strip()}\n"
+    assert pinned in text
+    assert f"""BENCHGATE_FETCH_FROM='["file://{tmp_path}/"]' benchgate gate""" in done.stdout
 
 
 def test_a_project_without_benchmark_programs_ends_with_one_sentence(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -15,6 +16,7 @@ from service.cli.local.progress import TerminalProgress
 from service.domain.errors import BadInput, CommandFailed
 from service.domain.project.project_file import FILE_NAME
 from service.domain.project.starter.cmake_files import PRESETS
+from service.domain.project.starter.fetched import fetched_from
 from service.domain.project.starter_file import (
     BUILD_FILES,
     BuildSystem,
@@ -69,7 +71,11 @@ def command(file: Path, *, force: bool) -> None:
         click.echo(f"  benchmark program {program.path}{count}")
     if not facts.is_tried:
         click.echo(f"  {_UNKNOWN.get(system, 'nothing of it was tried: check the lines marked EDIT')}")
-    click.echo(f"try it on the last commit before you commit it:\n  benchgate gate --project-file {file}")
+    allowed = fetched_from(facts.dependencies)
+    setting = f"BENCHGATE_FETCH_FROM='{json.dumps(allowed)}' " if allowed else ""
+    click.echo(
+        f"try it on the last commit before you commit it:\n  {setting}benchgate gate --project-file {file}"
+    )
 
 
 def _look_at(directory: Path, system: BuildSystem) -> ProjectFacts:

@@ -9,6 +9,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from service.domain.project.starter.fetched import Fetched, dependencies_lines
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -48,8 +50,9 @@ class ProjectFacts:
     """The facts from which a project file is written.
 
     ``options`` switch the benchmarks on. ``preset`` is a preset of CMake for release builds, and
-    ``configuration`` the chosen one of a generator that has several; empty: none. ``is_tried``: init has
-    built and asked the programs; otherwise a person must check them.
+    ``configuration`` the chosen one of a generator that has several; empty: none. ``dependencies`` were
+    downloaded while the project was configured. ``is_tried``: init has built and asked the programs;
+    otherwise a person must check them.
     """
 
     system: BuildSystem
@@ -57,6 +60,7 @@ class ProjectFacts:
     options: tuple[str, ...] = ()
     preset: str = ""
     configuration: str = ""
+    dependencies: tuple[Fetched, ...] = ()
     is_tried: bool = False
 
 
@@ -94,7 +98,7 @@ _HEAD: Final = """\
 # `benchgate check` lists its errors; Benchgate's docs/reference.md describes all keys.
 version: 1
 label: Verified                 # the Gerrit label to vote on
-jobs:
+{dependencies}jobs:
   perf:                         # any name
     kind: benchmark
     # paths: ["src/**"]         # build only changes that touch these files
@@ -166,7 +170,8 @@ def starter_file(facts: ProjectFacts) -> str:
         suites.append(f"      - name: {name}{_count(program)}")
         suites.append(f"        program: {program.path}{edit}")
     suites.append("        # filter: BM_Hot          # measure only some of its benchmarks")
-    return _HEAD.format(build="\n".join(build), suites="\n".join(suites))
+    dependencies = "".join(f"{line}\n" for line in dependencies_lines(facts.dependencies))
+    return _HEAD.format(dependencies=dependencies, build="\n".join(build), suites="\n".join(suites))
 
 
 def _configure(facts: ProjectFacts) -> str:

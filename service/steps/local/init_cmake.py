@@ -9,6 +9,7 @@ from service.domain.errors import CommandFailed, NotFound
 from service.domain.project.starter.cmake_files import PRESETS, benchmark_options, release_preset
 from service.domain.project.starter.cmake_reply import QUERIES, CMakeReply, parse_reply
 from service.domain.project.starter_file import BuildSystem, Program, ProjectFacts
+from service.steps.local.init_fetched import find_fetched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,13 +46,14 @@ def ask_cmake(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts:
     if not reply.programs:
         tried = f", also with {' '.join(options)}" if options else ""
         raise NotFound(f"no program of this CMake project links Google Benchmark{tried}")
+    dependencies = find_fetched(inquiry, reply.cache)
     found = [Program(f"build/{each.path}", each.name) for each in reply.programs]
     _compile(inquiry, build, reply)
     programs = inquiry.ask(build, found)
     if not programs:
         raise NotFound("no program that links Google Benchmark can be built here and lists benchmarks")
     return ProjectFacts(
-        BuildSystem.CMAKE, programs, options, preset, configuration=reply.configuration, is_tried=True
+        BuildSystem.CMAKE, programs, options, preset, reply.configuration, dependencies, is_tried=True
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _BUILD: Final = Limits(log_bytes=None)  # as long as the service gives a command of a build
 _ASK: Final = Limits(wall_seconds=60.0, log_bytes=16 << 20)  # listing runs no benchmark, but may read data
+_ENVIRONMENT: Final = {"CPM_SOURCE_CACHE": ""}  # CPM downloads anew, so that the downloads can be pinned
 _LIST: Final = 'exec "$0" --benchmark_list_tests=true 2>/dev/null'
 _NO_MATCH: Final = "Failed to match any benchmarks"  # the library prints it instead of names
 _TAIL: Final = 12  # lines; the first errors of cmake and compilers are near the end
@@ -45,7 +46,7 @@ class Inquiry:
             CommandFailed: it ended with another exit code than 0, or at a limit.
         """
         output = BytesIO()
-        command = Command(argv, cwd=str(self.directory), limits=limits)
+        command = Command(argv, cwd=str(self.directory), env=_ENVIRONMENT, limits=limits)
         done = self.runner.run(command, log=output, watch=lambda: None)
         text = output.getvalue().decode("utf-8", "replace")
         if not done.is_success:
