@@ -26,12 +26,14 @@ from service.domain.project.starter_file import (
 )
 from service.steps.local.init_cmake import ask_cmake
 from service.steps.local.init_inquiry import Inquiry
+from service.steps.local.init_meson import ask_meson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MOST_FILES: Final = 2000
 _MOST_BYTES: Final = 1 << 20
+_TOOLS: Final = {BuildSystem.CMAKE: "cmake", BuildSystem.MESON: "meson"}
 _UNKNOWN: Final = {
     BuildSystem.MAKE: "nothing lists the programs of a Makefile, so edit the lines marked EDIT",
     BuildSystem.BAZEL: "init does not ask Bazel, so edit the lines marked EDIT",
@@ -45,9 +47,10 @@ _UNKNOWN: Final = {
 def command(file: Path, *, force: bool) -> None:
     """Write a first benchgate.yaml, with comments that explain it.
 
-    Looks at the project in the directory of FILE. A project of CMake is configured and built in a temporary
-    directory, with your own permissions and network, as if you called cmake yourself. Each program that links
-    Google Benchmark is asked for its benchmarks. In other projects, the lines to edit are marked.
+    Looks at the project in the directory of FILE. A project of CMake or Meson is configured and built in a
+    temporary directory, with your own permissions and network, as if you called its tools yourself. Each
+    program that links Google Benchmark is asked for its benchmarks. In other projects, the lines to edit are
+    marked.
 
     Exit code 0: FILE is written; 2: wrong usage, or FILE exists; 3: the project has no benchmark program.
     """
@@ -67,7 +70,7 @@ def command(file: Path, *, force: bool) -> None:
         raise BadInput(error.strerror or str(error), str(file)) from None
     click.echo(f"wrote {file} for {system}")
     for program in facts.programs:
-        count = "" if program.benchmarks is None else f": {program.benchmarks} benchmarks"
+        count = "" if program.benchmarks is None else f", benchmarks: {program.benchmarks}"
         click.echo(f"  benchmark program {program.path}{count}")
     if not facts.is_tried:
         click.echo(f"  {_UNKNOWN.get(system, 'nothing of it was tried: check the lines marked EDIT')}")
@@ -81,14 +84,16 @@ def command(file: Path, *, force: bool) -> None:
 def _look_at(directory: Path, system: BuildSystem) -> ProjectFacts:
     """Ask the build system; search its files if it cannot be asked."""
     files = dict(_build_files(directory, system))
-    if system is BuildSystem.CMAKE and shutil.which("cmake"):
+    tool = _TOOLS.get(system)
+    if tool and shutil.which(tool):
         click.echo(
             "configuring and building in a temporary directory, with your own permissions and network",
             err=True,
         )
         with TemporaryDirectory(prefix="benchgate-init-") as scratch, TerminalProgress() as progress:
             try:
-                return ask_cmake(Inquiry(DirectRunner(), directory, Path(scratch), progress), files)
+                inquiry = Inquiry(DirectRunner(), directory, Path(scratch).resolve(), progress)
+                return ask_cmake(inquiry, files) if system is BuildSystem.CMAKE else ask_meson(inquiry)
             except CommandFailed as failed:
                 progress.note(f"{failed}\n{failed.tail}")
     return ProjectFacts(system, programs_in_text(system, files))

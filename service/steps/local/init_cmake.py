@@ -121,7 +121,7 @@ def _compile(inquiry: Inquiry, build: Path, reply: CMakeReply) -> None:
     generator = reply.cache.get("CMAKE_GENERATOR")
     more = _KEEP_GOING.get(generator.value, ()) if generator else ()
     jobs = str(len(os.sched_getaffinity(0)))
-    inquiry.progress.say(f"building {len(targets)} programs that link Google Benchmark")
+    inquiry.progress.say(f"building the programs that link Google Benchmark: {len(targets)}")
     try:
         inquiry.run(
             *("cmake", "--build", str(build), "--parallel", jobs, *chosen, "--target", *targets, *more)

@@ -73,8 +73,8 @@ def parse_reply(files: Mapping[str, str]) -> CMakeReply:
         return CMakeReply(
             {each["name"]: CacheEntry(each["type"], each["value"]) for each in cache["entries"]},
             chosen["name"] if index["cmake"]["generator"]["multiConfig"] else "",
-            tuple(each for each in programs if _is_usable(each)),
-            tuple(each for each in programs if not _is_usable(each)),
+            tuple(each for each in programs if is_usable(each)),
+            tuple(each for each in programs if not is_usable(each)),
         )
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise BadInput(f"its reply cannot be read: {error!r}", "CMake's file API") from None
@@ -97,13 +97,19 @@ def _programs(configuration: Mapping[str, Any], targets: list[dict[str, Any]]) -
                 yield Target(target["name"], path)
 
 
-def _is_usable(target: Target) -> bool:
+def is_usable(target: Target) -> bool:
+    """Return whether a path is below the build directory, and nothing in it can be misread."""
     return all(_PLAIN.fullmatch(text) for text in (target.name, target.path)) and ".." not in target.path
+
+
+def is_library(argument: str) -> bool:
+    """Return whether an argument of a linker names Google Benchmark."""
+    return _LIBRARY.search(argument) is not None
 
 
 def _links(target: Mapping[str, Any]) -> bool:
     fragments = target.get("link", {}).get("commandFragments", ())
-    linked = any(_LIBRARY.search(each["fragment"]) for each in fragments if each["role"] == "libraries")
+    linked = any(is_library(each["fragment"]) for each in fragments if each["role"] == "libraries")
     groups = target.get("compileGroups", ())
     return linked or any(
         _INCLUDED.search(each["path"]) for group in groups for each in group.get("includes", ())

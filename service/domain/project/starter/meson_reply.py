@@ -1,0 +1,68 @@
+"""The answers of ``meson introspect``: options for benchmarks, and the benchmark programs."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from typing import Any, Final
+
+from service.domain.errors import BadInput
+from service.domain.project.starter.cmake_reply import Target, is_library, is_usable
+
+_ENABLED: Final = "enabled"  # of an option that is a feature, which Meson lists as a choice
+
+
+def meson_options(answer: str) -> tuple[str, ...]:
+    """Write the arguments that switch on the project's own options for benchmarks.
+
+    Args:
+        answer: the output of ``--buildoptions``.
+
+    Raises:
+        BadInput: it is no answer of Meson.
+    """
+    found = []
+    for option in _read(answer):
+        name = option["name"]
+        # A subproject's name and a colon begin the names of its options.
+        if option["section"] != "user" or "bench" not in name.lower() or ":" in name:
+            continue
+        if option["value"] is False:
+            found.append(f"-D{name}=true")
+        elif _ENABLED in option.get("choices", ()) and option["value"] != _ENABLED:
+            found.append(f"-D{name}={_ENABLED}")
+    return tuple(found)
+
+
+def meson_programs(answer: str, build: str) -> tuple[Target, ...]:
+    """List the executables that link Google Benchmark, except those of subprojects.
+
+    Args:
+        answer: the output of ``--targets``.
+        build: the build directory, an absolute path.
+
+    Raises:
+        BadInput: it is no answer of Meson.
+    """
+    found = [
+        Target(target["name"], posixpath.relpath(target["filename"][0], build))
+        for target in _read(answer)
+        if target["type"] == "executable" and not target.get("subproject") and _links(target)
+    ]
+    return tuple(target for target in found if is_usable(target))
+
+
+def _links(target: dict[str, Any]) -> bool:
+    """Earlier versions of Meson list no arguments of linkers, so a name is enough: the program is asked."""
+    words = [word for source in target["target_sources"] for word in source.get("parameters", ())]
+    return any(map(is_library, words)) or "bench" in target["name"].lower()
+
+
+def _read(answer: str) -> list[dict[str, Any]]:
+    try:
+        read = json.loads(answer)
+    except ValueError:
+        read = None
+    if not isinstance(read, list):
+        raise BadInput("its answer cannot be read", "meson introspect")
+    return read

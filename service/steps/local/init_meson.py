@@ -1,0 +1,55 @@
+"""The inquiry of a Meson project: set it up, build it, and ask its benchmark programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import CommandFailed, NotFound
+from service.domain.project.starter.meson_reply import meson_options, meson_programs
+from service.domain.project.starter_file import BuildSystem, Program, ProjectFacts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.domain.project.starter.cmake_reply import Target
+    from service.steps.local.init_inquiry import Inquiry
+
+_INTROSPECT: Final = 'exec meson introspect "$@" 2>/dev/null'  # warnings are no part of the answer
+
+
+def ask_meson(inquiry: Inquiry) -> ProjectFacts:
+    """Find the benchmark programs of a Meson project.
+
+    Raises:
+        CommandFailed: the project cannot be set up here.
+        NotFound: no program links Google Benchmark, or none of them lists a benchmark.
+    """
+    build, options = inquiry.scratch / "plain", tuple[str, ...]()
+    targets = _set_up(inquiry, build)
+    if wanted := meson_options(inquiry.run("sh", "-c", _INTROSPECT, "sh", "--buildoptions", str(build))):
+        again = inquiry.scratch / "options"
+        try:
+            more = _set_up(inquiry, again, *wanted)
+        except CommandFailed as failed:
+            inquiry.progress.note(f"not used: {' '.join(wanted)}: {failed}\n{failed.tail}")
+        else:
+            if len(more) > len(targets):
+                build, options, targets = again, wanted, more
+    if not targets:
+        raise NotFound("no program of this Meson project links Google Benchmark")
+    inquiry.progress.say("building")
+    try:
+        inquiry.run("meson", "compile", "-C", str(build), "--ninja-args=-k0")
+    except CommandFailed as failed:
+        inquiry.progress.note(f"{failed}\n{failed.tail}")
+    programs = inquiry.ask(build, [Program(f"build/{each.path}", each.name) for each in targets])
+    if not programs:
+        raise NotFound("no program that links Google Benchmark can be built here and lists benchmarks")
+    return ProjectFacts(BuildSystem.MESON, programs, options, is_tried=True)
+
+
+def _set_up(inquiry: Inquiry, build: Path, *options: str) -> tuple[Target, ...]:
+    inquiry.progress.say(f"setting up: meson {' '.join(options)}")
+    inquiry.run("meson", "setup", str(build), str(inquiry.directory), "--buildtype=release", *options)
+    answer = inquiry.run("sh", "-c", _INTROSPECT, "sh", "--targets", str(build))
+    return meson_programs(answer, str(build))

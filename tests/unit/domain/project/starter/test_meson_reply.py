@@ -1,0 +1,64 @@
+"""Answers of Meson 1.12.1, recorded on a small project.
+
+Paths are replaced, and most of Meson's own options are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from service.domain.errors import BadInput
+from service.domain.project.starter.cmake_reply import Target
+from service.domain.project.starter.meson_reply import meson_options, meson_programs
+
+SAMPLES: Final = Path(__file__).parents[4] / "samples" / "meson_introspect"
+TARGETS: Final = (SAMPLES / "targets.json").read_text(encoding="utf-8")
+OPTIONS: Final = (SAMPLES / "buildoptions.json").read_text(encoding="utf-8")
+SPEED: Final = Target("speed", "perf/speed")
+
+
+def changed(text: str, changing: str, values: dict[str, Any]) -> str:
+    """An answer in which one target or option has other values."""
+    rows = json.loads(text)
+    (row,) = [row for row in rows if row["name"] == changing]
+    row.update(values)
+    return json.dumps(rows)
+
+
+def test_a_program_that_links_the_library_is_found() -> None:
+    assert meson_programs(TARGETS, "/home/dev/build") == (SPEED,)
+
+
+def test_a_program_of_an_earlier_meson_is_found_by_its_name() -> None:
+    text = changed(TARGETS, "other", {"name": "core_bench"})
+    assert meson_programs(text, "/home/dev/build") == (SPEED, Target("core_bench", "perf/other"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"subproject": "vendored"}, {"type": "static library"}, {"filename": ["/home/dev/project/bin/speed"]}],
+)
+def test_a_program_of_a_subproject_or_outside_the_build_directory_is_left_out(values: dict[str, Any]) -> None:
+    assert meson_programs(changed(TARGETS, "speed", values), "/home/dev/build") == ()
+
+
+def test_the_options_for_benchmarks_that_are_off_are_switched_on() -> None:
+    assert meson_options(OPTIONS) == ("-Dbench_extra=enabled",)
+    off = changed(OPTIONS, "benchmarks", {"value": False})
+    assert set(meson_options(off)) == {"-Dbench_extra=enabled", "-Dbenchmarks=true"}
+
+
+@pytest.mark.parametrize("name", ["vendored:benchmarks", "tests"])
+def test_other_options_and_those_of_subprojects_are_left_alone(name: str) -> None:
+    text = changed(OPTIONS, "bench_extra", {"name": name})
+    assert meson_options(text) == ()
+
+
+@pytest.mark.parametrize("text", ["", "{}", "WARNING: old\n[]"])
+def test_what_is_no_answer_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="meson introspect: its answer cannot be read"):
+        meson_options(text)

@@ -1,0 +1,101 @@
+"""The inquiry of Meson projects, with a runner that replays recorded answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from service.domain.building.sandbox_command import Completed
+from service.domain.errors import NotFound
+from service.domain.project.starter_file import BuildSystem, Program, ProjectFacts
+from service.steps.local.init_inquiry import Inquiry
+from service.steps.local.init_meson import ask_meson
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from service.domain.building.sandbox_command import Command
+    from service.ports.building import ByteSink
+
+SAMPLES: Final = Path(__file__).parents[3] / "samples" / "meson_introspect"
+OPTION: Final = "-Dbench_extra=enabled"
+
+
+@dataclass
+class RecordedMeson:
+    """A runner of meson; with ``needs_option``, only that option brings the benchmark program."""
+
+    needs_option: bool = True
+    refused: str = ""
+    has_programs: bool = True
+    notes: list[str] = field(default_factory=list)
+    is_on: bool = False
+
+    def in_force(self) -> Mapping[str, str]:
+        return {}
+
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
+        assert log is not None
+        argv = command.argv
+        if self.refused in argv:
+            return Completed(1, 0.1)
+        if "setup" in argv:
+            self.is_on = OPTION in argv
+        elif "--buildoptions" in argv:
+            log.write((SAMPLES / "buildoptions.json").read_bytes())
+        elif "--targets" in argv:
+            log.write(self._targets(argv[-1]))
+        elif "compile" in argv:
+            program = Path(argv[argv.index("-C") + 1], "perf/speed")
+            program.parent.mkdir(parents=True)
+            program.touch()
+        else:
+            log.write(b"BM_Push/8\n")
+        return Completed(0, 0.1)
+
+    def _targets(self, build: str) -> bytes:
+        if not self.has_programs or (self.needs_option and not self.is_on):
+            return b"[]"
+        return (SAMPLES / "targets.json").read_bytes().replace(b"/home/dev/build", build.encode())
+
+    def say(self, text: str, done: float | None = None) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def ask(tmp_path: Path, meson: RecordedMeson) -> ProjectFacts:
+    return ask_meson(Inquiry(meson, tmp_path, tmp_path, meson))
+
+
+@pytest.mark.parametrize(("needs_option", "options"), [(True, (OPTION,)), (False, ())])
+def test_an_option_is_switched_on_if_it_brings_a_program(
+    tmp_path: Path, options: tuple[str, ...], *, needs_option: bool
+) -> None:
+    found = (Program("build/perf/speed", "speed", 1),)
+    assert ask(tmp_path, RecordedMeson(needs_option)) == ProjectFacts(
+        BuildSystem.MESON, found, options, is_tried=True
+    )
+
+
+def test_an_option_that_cannot_be_set_up_is_named_and_left_out(tmp_path: Path) -> None:
+    meson = RecordedMeson(needs_option=False, refused=OPTION)
+
+    assert ask(tmp_path, meson).options == ()
+    assert meson.notes == [f"not used: {OPTION}: meson setup: exit code 1\n"]
+
+
+def test_a_project_without_benchmark_programs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no program of this Meson project links Google Benchmark"):
+        ask(tmp_path, RecordedMeson(has_programs=False))
+
+
+def test_a_program_that_is_not_built_is_named(tmp_path: Path) -> None:
+    meson = RecordedMeson(refused="compile")
+    with pytest.raises(NotFound, match="can be built here"):
+        ask(tmp_path, meson)
+    assert meson.notes[-1] == "left out: build/perf/speed was not built"
