@@ -6,6 +6,7 @@ import posixpath
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -66,6 +67,9 @@ class ProjectFacts:
 
 _EXAMPLE: Final = Program("build/my_benchmark", "my_benchmark")
 _EDIT: Final = "   # EDIT"
+_TARGETS: Final = " --target "
+_LONGEST_COMMAND: Final = 4000  # characters; a key may have 4096
+_LONGEST_NAME: Final = 90  # characters; the name of a suite may have 100
 _NAME: Final = r"([A-Za-z0-9][A-Za-z0-9._+-]*)"  # also harmless in YAML and in a shell
 _DIRECTORY: Final = re.compile(r"[A-Za-z0-9._+-]+(/[A-Za-z0-9._+-]+)*|")
 _COMMENT: Final = re.compile(r"#.*")
@@ -77,7 +81,7 @@ _CMAKE_LINK: Final = re.compile(
 _MESON_PROGRAM: Final = re.compile(rf"executable\s*\(\s*'{_NAME}'([^)]*)\)")
 _COMPILE: Final[Mapping[BuildSystem, str]] = MappingProxyType(
     {
-        BuildSystem.CMAKE: "cmake --build build --parallel{configuration} --target {targets}",
+        BuildSystem.CMAKE: "cmake --build build --parallel{configuration}" + _TARGETS + "{targets}",
         BuildSystem.MESON: "meson compile -C build",
         BuildSystem.MAKE: "make {targets} && cp {targets} build/",
         BuildSystem.BAZEL: "bazel build -c opt //:{targets} && cp -L bazel-bin/{targets} build/",
@@ -164,7 +168,13 @@ def starter_file(facts: ProjectFacts) -> str:
     configuration = f" --config {facts.configuration}" if facts.configuration else ""
     targets = " ".join(dict.fromkeys(program.target for program in programs))
     compile_ = _COMPILE[facts.system].format(targets=targets, configuration=configuration)
-    build += [f"      # {_ONLY_THESE[facts.system]}", f"      compile: {compile_}{edit}"]
+    why = _ONLY_THESE[facts.system]
+    if len(compile_) > _LONGEST_COMMAND:
+        why, compile_ = (
+            "All targets, because the names of the programs are too long for one key.",
+            compile_.split(_TARGETS)[0],
+        )
+    build += [f"      # {why}", f"      compile: {compile_}{edit}"]
     suites: list[str] = []
     for name, program in zip(_distinct(programs), programs, strict=True):
         suites.append(f"      - name: {name}{_count(program)}")
@@ -204,6 +214,10 @@ def _count(program: Program) -> str:
 
 def _distinct(programs: Sequence[Program]) -> Iterator[str]:
     """Yield the names of suites: those of their programs, with a number if two are equal."""
-    names = [posixpath.basename(program.path) for program in programs]
-    for place, name in enumerate(names):
-        yield f"{name}-{place + 1}" if name in names[:place] else name
+    used = set[str]()
+    for program in programs:
+        name = posixpath.basename(program.path).lstrip("._+-")[:_LONGEST_NAME] or "suite"
+        others = (f"{name}-{number}" for number in count(2))
+        chosen = next(each for each in chain((name,), others) if each not in used)
+        used.add(chosen)
+        yield chosen

@@ -61,6 +61,23 @@ def test_a_starter_file_has_no_errors_and_names_the_programs(
     assert ("EDIT" in text) == (not is_tried)
 
 
+@pytest.mark.parametrize(
+    "paths",
+    [
+        [f"build/bench/benchmark_of_part_{number}" for number in range(300)],
+        ["build/a", "build/x/a", "build/a-2", "build/y/a", "build/_a"],
+        [f"build/{'a' * 120}", f"build/x/{'a' * 120}"],
+    ],
+)
+def test_many_equal_and_long_names_are_accepted(paths: list[str]) -> None:
+    programs = tuple(Program(path, path.rpartition("/")[2]) for path in paths)
+    text = starter_file(ProjectFacts(BuildSystem.CMAKE, programs, is_tried=True))
+
+    assert problems_of(text) == ()
+    (job,) = parse_project_file(text).jobs
+    assert job.benchmark.programs == tuple(paths)
+
+
 @pytest.mark.parametrize("name", FACTS)
 def test_a_starter_file_explains_each_choice(name: str) -> None:
     assert starter_file(FACTS[name]) == (GOLDEN / name).read_text(encoding="utf-8")
