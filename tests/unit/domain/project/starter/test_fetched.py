@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 import yaml
 
+from service.domain.project.project_file import parse_project_file, problems_of
 from service.domain.project.starter.fetched import (
     Download,
     Fetched,
@@ -16,6 +17,7 @@ from service.domain.project.starter.fetched import (
     fetched_from,
     proper_name,
 )
+from service.domain.project.starter_file import BuildSystem, ProjectFacts, starter_file
 
 SAMPLES: Final = Path(__file__).parents[4] / "samples" / "cmake_api"
 COMMIT: Final = "79fa7f1c676ff90d516779eb49f29e5f02dd8b23"
@@ -107,3 +109,13 @@ def test_without_downloads_there_is_no_key() -> None:
 def test_the_sources_to_allow_are_hosts_and_directories() -> None:
     local = Fetched("x", Download(git="/srv/mirror/x"), COMMIT)
     assert fetched_from((GIT, GIT, ARCHIVE, local)) == ("example.org", "example.net", "file:///srv/mirror/")
+
+
+@pytest.mark.parametrize("fetched", [(GIT, ARCHIVE), (Fetched("x", Download(git="git@host:x"), COMMIT),)])
+def test_the_project_file_accepts_what_is_written(fetched: tuple[Fetched, ...]) -> None:
+    text = starter_file(ProjectFacts(BuildSystem.CMAKE, dependencies=fetched, is_tried=True))
+
+    assert problems_of(text) == ()
+    (job,) = parse_project_file(text).jobs
+    pins = [each.commit or each.sha256 for each in job.benchmark.build.dependencies.values()]
+    assert pins == [each.pin for each in fetched if each in {GIT, ARCHIVE}]
