@@ -9,6 +9,11 @@ from service.domain.failures.linear import Pattern
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+ASSERTION: Final = Pattern(
+    r"^((?:[A-Za-z]:)?[^:\s(][^:(]*)(?::(\d+): Failure|\((\d+)\): (?:Failure|error: (.+)))$|"
+    r"^unknown file: (?:Failure|error: (.+))$"
+)
+"""The line above the message of an assertion: its file and line, or the text of an exception."""
 # The lines that GoogleTest itself writes.
 _OWN_LINE: Final = Pattern(
     r"^(?:\s+\S|(?:Expected|Actual|Which is|To be equal to|Value of|where)\b)|evaluates to|^C\+\+ exception|"
@@ -57,7 +62,7 @@ class AssertionMessage:
         if not line.strip():
             self._has_end = True
             return False
-        if line.rstrip() == _TRACE or (self._trace and _IN_TRACE.search(_bytes(line))):
+        if line.rstrip() == _TRACE or (self._trace and _is_in_trace(line)):
             self._trace.append(line.strip())
             return True
         if self._trace or not self._may_be_own(line):
@@ -108,6 +113,12 @@ def headline_of(lines: Iterable[str]) -> str:
     if all(message.read_own(line) or message.read_text(line) for line in lines):
         message.end()
     return message.headline
+
+
+def _is_in_trace(line: str) -> bool:
+    """Return whether a line behind a trace belongs to it; it may also begin the next assertion."""
+    text = _bytes(line)
+    return _IN_TRACE.search(text) is not None and ASSERTION.search(text) is None
 
 
 def _without_long_value(line: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.failures.assertions import AssertionMessage
+from service.domain.failures.assertions import ASSERTION, AssertionMessage
 from service.domain.failures.failed_tests import OPENING
 from service.domain.failures.failure import Failure, FailureKind, failure_of
 from service.domain.failures.linear import Pattern
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
 _MARK: Final = Pattern(r"^\[ *(RUN|OK|FAILED|SKIPPED|PASSED|-+|=+) *\] ?([^\s,]*)")
 _ENDED: Final = Pattern(r"\(\d+ ms\)\s*$")
-_ASSERTION: Final = Pattern(
-    r"^((?:[A-Za-z]:)?[^:\s(][^:(]*)(?::(\d+): Failure|\((\d+)\): (?:Failure|error: (.+)))$|"
-    r"^unknown file: (?:Failure|error: (.+))$"
-)
 _THROWN: Final = Pattern(
     r"^(?:libc\+\+abi(?:\.dylib)?: )?terminat(?:e called after throwing an instance of|"
     r"ing (?:with|due to) uncaught exception of type) ['\"]?(.+?)['\"]?(?:: (.+))?$"
@@ -89,7 +85,7 @@ class ProgramOutput:
             yield from self._marked(mark[0], mark[1], text)
         elif self._message and self._message.read_own(decoded(text)):
             return
-        elif (b": Failure" in text or self._test) and (found := _ASSERTION.groups(text)):
+        elif (b": Failure" in text or self._test) and (found := ASSERTION.groups(text)):
             yield from self._end_of_message()
             self._begin_message(*found)
         else:

@@ -165,3 +165,17 @@ def test_a_test_that_passes_on_a_retry_has_not(line: str) -> None:
     assert kinds(first + again) == []
     if "1/1" in line:  # ctest --rerun-failed
         assert kinds(ctest("***Failed  0.1 sec", 3) + again) == []
+
+
+@pytest.mark.parametrize("is_in_ctest", [False, True])
+def test_the_trace_of_an_assertion_does_not_hide_the_next_assertion(*, is_in_ctest: bool) -> None:
+    """GoogleTest before version 1.13 writes no blank line between them."""
+    first = (
+        "t.cpp:4: Failure\nValue of: a\n  Actual: false\nExpected: true\nGoogle Test trace:\nt.cpp:2: once\n"
+    )
+    log = f"[ RUN      ] A.b\n{first}{first.replace('of: a', 'of: lost')}[  FAILED  ] A.b (0 ms)\n"
+    headlines = [
+        each.headline.split(";")[0]
+        for each in failures_in((in_ctest(log) if is_in_ctest else log).encode().splitlines())
+    ]
+    assert headlines == ["Value of: a", "Value of: lost"]
