@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.failures.cmake_errors import CMakeErrors
 from service.domain.failures.ctest_lines import OPENING, CtestLine, listed_in, status_in
-from service.domain.failures.ends import is_end_of_tool
+from service.domain.failures.ends import is_mere_end, is_weak, without_ends
 from service.domain.failures.failure import MOST, Failure, FailureKind, failure_of
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import cleaned, decoded
@@ -159,11 +159,11 @@ class _Reading:
         for output, inner in self._numbered.values():
             self._found.add([*inner, *output.end()])
         found = [failure for failure in self._found if failure.headline or not self._is_known(failure)]
-        found = [failure for failure in found if not is_end_of_tool(failure)] or found
+        found = without_ends(found)
+        if self._weak and all(map(is_weak, found)) and not (found and is_mere_end(self._weak)):
+            found.insert(0, self._weak)
         if self._found.read > _MOST_READ:
             found.append(failure_of(FailureKind.COMMAND, "", _TOO_MANY, _TOO_MANY))
-        if not found and self._weak:
-            return [self._weak]
         return [replace(each, headline=each.headline or "Failed") for each in found[: MOST + 1]]
 
     def _is_known(self, failure: Failure) -> bool:

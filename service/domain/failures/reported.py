@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.configured import NO_PATTERNS
-from service.domain.failures.ends import is_weak
+from service.domain.failures.ends import is_weak, without_ends
 from service.domain.failures.failure import MOST
 from service.domain.failures.linear import Pattern
 from service.domain.failures.patterns import failures_in
@@ -34,7 +34,7 @@ def failures_of_causes(
         again, or there are more than :data:`~service.domain.failures.failure.MOST`.
     """
     found = [_failures_of(cause, patterns) for cause in causes]
-    failures = tuple(dict.fromkeys(failure for each in found for failure in each))
+    failures = tuple(without_ends(list(dict.fromkeys(failure for each in found for failure in each))))
     return failures[:MOST], len(failures) > MOST or not all(found)
 
 

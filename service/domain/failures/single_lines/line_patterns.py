@@ -268,8 +268,22 @@ _LINKING: Final = (
         r"dangerous relocation).*)$",
         "{1}",
     ),
+    # how linkers end
+    builtin(
+        FailureKind.LINK,
+        r"collect2: (?:fatal )?error: |linker command failed|symbol\(s\) not found for architecture|"
+        r"final link failed: ",
+        "linker failed",
+    ),
+    builtin(FailureKind.LINK, r"((?:fatal )?error LNK112\d: .+)$", "{1}"),
+    builtin(
+        FailureKind.LINK,
+        r'(error MSB6006: "(?i:link|lib)\.exe" exited with code -?\d+)',
+        "{1}",
+    ),
 )
 _COMPILING: Final = (
+    builtin(FailureKind.COMPILE, r"^\w+: ((?:some|all) warnings being treated as errors)$", "{1}"),
     builtin(
         FailureKind.FORMAT, rf"^{_PATH}:(\d+):\d+: (.+\[-Wclang-format-violations\])$", "{3}", "{1}", 1, 2
     ),
@@ -314,6 +328,7 @@ _COMPILING: Final = (
     ),
 )
 _CONFIGURING: Final = (
+    builtin(FailureKind.CONFIGURE, r"^-- (Configuring incomplete, errors occurred!)", "{1}"),
     builtin(FailureKind.CONFIGURE, rf"^{_PATH}:(\d+):\d+: (ERROR: .+)$", "{3}", "{1}", 1, 2),
     builtin(FailureKind.CONFIGURE, r"^(?:configure|autoreconf|automake|aclocal): (error: .+)$", "{1}"),
     builtin(

@@ -28,13 +28,6 @@ WEAK: Final = Builtins(
         "{1}",
     ),
     builtin(
-        FailureKind.LINK,
-        r"collect2: error: |linker command failed|symbol\(s\) not found for architecture|final link failed: ",
-        "linker failed",
-    ),
-    builtin(FailureKind.LINK, r"((?:fatal )?error LNK112\d: .+)$", "{1}"),
-    builtin(FailureKind.CONFIGURE, r"^-- (Configuring incomplete, errors occurred!)", "{1}"),
-    builtin(
         FailureKind.COMMAND, r"^(?:[^ ]+: )?(?:line )?(?:\d+: )?([^ :]+: (?:command )?not found)$", "{1}"
     ),
     builtin(
@@ -44,7 +37,6 @@ WEAK: Final = Builtins(
         "{1}",
     ),
     builtin(FailureKind.COMMAND, r"^ninja: ((?:build stopped|error): .+)$", "{1}"),
-    builtin(FailureKind.COMPILE, r"^\w+: ((?:some|all) warnings being treated as errors)$", "{1}"),
     builtin(FailureKind.COMMAND, r"^((?:fatal )?error: .+)$", "{1}"),
     # an uncaught exception of Python, behind its traceback
     builtin(FailureKind.COMMAND, r"^((?:\w+\.)*[A-Z]\w*(?:Error|Exception): .+)$", "{1}"),

@@ -40,13 +40,25 @@ OTHERS = (
     "ninja: build stopped: subcommand failed.",
     "ld.lld: error: too many errors emitted, stopping now (use --error-limit=0 to see all errors)",
 )
+FAILED = "1/1 Test #1: store ....***Failed 0.1 sec\nreplica 2 is wrong\n\n0% tests passed, \n"
+COMPILE = "/src/a.cc:3:4: error: no x"
+MSBUILD = "Microsoft.CppCommon.targets(155,5): error {} [C:\\b\\{}.vcxproj]"
+CL = MSBUILD.format('MSB6006: "CL.exe" exited with code 2.', "x")
+STEP = MSBUILD.format('MSB3073: The command "setlocal" exited with code 1.', "x")
+CTEST = MSBUILD.format('MSB3073: The command "setlocal" exited with code 8.', "RUN_TESTS")
+CRASHES = (
+    "clang: error: unable to execute command: Segmentation fault (core dumped)",
+    "clang: error: clang frontend command failed with exit code 139 (use -v to see invocation)",
+    "g++: fatal error: Segmentation fault signal terminated program cc1plus",
+    MSBUILD.format('MSB6006: "CL.exe" exited with code -1073741819.', "x"),
+)
 
 
 def found(log: str) -> list[Failure]:
     return list(failures_in(log.encode().splitlines()))
 
 
-@pytest.mark.parametrize("log", [*OF_LINKERS, *OF_SANITIZERS, *OTHERS])
+@pytest.mark.parametrize("log", [*OF_LINKERS, *OF_SANITIZERS, *OTHERS, *CRASHES, CL, STEP])
 def test_an_end_that_is_alone_is_a_failure_that_does_not_say_what_failed(log: str) -> None:
     [failure] = found(log)
     assert is_end(failure)
@@ -62,6 +74,49 @@ def test_the_end_of_a_linker_beside_its_error_is_left_out(end: str) -> None:
     """As a failure of its own that nobody can make known, it would make the build count."""
     [failure] = found(f"{MISSING}\n{end}\n")
     assert failure.subject == "f()"
+
+
+@pytest.mark.parametrize(
+    ("failure", "end"),
+    [
+        *((each, end) for each in (COMPILE, FAILED) for end in OF_LINKERS),
+        *((each, end) for each in (MISSING, FAILED) for end in (OTHERS[0], CL)),
+        *((each, OTHERS[1]) for each in (COMPILE, FAILED)),
+        *((each, end) for each in (COMPILE, MISSING, FAILED) for end in (*CRASHES, STEP)),
+        (COMPILE, CTEST),
+    ],
+)
+def test_the_end_of_a_tool_beside_failures_of_others_stays(failure: str, end: str) -> None:
+    """Nobody knows what the tool reported, so no known failure of another one may waive the build."""
+    for log in (f"ld: unrecognized option\n{end}\n{failure}\n", f"{failure}\nld: unrecognized\n{end}\n"):
+        assert sorted(is_end(each) for each in found(log)) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("failure", "end"),
+    [
+        (COMPILE, OTHERS[0]),
+        (COMPILE, CL),
+        (MISSING, MSBUILD.format('MSB6006: "link.exe" exited with code 1120.', "x")),
+        ("CMake Error at CMakeLists.txt:3 (x):\n  no y\n", OTHERS[1]),
+        (FAILED, CTEST),
+        ("clang: error: unable to execute command: Killed", OF_LINKERS[2]),
+        *((FAILED, end) for end in OTHERS[2:4]),
+    ],
+)
+def test_the_end_of_a_tool_beside_its_own_failure_is_left_out(failure: str, end: str) -> None:
+    [left] = found(f"{failure}\n{end}\n")
+    assert not is_end(left)
+
+
+def test_a_line_that_may_name_the_fault_stays_before_the_end_of_a_tool() -> None:
+    log = f"ld: out.o: No space left on device\n{OF_LINKERS[0]}\nmake: *** [all] Error 1\n"
+    assert [failure.line for failure in found(log)] == [
+        "ld: out.o: No space left on device",
+        f"Linker error: {OF_LINKERS[0]}",
+    ]
+    log = f"make[1]: *** [all] Error 1\n{OF_LINKERS[0]}\n"
+    assert [failure.line for failure in found(log)] == [f"Linker error: {OF_LINKERS[0]}"]
 
 
 def test_a_linker_that_leaves_errors_out_says_so_beside_them() -> None:
@@ -97,7 +152,10 @@ def test_a_test_that_runs_a_linker_is_no_end() -> None:
     assert not is_end(Failure(FailureKind.TEST, "tools", "linker failed"))
 
 
-@pytest.mark.parametrize("line", [*LAST_LINES, OF_LINKERS[0], OF_LINKERS[1], *OF_SANITIZERS[:4], *OTHERS[:2]])
+@pytest.mark.parametrize(
+    "line",
+    [*LAST_LINES, *OF_LINKERS[:2], *OF_SANITIZERS[:4], *OTHERS[:4], "make[1]: *** [m:3: a] Error 1", CL],
+)
 def test_neither_an_operator_nor_the_end_of_a_command_makes_it_more(line: str) -> None:
     configured = ConfiguredPattern("ended", Pattern("^.+$")).failure_in(line.encode())
     assert configured

@@ -103,3 +103,16 @@ def test_a_configured_pattern_names_a_cause_that_is_only_the_end_of_a_command() 
         (FailureKind.CONFIGURED, f"git-server: {text}"),
         (FailureKind.TEST, "Failed"),
     ]
+
+
+END = "collect2: error: ld returned 1 exit status"
+
+
+def test_the_end_of_a_linker_is_left_out_beside_the_cause_that_it_reported() -> None:
+    [failure], is_cut = failures_of_causes([END, "a.o: undefined reference to `f()'"])
+    assert (failure.subject, is_cut) == ("f()", False)
+
+
+def test_the_end_of_a_linker_stays_beside_the_causes_of_others() -> None:
+    failures, _ = failures_of_causes([FAILED, COMPILE, END])
+    assert [each.kind for each in failures] == [FailureKind.TEST, FailureKind.COMPILE, FailureKind.LINK]

@@ -179,6 +179,12 @@ class TestNothingNewIsWaived:
     def test_the_end_of_a_tool_is_matched_by_no_pattern(self, end: Failure) -> None:
         assert not is_waived([end], by_pattern("SEGV|ld returned|errors"))
 
+    def test_a_report_without_a_function_is_matched_by_the_name_of_its_test(self) -> None:
+        line = "Failure of a CTest test 1/1 Test #1: store ....***Failed 0.1 sec"
+        end = replace(ENDS[3], line=line)
+        assert is_waived([end], by_pattern(r"Test #\d+: store "))
+        assert not is_waived([end], known_of(end))
+
     def test_nor_is_a_command_that_ends_with_it(self) -> None:
         end = Failure(
             FailureKind.COMMAND, "sh", "exit code 1", "sh ended with exit code 1: 1 error generated."
