@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.machine_report import MachineReport
+from service.domain.decision.machine_report import PATCH_BUILT, MachineReport
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Permanent
-from service.domain.failures.ends import is_weak
+from service.domain.failures.ends import is_mere_end, is_weak
 from service.domain.failures.log_lines import lines_in
 from service.domain.logs.stored_log import StoredLog, Stream, opened, pieces
 from service.domain.wording.failures import failure_causes
@@ -47,7 +47,8 @@ def with_configured(
     failures counts as incomplete, so that no known failure waives the build.
 
     If all that is known of a command is how it ended, the failures that the patterns find replace this end:
-    it is their consequence, and nothing could make it known.
+    it is their consequence, and nothing could make it known. A line that may name another fault, such as an
+    exception, stays unless a pattern matches the line itself.
     """
     with store.transaction() as tx:
         build = tx.lock_build(build_id)
@@ -56,8 +57,8 @@ def with_configured(
     report = MachineReport.from_mapping(build.execution)
     if report.outcome is not Outcome.FAILED or search is None or not len(search.patterns):
         return report
-    is_weak_alone = build.kind.has_only_exit_code and not report.is_cut and _is_weak(report.failures)
-    own = () if is_weak_alone else report.failures
+    may_replace = build.kind.has_only_exit_code and PATCH_BUILT in report.seconds and not report.is_cut
+    own = () if may_replace and all(map(is_weak, report.failures)) else report.failures
     try:
         log = opened(search.log_of(build.job, build.number), artifacts.stream)
         lines = log_lines(log, artifacts.stream)
@@ -65,19 +66,22 @@ def with_configured(
         is_cut = is_cut or next(lines, None) is not None
     except Permanent:
         return replace(report, is_cut=True)
-    if is_weak_alone and added:
-        replaced = failure_causes(report.failures)
-        report = replace(report, causes=tuple(each for each in report.causes if each not in replaced))
+    replaced = [each for each in report.failures if each not in own and _is_named(each, added)]
+    kept = [each for each in report.failures if each not in replaced]
+    causes = failure_causes(replaced)
     return replace(
         report,
-        causes=(*report.causes, *failure_causes(added)),
-        failures=(*own, *added) if added else report.failures,
+        causes=(*(each for each in report.causes if each not in causes), *failure_causes(added)),
+        failures=(*kept, *added),
         is_cut=report.is_cut or is_cut or bool(log.gaps),
     )
 
 
-def _is_weak(failures: Sequence[Failure]) -> bool:
-    return len(failures) == 1 and is_weak(failures[0])
+def _is_named(end: Failure, added: Sequence[Failure]) -> bool:
+    """Return whether patterns found the reason of an end, or match its own line if that may name another."""
+    if is_mere_end(end):
+        return bool(added)
+    return any(each.line.partition(": ")[2] == end.line for each in added)
 
 
 def log_lines(log: StoredLog, stream: Stream) -> Iterator[bytes]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.machine_report import MachineReport
+from service.domain.decision.machine_report import PATCH_BUILT, MachineReport
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.domain.failures.configured import NO_PATTERNS, read_patterns
@@ -72,6 +73,15 @@ def test_its_failures_come_behind_those_of_the_machine_with_their_causes(farm: F
     assert not found.is_cut
 
 
+def built(causes: tuple[str, ...], *failures: Failure) -> MachineReport:
+    seconds = {PATCH_BUILT: 1.0}
+    return MachineReport(Outcome.FAILED, causes, failures=failures, seconds=seconds)
+
+
+def of_command(headline: str) -> Failure:
+    return Failure(FailureKind.COMMAND, "", headline, headline)
+
+
 def of_kind(farm: Farm, kind: str) -> None:
     farm.service.store.update(1, kind=JobKind(kind))
 
@@ -91,7 +101,7 @@ def test_all_that_is_known_of_a_command_is_replaced_by_what_the_patterns_find(
 ) -> None:
     of_kind(farm, "command")
     log = StoredLog("", (), whole=farm.artifacts.put(b"fatal: device a is lost\n"))
-    found = reported(farm, MachineReport(Outcome.FAILED, (end.line, "a note"), failures=(end,)), log)
+    found = reported(farm, built((end.line, "a note"), end), log)
     assert found.failures == (LOST_A,)
     assert found.causes == ("a note", LOST_A.line)
     assert is_specific(LOST_A)
@@ -101,7 +111,7 @@ def test_a_pattern_for_the_line_of_the_end_itself_replaces_it(farm: Farm) -> Non
     of_kind(farm, "command")
     end = Failure(FailureKind.COMMAND, "", LOST_A.line.removeprefix("device: "), LOST_A.line[8:])
     log = StoredLog("", (), whole=farm.artifacts.put(b"fatal: device a is lost\n"))
-    found = reported(farm, MachineReport(Outcome.FAILED, (end.line,), failures=(end,)), log)
+    found = reported(farm, built((end.line,), end), log)
     assert (found.failures, found.causes) == ((LOST_A,), (LOST_A.line,))
 
 
@@ -114,23 +124,38 @@ def test_a_pattern_for_the_line_of_the_end_itself_replaces_it(farm: Farm) -> Non
         ("command", (END,), True),
         ("command", (Failure(FailureKind.TIMEOUT, "", "timeout", "nightly was stopped after 9 s"),), False),
         ("command", (Failure(FailureKind.SANITIZER, "", "AddressSanitizer: SEGV"),), False),
+        # other faults may end a command like this, whatever a pattern finds before them
+        ("command", (of_command("AssertionError: lists differ"),), False),
+        ("command", (of_command("ld: a.o: No space left on device"),), False),
+        ("command", (of_command("exit code 139"),), False),
+        (
+            "command",
+            (Failure(FailureKind.COMPILE, "", "error: unable to execute command: Bus error"),),
+            False,
+        ),
     ],
 )
 def test_other_failures_are_not_replaced(
     farm: Farm, kind: str, failures: tuple[Failure, ...], *, is_cut: bool
 ) -> None:
     of_kind(farm, kind)
-    report = MachineReport(Outcome.FAILED, ("because",), failures=failures, is_cut=is_cut)
-    found = reported(farm, report)
+    found = reported(farm, replace(built(("because",), *failures), is_cut=is_cut))
     assert found.failures[: len(failures)] == failures
     assert len(found.failures) == len(failures) + 2
     assert found.causes[0] == "because"
 
 
+def test_the_end_of_a_patch_that_was_not_built_is_not_replaced(farm: Farm) -> None:
+    """The command never ran, so its patterns do not say why."""
+    of_kind(farm, "command")
+    report = MachineReport(Outcome.FAILED, (END.line,), failures=(END,))
+    assert reported(farm, report).failures[0] == END
+
+
 def test_the_end_of_a_command_stays_if_no_pattern_matches(farm: Farm) -> None:
     of_kind(farm, "command")
     log = StoredLog("", (), whole=farm.artifacts.put(b"bye\n"))
-    report = MachineReport(Outcome.FAILED, (END.line,), failures=(END,))
+    report = built((END.line,), END)
     assert reported(farm, report, log) == report
 
 
