@@ -82,16 +82,26 @@ _MARKS: Final = (  # of terminals and of other programs
     _replace(r"^\d{1,7}: ", b""),
     _replace(r"^ *\d+/\d+ Test +#\d+: ", b""),
 )
-_ASSERTIONS: Final = (  # the values go; expressions, which are code, stay, and so do matchers
-    _replace(r"(?:^|; | )(?:Which is|Actual): [^;]*", b""),
-    _replace(r", actual: [^;]*", b""),
+# A text may have a semicolon, which otherwise ends a value; `\xA6` is the end of one that was shortened.
+_STRING: Final = r"""(?:(?:u8|[LuU])?"(?:[^"\\\xA6]|\\.)*"|L?';')"""
+_VALUE: Final = rf'(?:(?:[^;"]*[ (\[{{])?{_STRING})*[^;]*'
+_VALUES_OF_ASSERTIONS: Final = (  # before quotes and backslashes are rewritten
+    _replace(rf"(?:^|; | )(?:Which is|Actual): {_VALUE}", b""),
+    _replace(rf", actual: {_VALUE}", b""),
+    _replace(rf"( evaluates to ){_VALUE}", rb"\1"),
+)
+_SIZE: Final = _keep(
+    r"\b(?:has|have) \d+ elements?\b|\bsize (?:that )?(?:is(?:n't)? )?(?:equal to|[!=<>]=?) \d+\b"
+)
+_ASSERTIONS: Final = (  # expressions, which are code, stay; of matchers, which print values, the sizes
     _replace(rf"\b(AssertionError: )-?{_NUMBER}\b", rb"\1N"),  # a value, and no number of an error
     _keep(r"^[^;]* evaluates to "),
-    _replace(r" evaluates to [^;]*", b""),
+    _replace(" evaluates to ", b""),
+    _rewrite(r"; Expected: [^;]*", _SIZE),
     _replace(r"^(Check failed: .*?) \(.* vs\. [^)]*\)", rb"\1"),
     _keep(
         r"^Expected equality of these values: [^;]*(?:; [^;]*)?|^Expected: \([^;]*\)|"
-        r"^Value of: [^;]*(?:; Expected: [^;]*)?(?:; element #[^;]*)*|^Death test: [^;]*|"
+        r"^Value of: [^;]*|; element #\d+|^Death test: [^;]*|"
         r"; Expected: (?:contains regular expression|to be called) [^;]*|"
         r"^The difference between .*? and .*? is |, which exceeds [^;]*, where|"
         r"^Expected: .* throw|Assertion .* failed in |"
@@ -249,8 +259,11 @@ def _of_reason(headline: str) -> str:
 
 def normalised(text: str, kind: FailureKind = FailureKind.TEST) -> str:
     """Apply the rules of a kind to a text of one line."""
-    data = text[:LINE_BYTES].translate(_QUOTES).encode(errors="replace")[:LINE_BYTES]
-    for rule in _RULES_OF_SOURCES if kind in _OF_SOURCES else _RULES:
+    data, is_of_sources = text[:LINE_BYTES].encode(errors="replace"), kind in _OF_SOURCES
+    for rule in () if is_of_sources else _VALUES_OF_ASSERTIONS:
+        data = rule(data)
+    data = data.decode(errors="replace").translate(_QUOTES).encode()[:LINE_BYTES]
+    for rule in _RULES_OF_SOURCES if is_of_sources else _RULES:
         data = rule(data)
     return _shortened(data.translate(_SHOW).decode(errors="replace").strip())
 

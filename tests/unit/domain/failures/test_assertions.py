@@ -59,7 +59,7 @@ def test_two_texts_of_authors_are_two_signatures(message: str, read: Callable[[s
     assert first != read(message.format(3))
 
 
-@pytest.mark.parametrize("message", [EQUAL, COMPARED, NEAR, DEATH, IGNORING])
+@pytest.mark.parametrize("message", [EQUAL, COMPARED, NEAR, MATCHER, DEATH, IGNORING])
 def test_numbers_and_values_are_in_no_signature(message: str) -> None:
     one, other = f"{message.format(3)}\nitem 7 of 9", f"{message.format(17)}\nitem 12 of 40"
     assert of_log(one) == of_log(other) == of_json(one) == of_json(other)
