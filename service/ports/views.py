@@ -20,6 +20,7 @@ from service.domain.inference.verdict import Verdict
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import Permission
 from service.domain.text import change, interval
+from service.domain.triage.known import Ends
 from service.domain.triage.parent import ParentBuild
 from service.ports.page_requests import ShownRequest
 from service.ports.records import ReviewState
@@ -244,7 +245,7 @@ class BuildDetail:
     configuration: Mapping[str, Any] | None = field(default=None, metadata=_PAGES_ONLY)  # of the job
     tests: str = field(default="", metadata=_PAGES_ONLY)  # the artifact with the test cases
     parents: tuple[ParentBuild, ...] = field(default=(), metadata=_PAGES_ONLY)  # that fail in the same way
-    ends: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)  # its failures if none can be made known
+    ends: Ends | None = field(default=None, metadata=_PAGES_ONLY)  # its failures if none can be made known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

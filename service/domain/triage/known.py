@@ -166,9 +166,24 @@ def is_specific(failure: Failure) -> bool:
     return bool(failure.subject) or failure.kind not in _NEED_A_SUBJECT
 
 
-def only_ends(failures: Sequence[Failure]) -> tuple[str, ...]:
-    """Return the lines of the failures of a build if none can be made known; empty if one can."""
-    return () if any(map(is_specific, failures)) else tuple(dict.fromkeys(map(line_of, failures)))
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The failures of a build of which none has a signature that can be made known.
+
+    Args:
+        lines: of the failures, each once.
+        may_match: patterns can match them all.
+    """
+
+    lines: tuple[str, ...]
+    may_match: bool
+
+
+def only_ends(failures: Sequence[Failure]) -> Ends | None:
+    """Return the ends of a build; None if it has no failures, or one that can be made known."""
+    if not failures or any(map(is_specific, failures)):
+        return None
+    return Ends(tuple(dict.fromkeys(map(line_of, failures))), not any(map(is_end_without_a_word, failures)))
 
 
 def line_of(failure: Failure) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from service.domain.failures.failure import Failure
     from service.domain.project.project_file import Permission
-    from service.domain.triage.known import KnownFailure
+    from service.domain.triage.known import Ends, KnownFailure
 
 STILL_RUNNING: Final = "a build is still running; try again when it has finished"
 FAILED_ELSEWHERE: Final = "only builds of another CI failed; run them again there"
@@ -32,6 +32,10 @@ _MOST_NAMED: Final = 5  # failures; the page lists all
 NOTHING_KNOWN: Final = (
     "overridden on this patch set only: the failed builds do not say what failed, so it cannot be recognised "
     "again"
+)
+_ONLY_ENDS: Final = (
+    "overridden on this patch set only: all that is known of the failed builds is how they ended, and many "
+    "faults end like this"
 )
 _ANY_FAILURE: Final = "any failure of this test, because no output says why it failed"
 _SLOWER_NAMED: Final = 5  # benchmarks; a person needs an example, the message has all
@@ -117,7 +121,7 @@ def made_known(
     link: Callable[[int], str],
     *,
     has_others: bool,
-    ends: Sequence[str] = (),
+    ends: Sequence[Ends] = (),
 ) -> str:
     """The reply that names known failures, their expiry and the way to close them.
 
@@ -125,11 +129,10 @@ def made_known(
         made: each with the failure of the build.
         link: makes the address of the page of a known failure.
         has_others: the builds have failures that cannot be recognised again.
-        ends: the lines of failures that say only how a build ended.
+        ends: of the builds whose failures say only how they ended.
     """
     if not made:
-        named = plain("; ".join(dict.fromkeys(ends)), _MAX_NAMES)
-        return f"{NOTHING_KNOWN}; all that is known is how they ended: {named}" if ends else NOTHING_KNOWN
+        return _only_ended(ends) if ends else NOTHING_KNOWN
     first, _ = made[0]
     named = "; ".join(
         f"{known.scope.job}: {_name_of(failure)} ({link(known.id)})" for known, failure in made[:_MOST_NAMED]
@@ -144,6 +147,14 @@ def made_known(
         f"known until {first.expires_at:%Y-%m-%d} as {plain(first.bug, MAX_BUG)} on {first.scope.branch}: "
         f"{named}{more}{warning}; to end it sooner, set its state to fixed or invalid on its page"
     )
+
+
+def _only_ended(ends: Sequence[Ends]) -> str:
+    lines = dict.fromkeys(line for each in ends for line in each.lines)
+    advice = (
+        "; to recognise the failure, add a pattern for it" if all(each.may_match for each in ends) else ""
+    )
+    return f"{_ONLY_ENDS}: {plain('; '.join(lines), _MAX_NAMES)}{advice}"
 
 
 def _name_of(failure: Failure) -> str:

@@ -61,5 +61,5 @@ def make_known(
         for job, signature in sorted(recognised, key=lambda key: (key[1].digest, key[0]))
     }
     made = [(known[key], failure) for key, (_, failure) in recognised.items()]
-    ends = [line for each in found.values() for line in only_ends(each.failures)]
+    ends = [each for one in found.values() if (each := only_ends(one.failures))]
     return made_known(made, links.known, has_others=unknown, ends=ends)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from service.domain.decision.overrides import Override
     from service.domain.project.job import Job
+    from service.domain.triage.known import Ends
     from service.domain.triage.parent import ParentBuild
     from service.ports.views import Comparison, Samples
 
@@ -230,9 +231,9 @@ def _parents(
     return on_parent(connection, _ON_PARENT, runs[0].id, [build.id], **sight).get(build.id, ())
 
 
-def _ends(connection: Connection, build: Build) -> tuple[str, ...]:
-    """Return the lines of the failures of a failed build if none of them can be made known."""
+def _ends(connection: Connection, build: Build) -> Ends | None:
+    """Return the failures of a failed build if none of them can be made known."""
     if build.outcome is not Outcome.FAILED:
-        return ()
+        return None
     found = PostgresFailures(connection).failures_of([build.id])
-    return only_ends(found[build.id].failures) if build.id in found else ()
+    return only_ends(found[build.id].failures) if build.id in found else None

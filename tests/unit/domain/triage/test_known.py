@@ -15,6 +15,7 @@ from service.domain.failures.signature import Signature, signature_of
 from service.domain.triage.known import (
     ACTIVE,
     TRANSITIONS,
+    Ends,
     KnownFailure,
     KnownMatches,
     Scope,
@@ -196,11 +197,10 @@ class TestNothingNewIsWaived:
         assert is_waived([end], by_pattern("no cache"))
 
     def test_a_build_without_anything_to_make_known_has_its_ends(self) -> None:
-        assert only_ends([VAGUE, ENDS[1]]) == (
-            "make: *** [all] Error 2",
-            "all warnings being treated as errors",
-        )
-        assert only_ends([VAGUE, TEST]) == only_ends([]) == ()
+        bye = Failure(FailureKind.COMMAND, "sh", "exit code 1", "sh ended with exit code 1: bye")
+        assert only_ends([bye, ENDS[1], bye]) == Ends((bye.line, ENDS[1].headline), may_match=False)
+        assert only_ends([bye]) == Ends((bye.line,), may_match=True)
+        assert only_ends([VAGUE, TEST]) is only_ends([]) is None
 
 
 class TestTime:

@@ -4,7 +4,14 @@ import pytest
 
 from service.domain.errors import Permanent
 from service.domain.project.project_file import Permission
+from service.domain.triage.known import Ends
 from service.domain.wording import replies
+
+ENDED = (
+    "overridden on this patch set only: all that is known of the failed builds is how they ended, and many "
+    "faults end like this"
+)
+BYE = Ends(("ended: bye",), may_match=True)
 
 
 @pytest.mark.parametrize(
@@ -28,9 +35,16 @@ from service.domain.wording import replies
         ),
         (replies.no_measured_match("BM_\n"), "the filter BM_ matches no measured benchmark"),
         (
-            replies.made_known([], str, has_others=True, ends=["ld returned 1", "ld returned 1", "Error 2"]),
-            f"{replies.NOTHING_KNOWN}; all that is known is how they ended: ld returned 1; Error 2",
+            replies.made_known(
+                [], str, has_others=True, ends=[*[Ends(("ld returned 1",), may_match=False)] * 2, BYE]
+            ),
+            f"{ENDED}: ld returned 1; ended: bye",
         ),
+        (
+            replies.made_known([], str, has_others=True, ends=[BYE]),
+            f"{ENDED}: ended: bye; to recognise the failure, add a pattern for it",
+        ),
+        (replies.made_known([], str, has_others=True), replies.NOTHING_KNOWN),
         (replies.too_many_pairs(1000), "a benchmark can have at most 1000 pairs"),
     ],
 )
