@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 GOOD = "version: 1\njobs:\n  perf:\n    kind: benchmark\n    suites: [{name: a, program: build/a}]\n"
 SUITE_KEYS = (
     "name, program, filter, args, metrics, higher_is_better, units, cpus, repetitions, min_time, timeout,"
-    " renamed"
+    " env, cwd, format, renamed"
 )
 BAD = """\
 version: 1
@@ -45,7 +45,7 @@ def test_every_error_is_printed_with_line_key_and_allowed_values() -> None:
 
     assert code == 2
     assert printed.splitlines() == [
-        "<stdin>:2: lable: unknown key; allowed are version, label, jobs, commands",
+        "<stdin>:2: lable: unknown key; allowed are version, label, jobs, dependencies, commands",
         "<stdin>:7: jobs.perf.suites[0]: the key 'program' is missing",
         f"<stdin>:8: jobs.perf.suites[0].programme: unknown key; allowed are {SUITE_KEYS}",
         "<stdin>:9: jobs.perf.suites[1].cpus: 0 is out of range; allowed is 1 to 1024",

@@ -110,7 +110,7 @@ class TestProjectFiles:
         assert posted.message == (
             "No Builds Executed \n\nbenchgate.yaml:8: jobs.perf.suites[0].programme: unknown key; allowed "
             "are name, program, filter, args, metrics, higher_is_better, units, cpus, repetitions, min_time, "
-            "timeout, renamed\n\nhttps://bench.example.com/runs/1"
+            "timeout, env, cwd, format, renamed\n\nhttps://bench.example.com/runs/1"
         )
 
     def test_a_refusal_shows_a_key_of_the_file_without_its_formats(self) -> None:
