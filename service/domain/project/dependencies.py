@@ -74,12 +74,12 @@ Pinned = Annotated[
 def cmake_file(dependencies: Mapping[str, Dependency]) -> str:
     """Write a CMake file that makes FetchContent and CPM take the dependencies from the file's own directory.
 
-    It can be a tool chain file, which an environment variable can name, or an initial cache (``cmake -C``).
+    CPM adds its packages by FetchContent; with its own variable ``CPM_<name>_SOURCE`` it would forget their
+    versions. It can be a tool chain file, which an environment variable can name, or an initial cache (``cmake -C``).
     """
     lines = [
-        f'set({variable} "${{CMAKE_CURRENT_LIST_DIR}}/{name}" CACHE PATH "")\n'
+        f'set(FETCHCONTENT_SOURCE_DIR_{name.upper()} "${{CMAKE_CURRENT_LIST_DIR}}/{name}" CACHE PATH "")\n'
         for name in dependencies
-        for variable in (f"FETCHCONTENT_SOURCE_DIR_{name.upper()}", f"CPM_{name}_SOURCE")
     ]
     return "".join(("# The dependencies of benchgate.yaml, for FetchContent and CPM.\n", *lines))
 

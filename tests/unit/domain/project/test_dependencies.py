@@ -136,7 +136,6 @@ class TestCMake:
         assert cmake_file({"Json_x": JSON}) == (
             "# The dependencies of benchgate.yaml, for FetchContent and CPM.\n"
             'set(FETCHCONTENT_SOURCE_DIR_JSON_X "${CMAKE_CURRENT_LIST_DIR}/Json_x" CACHE PATH "")\n'
-            'set(CPM_Json_x_SOURCE "${CMAKE_CURRENT_LIST_DIR}/Json_x" CACHE PATH "")\n'
         )
 
     def test_build_commands_get_variables(self) -> None:
