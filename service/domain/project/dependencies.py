@@ -75,7 +75,8 @@ def cmake_file(dependencies: Mapping[str, Dependency]) -> str:
     """Write a CMake file that makes FetchContent and CPM take the dependencies from the file's own directory.
 
     CPM adds its packages by FetchContent; with its own variable ``CPM_<name>_SOURCE`` it would forget their
-    versions. It can be a tool chain file, which an environment variable can name, or an initial cache (``cmake -C``).
+    versions. It can be a tool chain file, which an environment variable can name, or an initial cache
+    (``cmake -C``).
     """
     lines = [
         f'set(FETCHCONTENT_SOURCE_DIR_{name.upper()} "${{CMAKE_CURRENT_LIST_DIR}}/{name}" CACHE PATH "")\n'
