@@ -78,8 +78,8 @@ jobs:
 """
 
 
-class _FirstPair(Exception):
-    """The end of a measured gate."""
+class _FirstPair(BaseException):
+    """The end of a measured gate; a build ends with its cause after any other error."""
 
 
 class _UntilFirstPair(LocalBuild):
