@@ -106,4 +106,4 @@ class AllowedSources:
 
 
 NOTHING: Final = AllowedSources()
-"""What a machine allows without the setting."""
+"""The sources that a machine allows if its operator lists none: no source at all."""
