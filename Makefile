@@ -74,8 +74,8 @@ bench-native: .venv/dev.stamp ## compare the figures of the reproduced changes w
 bench-verdicts: .venv/dev.stamp ## compare the voting rule with other rules, on recorded and live measurements
 	@$(BIN)/python -m bench.verdicts --live var/bench-verdicts
 
-bench-noise: .venv/dev.stamp ## measure how much each way to launch programs reduces the spread of pairs
-	@$(BIN)/python -m bench.noise
+bench-noise: .venv/dev.stamp ## measure how much each way to launch programs reduces the spread of pairs (BUSY=1: beside other programs)
+	@$(BIN)/python -m bench.noise $(if $(BUSY),--busy)
 
 bench-power: .venv/dev.stamp ## simulate power against machine time and false alarms, beside a t-test
 	@$(BIN)/python -m bench.simulations.power

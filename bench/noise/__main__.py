@@ -9,12 +9,14 @@ import random
 import shutil
 import subprocess
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 import numpy as np
 
+from bench.noise.neighbours import neighbours
 from bench.noise.spread import ratio_of, spread
 from bench.noise.treatments import TREATMENTS, USUAL
 from bench.timing import CAVEAT, say, say_load
@@ -107,7 +109,8 @@ class Launcher:
 @click.command()
 @click.option("--rounds", default=20, show_default=True, type=click.IntRange(5))
 @click.option("--seed", default=1, show_default=True)
-def main(rounds: int, seed: int) -> None:
+@click.option("--busy", is_flag=True, help="Other programs copy memory and wake up meanwhile.")
+def main(rounds: int, seed: int, *, busy: bool) -> None:
     """Launch a pair in each way in every round, in random order, and print the ratios of the spreads."""
     say(CAVEAT)
     say_load("before")
@@ -119,10 +122,11 @@ def main(rounds: int, seed: int) -> None:
         copy = Path(shutil.copy2(program, memory))
         launcher = Launcher(program, copy, work)
         usable = [each for each in (USUAL, *TREATMENTS) if _works(launcher, each)]
-        for number in range(rounds):
-            for treatment in order.sample(usable, len(usable)):
-                logs[treatment.name].append(launcher.pair(treatment))
-            say(f"round {number + 1} of {rounds}")
+        with neighbours() if busy else nullcontext():
+            for number in range(rounds):
+                for treatment in order.sample(usable, len(usable)):
+                    logs[treatment.name].append(launcher.pair(treatment))
+                say(f"round {number + 1} of {rounds}")
     finally:
         for directory in (work, memory):
             shutil.rmtree(directory)
