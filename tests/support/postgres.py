@@ -84,7 +84,8 @@ class Server:
         """A new database, with an audit log also before it is migrated; dropped afterwards."""
         name = f"test_{next(_serial)}"
         template = _TEMPLATE if migrated else "template0"
-        self._command(f"CREATE DATABASE {name} TEMPLATE {template} OWNER benchgate")
+        # Without a loss-proof disk, copying the files takes half as long as logging each page.
+        self._command(f"CREATE DATABASE {name} TEMPLATE {template} OWNER benchgate STRATEGY file_copy")
         owner_url = _with_database(self._owner_url, name)
         machine_url = _with_database(self._machine_url, name)
         administrator_url = _with_database(self._administrator_url, name)
