@@ -62,14 +62,27 @@ def run_locked(
     seconds: float = LOCAL_SECONDS,
     limits: TransferLimits | None = None,
 ) -> Answer:
-    """Run git while the caller holds the mirror's lock; remove a lock file that a killed git left."""
-    answer = run_git(mirror, arguments, seconds=seconds, inherit=(lock,), limits=limits)
+    """Run git while the caller holds the mirror's lock; remove the files that a failed or killed git left."""
+    _remove_unfinished_packs(mirror)
+    answer = None
+    try:
+        answer = run_git(mirror, arguments, seconds=seconds, inherit=(lock,), limits=limits)
+    finally:
+        if answer is None or answer.code:
+            _remove_unfinished_packs(mirror)
     if answer.code:
         for name in _LOCKED.findall(answer.errors):
             path = Path(name) if Path(name).is_absolute() else mirror / name
             if path.is_relative_to(mirror):
                 path.unlink(missing_ok=True)
     return answer
+
+
+def _remove_unfinished_packs(mirror: Path) -> None:
+    """Remove what an interrupted git wrote; by itself, git keeps such a pack of any size for two weeks."""
+    for pattern in ("tmp_*", ".tmp-*"):
+        for path in (mirror / "objects/pack").glob(pattern):
+            path.unlink(missing_ok=True)
 
 
 def has_commit(repository: Path, commit: str) -> bool:

@@ -282,6 +282,31 @@ def test_a_submodule_that_is_too_large_is_refused(
         assert (tree / "lib/y").read_text() == "y"
 
 
+def test_a_pack_that_was_not_completed_takes_no_room(
+    source: GitSource,
+    project: Repository,
+    lib: Repository,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else each patch set with a submodule that is too large takes another 4 GiB for weeks."""
+    monkeypatch.setattr(submodules, "FILE_BYTES", 1 << 16)
+    text = gitmodules(lib="../lib")
+    small = project.commit({".gitmodules": text, "lib": lib.commit({"y": b"y"})})
+    large = project.commit({".gitmodules": text, "lib": lib.commit({"y": os.urandom(1 << 20)})})
+    source.fetch(PROJECT, small)
+
+    def packs() -> set[str]:
+        return {path.suffix for path in (tmp_path / "root/submodules").rglob("objects/pack/*")}
+
+    refusal(source, large)
+    assert packs() == set()
+    (mirror,) = (tmp_path / "root/submodules").glob("*.git")
+    (mirror / "objects/pack/tmp_pack_of_a_killed_git").write_bytes(b"x")
+    with source.checkout(PROJECT, small):
+        assert packs() == {".pack", ".idx"}
+
+
 def test_too_many_submodules_are_refused(source: GitSource, project: Repository, lib: Repository) -> None:
     names = {f"lib{number}": "../lib" for number in range(MOST + 1)}
     one = lib.commit({"y": b"y"})
