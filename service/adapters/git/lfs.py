@@ -29,8 +29,8 @@ from service.domain.sources.lfs import (
     read_pointer,
     server_of_repository,
 )
-from service.domain.sources.submodules import SHOWN, address_to_fetch, shown
-from service.domain.text import plain
+from service.domain.sources.submodules import SHOWN, address_to_fetch, misleads, shown
+from service.domain.text import brief, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -101,7 +101,7 @@ class _Objects:
         self._own = own
         self._seconds = seconds
         self._ends = time.monotonic() + seconds
-        self._named = _setting(outer, "lfs.url") or server_of_repository(outer.url) or outer.url
+        self._named = _server_of_settings(outer) or server_of_repository(outer.url) or outer.url
         digest = hashlib.sha256(shown(self._named).encode()).hexdigest()[:16]
         self._directory = root.absolute() / digest
 
@@ -234,6 +234,17 @@ def _setting(outer: Repository, name: str) -> str:
     return answer.line() if answer.code == 0 else ""
 
 
+def _server_of_settings(outer: Repository) -> str:
+    """Return the server that the revision's ``.lfsconfig`` names; empty if none.
+
+    A patch set can write it, and the machine sends requests there with its credentials.
+    """
+    url = _setting(outer, "lfs.url")
+    if url and misleads(url):
+        raise Incomplete(_all_of(outer), f"{_SETTINGS} gives them the URL {brief(url)}, which is not allowed")
+    return url
+
+
 def _pointer_at(root: Path, path: str) -> Pointer | None:
     """Read a file of a checkout if it is a pointer; nothing is read through a link."""
     file = root / path
@@ -249,15 +260,14 @@ def _pointer_at(root: Path, path: str) -> Pointer | None:
 
 
 def _require_bounded(outer: Repository, pointers: Mapping[str, Pointer]) -> None:
-    where = f"LFS files of {plain(outer.folder)}" if outer.folder else "LFS files"
     if len(pointers) > MOST_FILES:
-        raise Incomplete(where, f"there are more than {MOST_FILES}")
+        raise Incomplete(_all_of(outer), f"there are more than {MOST_FILES}")
     for path, pointer in pointers.items():
         if pointer.size > FILE_BYTES:
             large = f"LFS file {plain(_in_all(outer, path))}"
             raise Incomplete(large, f"it has more than {FILE_BYTES >> 30} GiB")
     if sum(each.size for each in pointers.values()) > TOTAL_BYTES:
-        raise Incomplete(where, f"they have more than {TOTAL_BYTES >> 30} GiB")
+        raise Incomplete(_all_of(outer), f"they have more than {TOTAL_BYTES >> 30} GiB")
 
 
 def _copy(pieces: Iterator[bytes], file: IO[bytes], pointer: Pointer, name: str) -> None:
@@ -298,6 +308,10 @@ def _credentials(server: str) -> httpx.Auth | None:
 def _origin(url: str) -> tuple[str, str, int | None]:
     found = httpx.URL(url)
     return found.scheme, found.host, found.port
+
+
+def _all_of(outer: Repository) -> str:
+    return f"LFS files of {plain(outer.folder)}" if outer.folder else "LFS files"
 
 
 def _in_all(outer: Repository, path: str) -> str:

@@ -29,6 +29,7 @@ _CREDENTIALS: Final = re.compile(r"(?<=://)[^/@]*@")
 _HELPER: Final = re.compile(r"[\w.+-]*::")  # git would start a program of this name
 _REPLACED: Final = frozenset({"ssh", "git+ssh", "ssh+git", "git", "http"})
 _HIDDEN_DOT: Final = re.compile(r"%2e|%2f|%5c|\\", re.IGNORECASE)  # servers may read them as "." or "/"
+_ADDED: Final = re.compile(r"[?#]")  # the rest would come to stand behind it, and name no repository any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ def shown(url: str) -> str:
 def _entry(name: str, found: Mapping[str, str]) -> Entry:
     what = f"submodule {brief(name)}"
     path, url = found["path"].rstrip("/"), found["url"]
-    for label, text, is_bad in (("name", name, _leaves), ("path", path, _leaves), ("URL", url, _misleads)):
+    for label, text, is_bad in (("name", name, _leaves), ("path", path, _leaves), ("URL", url, misleads)):
         if len(text) > _LONGEST or is_bad(text):
             raise Incomplete(what, f".gitmodules gives it the {label} {brief(text)}, which is not allowed")
     return Entry(name, path, url, is_left_out=found.get("update") == "none")
@@ -204,15 +205,15 @@ def _leaves(path: str) -> bool:
     )
 
 
-def _misleads(url: str) -> bool:
-    """Return whether git or a server could take an address for something else."""
+def misleads(url: str) -> bool:
+    """Return whether git or a server could take an address of a patch set for something else."""
     is_relative = url.startswith(("./", "../"))
     return (
-        not url
+        not 0 < len(url) <= _LONGEST
         or url.startswith("-")
         or not url.isprintable()
         or (not is_relative and ".." in url.split("/"))
-        or bool(_HELPER.match(url) or _HIDDEN_DOT.search(url))
+        or bool(_HELPER.match(url) or _HIDDEN_DOT.search(url) or _ADDED.search(url))
         or _has_credentials(url)
     )
 

@@ -178,6 +178,29 @@ def test_the_address_of_a_projects_settings_must_be_allowed(checkout: Checkout, 
     assert "add 169.254.169.254 to BENCHGATE_FETCH_FROM" in checkout.refusal(commit)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../secret",
+        "%2e%2e/secret",
+        "a/changes/1/submit?x=",
+        "a/changes/1/submit#",
+        r"\nx",
+        "x" * 70_000,
+    ],
+)
+def test_a_projects_settings_cannot_send_the_machine_to_another_part_of_its_server(
+    checkout: Checkout, server: LfsServer, path: str
+) -> None:
+    """The machine would post there with its credentials."""
+    own = checkout.url = f"http://ci:secret@127.0.0.1:{server.server_port}/team/{PROJECT}"
+    address = own.replace("ci:secret@", "").removesuffix(PROJECT) + path
+    settings = f'[lfs]\nurl = "{address}"\n'.encode()
+    commit = checkout.commit({".lfsconfig": settings, ".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    assert checkout.refusal(commit).startswith("LFS files: .lfsconfig gives them the URL 'http://127.0.0.1")
+    assert server.asked == []
+
+
 def test_an_address_that_is_not_allowed_gets_nothing_from_the_cache(
     checkout: Checkout, server: LfsServer
 ) -> None:

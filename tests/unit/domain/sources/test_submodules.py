@@ -84,6 +84,8 @@ def test_a_name_that_leads_out_of_gits_directory_is_refused(name: str) -> None:
         "https://example.com/a%2Fb",
         "https://example.com\\@127.0.0.1/x",
         "https://user:secret@example.com/x",
+        "https://example.com/a/changes/1/submit?x=",
+        "../changes/1/submit#",
         "x" * 501,
     ],
 )
