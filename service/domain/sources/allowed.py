@@ -25,7 +25,8 @@ _URL: Final = re.compile(
     rf"(?:(?P<scheme>https?)://(?P<host>{_HOST})(?::(?P<port>[0-9]{{1,5}}))?|file://)"
     r"(?P<path>(?:/[A-Za-z0-9._~!$&'()*+,;=:%-]*)*)(?P<query>\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?"
 )
-_UP: Final = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)  # `.` and `..`, which leave a prefix
+# `.` and `..`, which leave a prefix; to some servers, a `;` ends the name of a folder.
+_UP: Final = re.compile(r"(?:\.|%2e){1,2}(?:;.*)?", re.IGNORECASE)
 _HIDDEN: Final = re.compile(r"%(?:2f|5c|00)", re.IGNORECASE)  # a slash, a backslash and a NUL in a segment
 _PORTS: Final = {"https": "443", "http": "80"}
 

@@ -66,6 +66,8 @@ def test_a_url_beside_an_entry_is_refused(entry: str) -> None:
         "https://example.org/team/%2e%2E/other/x",
         "https://example.org/team/.%2e/other/x",
         "https://example.org/team/..%2fother/x",
+        "https://example.org/team/..;/other/x",
+        "https://example.org/team/%2e.;a=b/other/x",
         "https://example.org/team/x#fragment",
         "https://example.org/team/x y",
         "https://example.org/team/x\n",
