@@ -27,8 +27,10 @@ _AUTHORITY: Final = re.compile(r"([a-z][a-z0-9+.-]*)://([^/]*)/?", re.IGNORECASE
 _SCP: Final = re.compile(r"(?![^/]*::)([^/\s:]+):(?!/)")  # user@host:path
 _CREDENTIALS: Final = re.compile(r"(?<=://)[^/@]*@")
 _HELPER: Final = re.compile(r"[\w.+-]*::")  # git would start a program of this name
+_NOWHERE: Final = "\0"  # no address has it
 _REPLACED: Final = frozenset({"ssh", "git+ssh", "ssh+git", "git", "http"})
-_HIDDEN_DOT: Final = re.compile(r"%2e|%2f|%5c|\\", re.IGNORECASE)  # servers may read them as "." or "/"
+# Servers may read them as "." or "/"; to some, a `;` ends the name of a folder.
+_HIDDEN_DOT: Final = re.compile(r"%2e|%2f|%5c|\\|(?:^|/)\.{1,2};", re.IGNORECASE)
 _ADDED: Final = re.compile(r"[?#]")  # the rest would come to stand behind it, and name no repository any more
 
 
@@ -136,7 +138,7 @@ def own_part(url: str, project: str) -> str:
     """Return what the addresses of all projects of a server begin with, from that of one project.
 
     It ends before the project's name; if the address does not end with that, before its last part. It is
-    never the root of this machine's files.
+    never the root of this machine's files; without an address, no address begins with it.
     """
     whole, server = url.rstrip("/").removesuffix(".git"), server_of(url)
     path = whole[len(server) :]
@@ -144,8 +146,10 @@ def own_part(url: str, project: str) -> str:
         folder = path[: -len(project)]
     else:
         folder = path[: path.rfind("/") + 1]
-    is_local = server in {"", "/", "file:///"}
-    return f"{whole}/" if is_local and not folder else server + folder
+    is_local = server in {"", "/"} or server.lower().startswith("file://")
+    if is_local and not folder:
+        return f"{whole}/" if path else _NOWHERE
+    return server + folder
 
 
 def address_to_fetch(url: str, own: str, allowed: AllowedSources) -> str:

@@ -82,6 +82,8 @@ def test_a_name_that_leads_out_of_gits_directory_is_refused(name: str) -> None:
         "https://example.com/../x",
         "https://example.com/%2e%2E/x",
         "https://example.com/a%2Fb",
+        "https://example.com/..;/x",
+        "../..;a=b/x",
         "https://example.com\\@127.0.0.1/x",
         "https://user:secret@example.com/x",
         "https://example.com/a/changes/1/submit?x=",
@@ -151,11 +153,20 @@ def test_an_address_that_leaves_the_server_is_refused(parent: str) -> None:
         ("/srv/git/mykv", "kv", "/srv/git/"),
         ("/kv", "kv", "/kv/"),
         ("kv", "", "kv/"),
+        ("file://localhost/kv", "kv", "file://localhost/kv/"),
         ("https://example.com/team/other", "kv", "https://example.com/team/"),
     ],
 )
 def test_the_own_server_is_what_precedes_the_projects_name(url: str, project: str, expected: str) -> None:
     assert own_part(url, project) == expected
+
+
+@pytest.mark.parametrize("remote", ["", "/", "file:///", "file://localhost/"])
+def test_without_an_address_of_the_project_no_file_of_the_machine_is_its_own(remote: str) -> None:
+    """`BENCHGATE_GIT_URL` may be unset although a mirror has the commits."""
+    for url in ("/srv/secret", "file:///srv/secret", "file://localhost/srv/secret", "secret"):
+        with pytest.raises(BadInput):
+            address_to_fetch(url, own_part(remote, "kv"), AllowedSources())
 
 
 def test_the_own_server_is_asked_with_its_credentials() -> None:
