@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 
 CACHE_BYTES: Final = 5 << 30  # of one project: the objects of some hundred revisions of a large one
 STATISTICS: Final = "statistics"
+PREPROCESSOR: Final = "preprocessor"
+"""The program below the build's own directory that ccache starts the preprocessor by."""
+# An `import` stays in the preprocessed source, without the module's content: its object file would be taken
+# for that of another module. After an error of the preprocessor, ccache compiles without the cache.
+REFUSE_MODULES: Final = """\
+#!/bin/sh
+for word; do
+  case $word in
+    -fmodule* | -fcxx-modules | -fprebuilt-module-path* | --precompile) exit 1 ;;
+  esac
+done
+exec "$@"
+"""
 _CACHE: Final = "/compiler-cache"
 _OWN: Final = "/compiler-cache-run"
 _HIT: Final = b"preprocessed_cache_hit"
@@ -57,6 +70,7 @@ def environment_of(toolchain: str, limit: int, *, is_writable: bool) -> Mapping[
         "CCACHE_NODIRECT": "1",
         "CCACHE_COMPILERCHECK": "content",
         "CCACHE_NAMESPACE": toolchain,
+        "CCACHE_PREFIX_CPP": f"{_OWN}/{PREPROCESSOR}",
         "CCACHE_TEMPDIR": f"{_OWN}/temporary",
         "CCACHE_STATSLOG": f"{_OWN}/{STATISTICS}",
         **({"CCACHE_MAXSIZE": f"{limit >> 20}Mi"} if is_writable else readonly),

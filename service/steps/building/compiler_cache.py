@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compiler_cache import (
     CACHE_BYTES,
+    PREPROCESSOR,
+    REFUSE_MODULES,
     STATISTICS,
     count_hits,
     environment_of,
@@ -59,6 +61,8 @@ def compiler_cache(session: BuildSession, revision: Revision) -> Iterator[Cached
     directory, is_writable = host.compiler_cache.directory / owner_of(spec), may_add(spec, revision)
     directory.mkdir(parents=True, exist_ok=True)
     with host.scratch.directory() as own:
+        (own / PREPROCESSOR).write_text(REFUSE_MODULES)
+        (own / PREPROCESSOR).chmod(0o755)
         yield Cached(
             mounts_of(directory, own, is_writable=is_writable),
             environment_of(host.toolchain, host.compiler_cache.limit, is_writable=is_writable),

@@ -115,6 +115,23 @@ def test_a_changed_header_that_comes_before_a_known_one_is_compiled(builds: Buil
     assert before != after
 
 
+def test_all_that_imports_a_changed_module_is_compiled(builds: Builds) -> None:
+    """Its preprocessed source has the import, and nothing of the module."""
+    files = {
+        "a.cc": b"export module m;\nexport inline int value() { return 1; }\n",
+        "main.cc": b"import m;\nint main() { return value(); }\n",
+    }
+    compiler = "ccache g++ -std=c++20 -c"
+    units = f"for i in a main; do {compiler} -fmodules-ts $i.cc; done"
+    line = f"{compiler} b.cc; {units}; g++ *.o -o build/p"
+    _, _, before = builds.build(REVIEWED, files, compile_=line)
+    changed = {**files, "a.cc": files["a.cc"].replace(b"1", b"2")}
+    hits, _, after = builds.build(UNREVIEWED, changed, compile_=line)
+
+    assert hits == 1
+    assert before != after
+
+
 def test_code_under_review_adds_nothing(builds: Builds) -> None:
     builds.build(REVIEWED)
 
