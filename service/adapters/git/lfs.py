@@ -284,7 +284,7 @@ def _copy(pieces: Iterator[bytes], file: IO[bytes], pointer: Pointer, name: str)
 def _bounded(response: httpx.Response, most: int, ends: float) -> Iterator[bytes]:
     """Yield the bytes of a response; raises Transient if they are too many or too late."""
     size = 0
-    for piece in response.iter_raw(_CHUNK):
+    for piece in response.iter_raw():  # as they arrive: a slow server must not delay the look at the time
         size += len(piece)
         if size > most:
             raise Transient(f"{plain(response.url.host)} sent more than {most} bytes")

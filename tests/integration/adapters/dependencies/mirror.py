@@ -14,9 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Mirror:
-    """Answers by path: bytes, the target of a redirect, or a status; and the paths that were requested."""
+    """Answers by path: bytes, the target of a redirect, or a status; and the paths that were requested.
+
+    The last byte of an answer is sent if ``goes_on`` is set within a second.
+    """
 
     url: str
+    goes_on: threading.Event = field(default_factory=threading.Event)
     answers: dict[str, bytes | str | int] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
 
@@ -33,7 +37,9 @@ def running_mirror() -> Iterator[Mirror]:
                 self.send_header("Location", answer)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            self.wfile.write(body[:-1])
+            if mirror.goes_on.wait(1):
+                self.wfile.write(body[-1:])
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the base names it
             pass
@@ -44,6 +50,7 @@ def running_mirror() -> Iterator[Mirror]:
 
     with Server(("127.0.0.1", 0), Handler) as server:
         mirror = Mirror(f"http://127.0.0.1:{server.server_port}")
+        mirror.goes_on.set()
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.dependencies.download import MOST_REDIRECTS, download
-from service.domain.errors import BadInput, Transient
+from service.domain.errors import BadInput, Cancelled, Transient
 from service.domain.sources.allowed import AllowedSources
 from tests.integration.adapters.dependencies.mirror import Mirror, running_mirror
 
@@ -135,3 +135,16 @@ def test_a_file_that_is_too_large_is_not_read_to_its_end(mirror: Mirror, tmp_pat
     with pytest.raises(BadInput, match="larger than"):
         downloaded(mirror, tmp_path, most_bytes=1000)
     assert (tmp_path / "file").stat().st_size <= 1000
+
+
+def test_the_work_can_end_while_a_slow_server_sends_little(mirror: Mirror, tmp_path: Path) -> None:
+    """So can the time: both are looked at for each piece that arrives."""
+    allowed = AllowedSources.parse([f"{mirror.url}/allowed/"])
+    mirror.goes_on.clear()
+
+    def end() -> None:
+        mirror.goes_on.set()
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        download(f"{mirror.url}/allowed/file", SHA256, tmp_path / "file", allowed, end)

@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import threading
+import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,8 @@ _HREF = "/objects/"
 class LfsServer(ThreadingHTTPServer):
     """A server; ``objects`` are sent by their IDs, and ``host`` is the host that it says they are at.
 
-    ``asked`` has method, path and user of each request. ``status`` is the answer to a batch.
+    ``asked`` has method, path and user of each request. ``status`` is the answer to a batch. With ``pause``
+    seconds, an object is sent byte by byte; ``sent`` counts these.
     """
 
     daemon_threads = True
@@ -31,6 +34,8 @@ class LfsServer(ThreadingHTTPServer):
         self.asked: list[tuple[str, str, str]] = []
         self.host = "127.0.0.1"
         self.status = 200
+        self.pause = 0.0
+        self.sent = 0
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @override
@@ -65,7 +70,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self._note()
-        self._send(200, self.server.objects[self.path.removeprefix(_HREF)])
+        content = self.server.objects[self.path.removeprefix(_HREF)]
+        if not self.server.pause:
+            self._send(200, content)
+            return
+        self._send(200, b"", len(content))
+        with suppress(OSError):  # the client has left
+            for byte in content:
+                self.wfile.write(bytes([byte]))
+                self.server.sent += 1
+                time.sleep(self.server.pause)
 
     @override
     def log_message(self, *_: object) -> None:
@@ -76,8 +90,8 @@ class _Handler(BaseHTTPRequestHandler):
         user = base64.b64decode(given).decode().partition(":")[0]
         self.server.asked.append((self.command, self.path, user))
 
-    def _send(self, status: int, body: bytes) -> None:
+    def _send(self, status: int, body: bytes, size: int | None = None) -> None:
         self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(body) if size is None else size))
         self.end_headers()
         self.wfile.write(body)

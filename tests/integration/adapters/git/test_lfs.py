@@ -9,7 +9,7 @@ import pytest
 
 from service.adapters.git import submodules
 from service.adapters.git.lfs import LfsObjects
-from service.adapters.git.mirror import GitSource
+from service.adapters.git.mirror import FETCH_SECONDS, GitSource
 from service.adapters.git.submodules import Clone
 from service.domain.errors import Incomplete, Transient
 from service.domain.sources.allowed import AllowedSources
@@ -52,10 +52,14 @@ class Checkout:
         GitSource(self._root, lambda _: str(self._repository.path)).fetch(PROJECT, commit)
         return commit
 
-    def files(self, commit: str, *allowed: str, clone: Clone | None = None) -> dict[str, bytes]:
+    def files(
+        self, commit: str, *allowed: str, clone: Clone | None = None, fetch_seconds: float = FETCH_SECONDS
+    ) -> dict[str, bytes]:
         """Check a commit out, and read its files."""
         sources = AllowedSources.parse(allowed)
-        source = GitSource(self._root, lambda _: self.url, allowed=sources, clone=clone)
+        source = GitSource(
+            self._root, lambda _: self.url, allowed=sources, clone=clone, fetch_seconds=fetch_seconds
+        )
         with source.checkout(PROJECT, commit) as tree:
             return {
                 str(each.relative_to(tree)): each.read_bytes() for each in tree.rglob("*") if each.is_file()
@@ -143,6 +147,15 @@ def test_a_server_that_refuses_is_nobodys_fault(checkout: Checkout, server: LfsS
     server.status = status
     with pytest.raises(Transient, match=f"it answers {status}"):
         checkout.files(commit)
+
+
+def test_a_server_cannot_hold_a_machine_by_sending_slowly(checkout: Checkout, server: LfsServer) -> None:
+    content = bytes(200)
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(content)})
+    server.pause = 0.01
+    with pytest.raises(Transient, match="took too long"):
+        checkout.files(commit, fetch_seconds=0.2)
+    assert server.sent < len(content)
 
 
 def test_another_host_must_be_allowed(checkout: Checkout, server: LfsServer) -> None:
