@@ -47,24 +47,36 @@ class Unpacking:
     levels: int
     size: int
     links: dict[Path, str] = field(default_factory=dict)
+    folders: set[Path] = field(default_factory=set)
 
     def place(self, name: str) -> Path:
         """Count an entry, and return its path below the root, whose directory exists afterwards."""
         parts = [part for part in name.split("/") if part not in {"", "."}]
         if name.startswith("/") or ".." in parts or "\0" in name:
             raise RefusedError(f"{name!r} is not below its directory")
-        self.entries -= 1
-        if self.entries < 0:
-            raise RefusedError("it has too many entries")
+        self._count()
         if len(parts) > self.levels:
             raise RefusedError("it has too many directories in each other")
-        path = self.root.joinpath(*parts)
-        (path.parent if parts else path).mkdir(parents=True, exist_ok=True)
-        return path
+        path = self.root
+        for part in parts[:-1]:
+            path /= part
+            if path not in self.folders:
+                self._count()  # an archive need not list its directories
+                self._create(path)
+        return self.root.joinpath(*parts)
 
     def add_directory(self, name: str) -> None:
         """Create a directory."""
-        self.place(name).mkdir(exist_ok=True)
+        self._create(self.place(name))
+
+    def _count(self) -> None:
+        self.entries -= 1
+        if self.entries < 0:
+            raise RefusedError("it has too many entries")
+
+    def _create(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self.folders.add(folder)
 
     def add_file(self, name: str, mode: int, source: IO[bytes]) -> None:
         """Write a regular file; a later one of the same name replaces it, as tar does."""

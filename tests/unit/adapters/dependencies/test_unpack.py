@@ -137,6 +137,15 @@ class TestArchives:
         assert listing(unpacked(source)) == {"a": "new", "b": "old"}
 
 
+def test_a_directory_that_is_listed_counts_once(tmp_path: Path) -> None:
+    folders = [a_directory(f"lib/{each}") for each in range(9)]
+    source = tar_of(
+        tmp_path / "x", a_directory("lib"), *folders, *(a_file(f"lib/{each}/a") for each in range(9))
+    )
+
+    assert len(listing(unpacked(source))) == 9 < ENTRIES
+
+
 def of_tar(*members: tuple[tarfile.TarInfo, bytes]) -> Callable[[Path], Path]:
     return lambda path: tar_of(path, *members)
 
@@ -185,6 +194,7 @@ def sparse(path: Path) -> Path:
         (sparse, "it has too many bytes"),
         (of_tar(*(a_file(str(each)) for each in range(ENTRIES + 1))), "it has too many entries"),
         (of_tar(*(a_directory(str(each)) for each in range(ENTRIES + 1))), "it has too many entries"),
+        (of_tar(*(a_file(f"{each}/b/c/d/x") for each in range(5))), "it has too many entries"),
         (of_tar(a_file("a/" * LEVELS + "x")), "it has too many directories in each other"),
         (damaged, "it is damaged"),
     ],
