@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.git.command import run_git
+from service.adapters.git.moved import moved_to
 from service.adapters.removal import remove_tree
 from service.domain.errors import BadInput, NotFound
 from service.domain.text import plain
@@ -20,6 +22,10 @@ _FETCH: Final = (
     *("-c", "http.followRedirects=false", "fetch", "--quiet", "--depth=1", "--no-tags"),
     *("--no-write-fetch-head", "--no-auto-maintenance", "--end-of-options"),
 )
+# As for a file, all but: too slow, too early, too many. GitHub asks for a user if there is no such one.
+_REFUSED: Final = re.compile(
+    r"could not read Username|Authentication failed|returned error: (?:3|4(?!08|25|29))\d\d"
+)
 
 
 def check_out_pinned(url: str, commit: str, directory: Path, *, most_entries: int, most_bytes: int) -> Path:
@@ -33,7 +39,8 @@ def check_out_pinned(url: str, commit: str, directory: Path, *, most_entries: in
         most_bytes: bound of the size of all files.
 
     Raises:
-        BadInput: there is no such commit, it is too large, or a symbolic link leads out of it.
+        BadInput: there is no such repository or commit, the repository moved, the commit is too large, or a
+            symbolic link leads out of it.
         Transient: git or the server does not answer in time.
     """
     bare, tree = directory / "bare", directory / "tree"
@@ -41,6 +48,11 @@ def check_out_pinned(url: str, commit: str, directory: Path, *, most_entries: in
     run_git(bare, ("init", "--bare", "--quiet", "--template=", "--initial-branch=none")).checked("git init")
     try:
         answer = run_git(bare, (*_FETCH, url, f"+{commit}:{_REF}"), seconds=_SECONDS)
+        if moved := moved_to(url, answer):
+            raise BadInput(f"the repository moved: name its new address, {plain(moved)}", plain(url))
+        if answer.code and _REFUSED.search(answer.errors):
+            why = "there is no such repository, or this machine has no access to it"
+            raise BadInput(f"the server refuses: {why}", plain(url))
         answer.checked(f"fetch of {plain(url)}")
     except NotFound as error:
         raise BadInput(str(error)) from None

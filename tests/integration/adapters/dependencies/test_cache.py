@@ -177,16 +177,38 @@ class TestRepositories:
         dependencies.provide({"lib": Dependency(git=url_of(repository), commit=commit)}, keep_on)
         assert not (tmp_path / "evil").exists()
 
-    def test_a_redirect_is_not_followed(self, tmp_path: Path, sandbox: BubblewrapSandbox) -> None:
+    def test_a_redirect_is_not_followed_but_named(self, tmp_path: Path, sandbox: BubblewrapSandbox) -> None:
         with running_mirror() as allowed, running_mirror() as other:
             for service in ("/lib.git/info/refs", "/lib.git/HEAD"):
                 allowed.answers[service] = other.url + service
             lib = Dependency(git=f"{allowed.url}/lib.git", commit="a" * 40)
 
-            with pytest.raises((Transient, BadInput)):
+            with pytest.raises(BadInput, match=f"moved: name its new address, {other.url}/lib.git$"):
                 machine(tmp_path, sandbox, f"{allowed.url}/").provide({"lib": lib}, keep_on)
             assert allowed.requests
             assert other.requests == []
+
+    @pytest.mark.parametrize(
+        ("status", "kind"),
+        [
+            (401, BadInput),
+            (403, BadInput),
+            (404, BadInput),
+            (410, BadInput),
+            (429, Transient),
+            (500, Transient),
+        ],
+    )
+    def test_a_server_that_refuses_a_repository_is_an_error_of_the_project(
+        self, tmp_path: Path, sandbox: BubblewrapSandbox, status: int, kind: type[Exception]
+    ) -> None:
+        """As one that refuses a file. GitHub says 401 if there is no such repository."""
+        with running_mirror() as server:
+            server.answers["/lib.git/info/refs"] = status
+            lib = Dependency(git=f"{server.url}/lib.git", commit="a" * 40)
+
+            with pytest.raises(kind):
+                machine(tmp_path, sandbox, f"{server.url}/").provide({"lib": lib}, keep_on)
 
 
 def url_of(repository: Repository) -> str:
