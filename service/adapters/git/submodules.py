@@ -40,6 +40,8 @@ FILE_BYTES: Final = 4 << 30  # of a pack; the largest projects have about 1 GiB 
 _LIST_BYTES: Final = 1 << 20  # of a .gitmodules, far more than any real one
 _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _TOO_LARGE: Final = re.compile("File too large")
+# git has no credentials for the server. GitHub asks for some if there is no such repository.
+_ASKS: Final = re.compile("could not read Username")
 _COMMIT_MODE: Final = b"160000"
 _FETCH: Final = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
 # A server that gives no single commit gives its branches and tags, with their history.
@@ -163,6 +165,8 @@ class Submodules:
             if answer.code:
                 whole = ("--unshallow",) if (mirror / "shallow").exists() else ()
                 answer = fetch(*whole, "--prune", "--end-of-options", url, *_ALL)
+                if answer.code and _ASKS.search(answer.errors):
+                    raise each.missing("there is no such repository, or this machine has no access to it")
                 try:
                     answer.checked(f"fetch of the submodule {plain(each.path)} from {plain(shown(each.url))}")
                 except NotFound:
