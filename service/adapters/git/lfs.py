@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _SETTINGS: Final = ".lfsconfig"
 _ANSWER_BYTES: Final = 4 << 20  # of a batch; 100 signed addresses have about 200 KiB
 _CHUNK: Final = 1 << 20
+_PART: Final = ".part"
 _GONE: Final = frozenset({404, 410})
 _TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0)
 
@@ -119,6 +120,8 @@ class _Objects:
             return
         self._directory.mkdir(parents=True, exist_ok=True)
         with locked(self._directory, self._seconds):
+            for unfinished in self._directory.glob(f"*{_PART}"):
+                unfinished.unlink()  # of a killed process
             wanted = self._lacking(foreign.values())  # another process may have had the same wish
             auth = _credentials(server)
             try:
@@ -202,7 +205,7 @@ class _Objects:
     ) -> None:
         # No compression: an unpacked response could be a thousand times longer than what was sent.
         headers = {**download.headers, "Accept-Encoding": "identity"}
-        unfinished = self._directory / f"{pointer.oid}.part"
+        unfinished = self._directory / f"{pointer.oid}{_PART}"
         try:
             with (
                 client.stream("GET", download.url, headers=headers, auth=auth) as response,

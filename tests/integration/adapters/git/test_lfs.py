@@ -120,6 +120,19 @@ def test_a_damaged_object_is_fetched_again(checkout: Checkout, server: LfsServer
     assert checkout.files(commit)["a.bin"] == CONTENT
 
 
+def test_what_a_killed_process_downloaded_takes_no_room(
+    checkout: Checkout, server: LfsServer, tmp_path: Path
+) -> None:
+    commits = [
+        checkout.commit({".gitattributes": MARKED, "a.bin": server.add(each)}) for each in (b"1", b"2")
+    ]
+    checkout.files(commits[0])
+    (kept,) = (tmp_path / "root/submodules/lfs").glob("*/*")
+    kept.with_name(f"{'a' * 64}.part").write_bytes(CONTENT)
+    checkout.files(commits[1])
+    assert {each.suffix for each in kept.parent.iterdir()} == {""}
+
+
 @pytest.mark.parametrize("sent", [b"\1" * len(CONTENT), CONTENT[:-1], CONTENT + b"more"])
 def test_other_content_than_the_pointers_is_never_used(
     checkout: Checkout, server: LfsServer, tmp_path: Path, sent: bytes
