@@ -124,11 +124,14 @@ def failures_of_build(failed: NotBuilt, log: bytes) -> tuple[tuple[Failure, ...]
 def download_missed(failed: NotBuilt, log: bytes) -> MissingDownload | None:
     """Find the download for which sources were not built; None if there is another reason.
 
-    A compiler's error is another one: a build may go on without a download that it tried.
+    An error of the compiler or linker is another one: a build may go on without a download that it tried.
     """
     if failed.limit or failed.ended.stage not in STAGES.values() or errors_in(log, failed.tree):
         return None
-    return missing_download(log)
+    missing = missing_download(log)
+    if missing and any(each.kind is FailureKind.LINK for each in failures_in(log.splitlines(), failed.tree)):
+        return None
+    return missing
 
 
 def run_phase(
