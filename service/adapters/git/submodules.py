@@ -40,8 +40,12 @@ FILE_BYTES: Final = 4 << 30  # of a pack; the largest projects have about 1 GiB 
 _LIST_BYTES: Final = 1 << 20  # of a .gitmodules, far more than any real one
 _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _TOO_LARGE: Final = re.compile("File too large")
+# The answer of a server that gives single commits, and lacks this one; most others say that they give none.
+# A patch set must not fill the disk with the history of all repositories of a foreign host.
+_LACKING: Final = re.compile("not our ref")
 # git has no credentials for the server. GitHub asks for some if there is no such repository.
 _ASKS: Final = re.compile("could not read Username")
+_NOT_THERE: Final = "no branch or tag there has this commit: push it first"
 _COMMIT_MODE: Final = b"160000"
 _FETCH: Final = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
 # A server that gives no single commit gives its branches and tags, with their history.
@@ -128,7 +132,7 @@ class Submodules:
             for directory in clone.directories:
                 if has_commit(directory, each.commit):
                     with suppress(Transient):  # a partial clone lacks files
-                        self._fetch(each, mirror, str(directory))
+                        self._fetch(each, mirror, str(directory), is_own=True)
                         return found
         url = each.url
         for _ in range(MOST_MOVES + 1):
@@ -138,11 +142,11 @@ class Submodules:
                 moved = "" if url == each.url else f"it moved to {plain(url)}; "
                 advice = "" if outer.clone is None else ", or run `git submodule update --init --recursive`"
                 raise each.missing(f"{moved}{error.what}{advice}") from None
-            if not (url := self._fetch(each, mirror, url)):
+            if not (url := self._fetch(each, mirror, url, is_own=url.startswith(own))):
                 return found
         raise each.missing(f"its server redirects more than {MOST_MOVES} times")
 
-    def _fetch(self, each: Submodule, mirror: Path, url: str) -> str:
+    def _fetch(self, each: Submodule, mirror: Path, url: str, *, is_own: bool) -> str:
         """Fetch a commit unless the mirror has it; return another address to try if the repository moved."""
         mirror.parent.mkdir(parents=True, exist_ok=True)
         if has_commit(mirror, each.commit):
@@ -162,6 +166,8 @@ class Submodules:
             answer = fetch("--depth=1", "--end-of-options", url, f"+{each.commit}:{kept}")
             if elsewhere := moved_to(url, answer):
                 return elsewhere
+            if answer.code and not is_own and _LACKING.search(answer.errors):
+                raise each.missing(_NOT_THERE)
             if answer.code:
                 whole = ("--unshallow",) if (mirror / "shallow").exists() else ()
                 answer = fetch(*whole, "--prune", "--end-of-options", url, *_ALL)
@@ -172,7 +178,7 @@ class Submodules:
                 except NotFound:
                     raise each.missing("there is no such repository") from None
                 if not has_commit(mirror, each.commit):
-                    raise each.missing("no branch or tag there has this commit: push it first")
+                    raise each.missing(_NOT_THERE)
                 # A branch may be written anew, and git deletes commits that no ref has.
                 run_locked(mirror, ("update-ref", kept, each.commit), lock).checked("git update-ref")
             # Without it, packs accumulate; a failure does no harm.

@@ -144,6 +144,20 @@ def test_a_commit_that_the_submodule_lacks_is_refused(
     assert "at ffffffffffff: no branch or tag there has this commit" in refusal(source, commit)
 
 
+def test_a_commit_that_another_server_lacks_does_not_fetch_its_whole_history(
+    project: Repository, tmp_path: Path
+) -> None:
+    """Else patch sets could fill a machine with all repositories of an allowed host."""
+    foreign = Repository(tmp_path / "foreign/lib")
+    foreign.commit({"y": b"y"})
+    url = f"file://{foreign.path}"
+    commit = project.commit({".gitmodules": gitmodules(lib=url), "lib": UNKNOWN})
+    allowed = AllowedSources.parse([url])
+    source = GitSource(tmp_path / "root", lambda _: str(project.path), allowed=allowed)
+    assert "no branch or tag there has this commit" in refusal(source, commit)
+    assert not list((tmp_path / "root/submodules").rglob("*.pack"))
+
+
 def test_a_submodule_without_a_repository_is_refused(source: GitSource, project: Repository) -> None:
     commit = project.commit({".gitmodules": gitmodules(lib="../lib"), "lib": UNKNOWN})
     assert refusal(source, commit).endswith("there is no such repository")
