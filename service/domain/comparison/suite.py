@@ -202,13 +202,18 @@ def compare_suites(
         pairs.add(launch.pair)
     usual = looks(max(policy.max_pairs, len(pairs))) if schedule is None else tuple(schedule)
     may, joined = joins is not False, joins if isinstance(joins, frozenset) else frozenset()
-    rule = Rule(policy, family_size(suites, listings, joins=may), usual, may, joined)
+    rule = Rule(policy_for(policy, listings), family_size(suites, listings, joins=may), usual, may, joined)
     by_name = {suite.name: suite for suite in suites}
     return tuple(
         row
         for listing in listings
         for row in _comparisons_of(by_name[listing.suite], listing, by_suite[listing.suite], rule)
     )
+
+
+def policy_for(policy: Policy, listings: Iterable[Listing]) -> Policy:
+    """Return the policy by which the benchmarks of these listings are judged."""
+    return policy.renaming({new: old for each in listings for new, old in each.renamed.items()})
 
 
 def undecided_benchmarks(comparisons: Iterable[Comparison], suite: str) -> tuple[str, ...]:

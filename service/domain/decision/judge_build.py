@@ -11,7 +11,7 @@ from service.domain.comparison.counting_pairs import DisturbedPairs, counting_la
 from service.domain.comparison.identical_binaries import treat_as_unchanged
 from service.domain.comparison.link_layout import confirm, suspects
 from service.domain.comparison.second_opinion import second_opinion
-from service.domain.comparison.suite import Listing, compare_suites, family_size
+from service.domain.comparison.suite import Listing, compare_suites, family_size, policy_for
 from service.domain.decision.build_outcome import NOTHING_WITHHELD, UNDISTURBED, Judgement, judge
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
@@ -100,6 +100,7 @@ def judge_measured(
         circumstances: those that the machine reported; the missing pairs are counted here.
     """
     listings = tuple(map(Listing.from_mapping, listing))
+    job = replace(job, policy=policy_for(job.policy, listings))
     pairs = read_pairs(records, job.benchmark.suites).under_new_names(listings)
     launches = tuple(counting_launches(pairs.as_built, job.policy.base_pairs))
     cost = cost_of_a_pair(launches, listings)
@@ -231,7 +232,8 @@ def suspected_of_layout(
 
     ``launches`` are those of the programs as built that count.
     """
-    return suspects(_compare(job, listings, launches), job.policy, _added(counts))
+    policy = policy_for(job.policy, listings)
+    return suspects(_compare(job, listings, launches), policy, _added(counts))
 
 
 def slow_downs(
@@ -241,8 +243,9 @@ def slow_downs(
 
     ``launches`` are those of ``record`` that count, of the programs as built.
     """
-    rows = confirm(_compare(job, listings, launches), record.relinked, job.policy, _added(record.counts))
-    large = (row for row in rows if row.worsening >= job.policy.votes_from(row.row.benchmark))
+    policy = policy_for(job.policy, listings)
+    rows = confirm(_compare(job, listings, launches), record.relinked, policy, _added(record.counts))
+    large = (row for row in rows if row.worsening >= policy.votes_from(row.row.benchmark))
     return tuple(row for row in large if row.verdict is Verdict.SLOWER)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from service.domain.benchmark_names import BenchmarkName, entry_for
 from service.domain.forms import OFF, Duration, Record, Share, about, after, before, whole
 from service.domain.inference.interim_looks import BASE_PAIRS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _LEAST_PAIRS: Final = 14  # with fewer no difference of even one benchmark can be proved
 # The longest sequence that a policy or a comment may ask for: a change that needs more pairs is smaller than
@@ -73,6 +76,17 @@ class Policy(Record):
         """Return the least slow-down of a benchmark that votes: that of the longest entry that covers it."""
         entry = entry_for(benchmark, self.vote_at_of)
         return self.vote_at if entry is None else self.vote_at_of[entry]
+
+    def renaming(self, renamed: Mapping[str, str]) -> Policy:
+        """Judge each renamed benchmark by the entry of its former name: ``renamed`` is former by new names.
+
+        The entries are those of the target branch, which knows the names of the parent. By the new name,
+        a patch could choose the entry.
+        """
+        if not (self.vote_at_of and renamed):
+            return self
+        by_new_name = {new: self.votes_from(old) for new, old in renamed.items()}
+        return replace(self, vote_at_of={**self.vote_at_of, **by_new_name})
 
     @property
     def base_pairs(self) -> int:

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from service.domain.comparison.renaming import short_form, unused_entries
+from service.domain.comparison.suite import policy_for
 from service.domain.decision.vote import Outcome
 from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.verdict import Verdict
@@ -36,6 +37,7 @@ def measured_causes(measured: Measured, policy: Policy, machine: str) -> tuple[s
     """Return the sentences of a build that ``machine`` measured."""
     if measured.judgement.outcome is Outcome.NO_PARENT:
         return (_NO_TEST if measured.notes.are_tests else _NO_BENCHMARK,)
+    policy = policy_for(policy, measured.listings)
     causes = judgement_causes(measured.judgement, policy, machine, are_tests=measured.notes.are_tests)
     return (*causes, *_renamed(measured.listings), *_notes(measured, policy))
 
