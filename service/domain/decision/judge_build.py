@@ -26,6 +26,7 @@ from service.domain.inference.verdict import (
 )
 from service.domain.measuring.instruction_counts import added_share, compare_counts
 from service.domain.measuring.pair_record import read_pairs
+from service.domain.measuring.whole_programs import WHOLE_PROGRAMS
 from service.domain.project.benchmark import Instructions
 from service.domain.testing.timed import TimedSuite
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from service.domain.decision.build_outcome import Circumstances, Withheld
     from service.domain.measuring.instruction_counts import Counts
     from service.domain.measuring.pair_record import MeasuredPairs, PairRecord
+    from service.domain.project.benchmark import Suite
     from service.domain.project.job import Job
 
 
@@ -103,7 +105,7 @@ def judge_measured(
     job = replace(job, policy=policy_for(job.policy, listings))
     pairs = read_pairs(records, job.benchmark.suites).under_new_names(listings)
     launches = tuple(counting_launches(pairs.as_built, job.policy.base_pairs))
-    cost = cost_of_a_pair(launches, listings)
+    cost = cost_of_a_pair(job.benchmark.suites, listings, launches)
     as_built = tuple(
         with_missing_pairs(row, cost.alone((row.row.suite, row.row.benchmark)), job.policy)
         for row in _compare(job, listings, launches)
@@ -184,21 +186,30 @@ def decisive_pairs(job: Job, listings: Sequence[Listing]) -> int:
 
 
 def cost_of_a_pair(
-    launches: Sequence[Launch], listings: Sequence[Listing], *, is_charged: bool = False
+    suites: Sequence[Suite],
+    listings: Sequence[Listing],
+    launches: Sequence[Launch],
+    *,
+    is_charged: bool = False,
 ) -> PairCost:
     """Compute the seconds of each benchmark and suite in its last pair.
 
     A benchmark's own are those that it was timed for. Of the rest of a launch, what its program takes to set
-    up is the suite's, and each benchmark has an equal part of what is left.
+    up is the suite's, and each benchmark has an equal part of what is left. A program that cannot choose
+    benchmarks takes all of its launch for each of them.
 
     ``is_charged``: without the seconds by which the patch's launch exceeds the parent's, which are not
     charged to the machine time. Otherwise a patch could make each pair too dear.
     """
     set_up = {listing.suite: listing.set_up for listing in listings}
+    whole = {suite.name for suite in suites if suite.format in WHOLE_PROGRAMS}
     fixed: dict[str, dict[Side, float]] = {}
     own: dict[tuple[str, str], dict[Side, float]] = {}
     for launch in launches:
-        shared, parts = _seconds_of(launch, set_up.get(launch.suite, 0.0))
+        if launch.suite in whole:
+            shared, parts = launch.seconds, dict.fromkeys(launch.values, 0.0)
+        else:
+            shared, parts = _seconds_of(launch, set_up.get(launch.suite, 0.0))
         fixed.setdefault(launch.suite, {})[launch.side] = shared
         for name, seconds in parts.items():
             own.setdefault((launch.suite, name), {})[launch.side] = seconds

@@ -68,7 +68,7 @@ class Course:
         rows = compare_suites(job.benchmark.suites, listings, launches, job.policy)
         chosen: Collection[tuple[str, str]] | None = None
         if longer is None:
-            cost = cost_of_a_pair(launches, listings, is_charged=True)
+            cost = cost_of_a_pair(job.benchmark.suites, listings, launches, is_charged=True)
             stages = Stages(self.decisive, self.base_pairs)
             chosen = going_on(rows, pairs, stages, cost, left, job.policy)
         wanted = {
@@ -110,7 +110,8 @@ class Course:
         job, policy = self.spec.judged, self.spec.job.policy
         rows = compare_suites(job.benchmark.suites, self.listings, launches, job.policy)
         spreads = [row.spread for row in rows if row.spread is not None]
-        each = cost_of_a_pair(launches, self.listings, is_charged=True).whole
+        suites = job.benchmark.suites
+        each = cost_of_a_pair(suites, self.listings, launches, is_charged=True).whole
         if not spreads or not each:
             return ""
         pairs = min(self.decisive + int(max(left, 0.0) / each), self.last)

@@ -10,7 +10,9 @@ from service.domain.comparison.launch import Launch
 from service.domain.comparison.suite import Listing
 from service.domain.decision.judge_build import cost_of_a_pair
 from service.domain.identity import Side
+from service.domain.project.benchmark import Format, Suite
 
+SUITES = (Suite("bench", "build/bench"),)
 A, B = ("bench", "BM_a"), ("bench", "BM_b")
 
 
@@ -27,7 +29,7 @@ def listing(set_up: float = 0.0) -> tuple[Listing, ...]:
 def test_the_set_up_of_a_program_is_the_cost_of_its_suite() -> None:
     """A benchmark that is left alone takes nearly as long as eight, if their program loads data for long."""
     pair = [launch(side, 24.0, BM_a=0.5, BM_b=1.5) for side in Side]
-    cost = cost_of_a_pair(pair, listing(set_up=20.0))
+    cost = cost_of_a_pair(SUITES, listing(set_up=20.0), pair)
 
     assert cost.fixed == {"bench": 40.0}
     assert cost.own == {A: 3.0, B: 5.0}
@@ -36,7 +38,7 @@ def test_the_set_up_of_a_program_is_the_cost_of_its_suite() -> None:
 
 def test_a_benchmark_costs_what_it_was_timed_for_and_an_equal_part_of_the_rest() -> None:
     """Before, each of a suite cost the same: a quick one beside a slow one was dropped as too dear."""
-    cost = cost_of_a_pair([launch(side, 10.0, BM_a=0.1, BM_b=9.7) for side in Side], listing())
+    cost = cost_of_a_pair(SUITES, listing(), [launch(side, 10.0, BM_a=0.1, BM_b=9.7) for side in Side])
 
     assert cost.own == {A: pytest.approx(0.4), B: pytest.approx(19.6)}
 
@@ -44,7 +46,9 @@ def test_a_benchmark_costs_what_it_was_timed_for_and_an_equal_part_of_the_rest()
 @pytest.mark.parametrize("reported", [30.0, math.inf])
 def test_parts_are_never_more_than_their_launch(reported: float) -> None:
     """A program reports its own times, and may report longer ones."""
-    cost = cost_of_a_pair([launch(side, 1.0, BM_a=reported, BM_b=0.25) for side in Side], listing(set_up=5.0))
+    cost = cost_of_a_pair(
+        SUITES, listing(set_up=5.0), [launch(side, 1.0, BM_a=reported, BM_b=0.25) for side in Side]
+    )
 
     assert (cost.fixed, cost.own) == ({"bench": 0.0}, {A: 1.6, B: 0.4})
 
@@ -53,10 +57,20 @@ def test_parts_are_never_more_than_their_launch(reported: float) -> None:
 def test_what_the_patch_takes_longer_is_not_charged(*, is_charged: bool, expected: float) -> None:
     pair = [launch(Side.BASE, 1.0, BM_a=1.0), launch(Side.PATCH, 3.0, BM_a=3.0)]
 
-    assert cost_of_a_pair(pair, listing(), is_charged=is_charged).alone(A) == expected
+    assert cost_of_a_pair(SUITES, listing(), pair, is_charged=is_charged).alone(A) == expected
 
 
 def test_the_last_pair_counts() -> None:
     launches = [launch(side, 4.0 - 3 * pair, pair, BM_a=0.5) for pair in (0, 1) for side in Side]
 
-    assert cost_of_a_pair(launches, listing()).alone(A) == 2.0
+    assert cost_of_a_pair(SUITES, listing(), launches).alone(A) == 2.0
+
+
+@pytest.mark.parametrize("library", [Format.NANOBENCH, Format.CATCH2])
+def test_a_program_that_cannot_choose_costs_each_of_its_benchmarks_all_of_a_launch(library: Format) -> None:
+    """Before, the reason of a quick one beside a slow one named a fiftieth of the time that it takes."""
+    suites = (Suite("bench", "build/bench", format=library),)
+    pair = [launch(side, 10.0, BM_a=0.1, BM_b=9.7) for side in Side]
+    cost = cost_of_a_pair(suites, listing(), pair)
+
+    assert (cost.alone(A), cost.alone(B), cost.whole) == (20.0, 20.0, 20.0)
