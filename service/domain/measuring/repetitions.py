@@ -38,6 +38,8 @@ _LONG_SETUP: Final = 0.2
 # from 5 to 10 and from 10 to 20 repetitions of 2 ms, the spread of recorded pairs fell by 40 % each time.
 _ADDED: Final = 0.25
 _MOST: Final = 5
+# They never make a launch longer than this share of its time limit: one on a busy machine takes longer.
+_OF_TIMEOUT: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ def plan_repetitions(suite: Suite, together: Rehearsed, alone: Rehearsed | None 
         for name in names
         for each in [repetitions_of(suite, is_long=name in long)]
     )
-    more = 0 if suite.repetitions else int(_ADDED * set_up * launches / usual)
+    room = min(_ADDED * set_up, _OF_TIMEOUT * suite.timeout - set_up - usual / launches)
+    more = int(room * launches / usual) if room > 0 and not suite.repetitions else 0
     return Plan(long, round(set_up, 3), min(1 + more, _MOST))
 
 

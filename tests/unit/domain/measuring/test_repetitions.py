@@ -84,6 +84,15 @@ class TestSetUp:
         assert plan.multiple == multiple
         assert (multiple - 1) * 8 * SHORT.count * 0.002 <= set_up / 4
 
+    @pytest.mark.parametrize(("timeout", "multiple"), [(300.0, 4), (62.0, 2), (56.0, 1), (30.0, 1), (1.0, 1)])
+    def test_they_never_take_a_launch_near_its_time_limit(self, timeout: float, multiple: int) -> None:
+        """Before, a launch of 28 s became one of 34 s, which a limit of 30 s ended in every pair."""
+        names = {f"BM_{number}": 0.002 for number in range(50)}
+        suite = Suite("s", "build/s", timeout=timeout)
+        plan = plan_repetitions(suite, rehearsed(26.1, **names), rehearsed(26.002, BM_0=0.002))
+
+        assert plan.multiple == multiple
+
     def test_a_suite_that_asks_for_a_number_gets_no_more(self) -> None:
         plan = plan_repetitions(EXPLICIT, eight(17.0), rehearsed(16.98, BM_0=0.002))
 
