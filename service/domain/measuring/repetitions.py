@@ -58,11 +58,10 @@ class Rehearsed:
     def of(run: GBenchRun, ran: Iterable[str], seconds: float) -> Rehearsed:
         """Read a launch that took so many seconds."""
         names = frozenset(ran)
-        timed = {
-            row.name: row.values["real_time"] * row.iterations
-            for row in run.rows
-            if row.is_measured and row.name in names
-        }
+        timed: dict[str, float] = {}
+        for row in run.rows:
+            if row.is_measured and row.name in names:  # more than once if the program itself repeats it
+                timed[row.name] = timed.get(row.name, 0.0) + row.values["real_time"] * row.iterations
         return Rehearsed(names, timed, seconds)
 
     def __or__(self, other: Rehearsed) -> Rehearsed:

@@ -54,6 +54,15 @@ def test_a_rehearsal_tells_what_each_benchmark_was_timed_for() -> None:
     assert found.untimed == pytest.approx(0.1)
 
 
+def test_what_a_program_repeats_by_itself_is_timed_too() -> None:
+    """Before, all but its last repetition counted as set-up."""
+    rows = [row("BM_a/repeats:3", real_time=1e6, repetition_index=k, iterations=100) for k in range(3)]
+    found = Rehearsed.of(read_run(whole(*rows), source="r"), ["BM_a/repeats:3"], 0.35)
+
+    assert found.timed == {"BM_a/repeats:3": pytest.approx(0.3)}
+    assert found.quickest == ""
+
+
 class TestSetUp:
     def test_where_each_repetition_sets_up_for_long_there_are_few(self) -> None:
         together, alone = eight(4.0), rehearsed(0.55, BM_0=0.002)
