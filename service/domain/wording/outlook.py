@@ -26,7 +26,9 @@ def cost(pair_seconds: float, machine_time: float, needed: int, set_up: float = 
     takes = f"{pair_seconds:.2g} s" if pair_seconds < _SHORT else duration(pair_seconds)
     remedy = "raise machine_time in benchgate.yaml"
     if set_up and set_up >= pair_seconds / 2:
-        takes = f"{takes}, {share(round(set_up / pair_seconds, 2))} of it to set up the programs"
+        # That of an earlier launch, which may have taken longer than all of this pair.
+        part = min(1.0, round(set_up / pair_seconds, 2))
+        takes = f"{takes}, {share(part)} of it to set up the programs"
     else:
         remedy = f"{remedy}, or measure less in a launch"
     sentence = (

@@ -27,6 +27,10 @@ def test_a_long_set_up_is_named_because_measuring_less_does_not_shorten_it() -> 
     )
 
 
+def test_a_set_up_that_was_longer_before_is_at_most_all_of_a_pair() -> None:
+    assert "takes 3 s, 100 % of it to set up the programs" in cost(3.0, 600.0, 14, 4.0)
+
+
 def test_noise_is_a_range_if_benchmarks_differ() -> None:
     assert noise(0.2, 0.5, 0.15) == f"pairs vary by 20 % to 50 %: a change below 15 % {BLAME}"
     assert noise(0.2, 0.2, 0.15) == f"pairs vary by 20 %: a change below 15 % {BLAME}"
