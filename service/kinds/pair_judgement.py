@@ -23,7 +23,7 @@ from service.domain.wording.measured_causes import (
     calibration_cause,
     measured_causes,
     measured_notes,
-    renaming_notes,
+    unused_notes,
 )
 from service.ports.records import BuildRecord, StoredComparison, StoredResult
 
@@ -81,7 +81,7 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
         return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
     policy, judgement = spec.job.policy, measured.judgement
     causes = measured_causes(measured, policy, build.machine)
-    notes = (*measured_notes(measured.notes), *renaming_notes(job.benchmark.suites, measured.listings))
+    notes = (*measured_notes(measured.notes), *unused_notes(job, measured.listings))
     if policy.probation == 0 and judgement.outcome is Outcome.SLOWER:
         notes = (*notes, WITHOUT_HISTORY)
     return BuildEnd(judgement.outcome, causes, judgement.blamed, notes)

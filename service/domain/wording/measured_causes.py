@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from service.domain.benchmark_names import heads
 from service.domain.comparison.renaming import short_form, unused_entries
 from service.domain.comparison.suite import policy_for
 from service.domain.decision.vote import Outcome
 from service.domain.inference.estimate import MIN_PAIRS
+from service.domain.inference.metric import metric_named
 from service.domain.inference.verdict import Verdict
 from service.domain.text import listed, plain, signed_percent
 from service.domain.wording.failures import tests_too_short
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from service.domain.decision.judge_build import Measured, Notes
     from service.domain.inference.policy import Policy
     from service.domain.inference.verdict import ComparedRow, Comparison
-    from service.domain.project.benchmark import Suite
+    from service.domain.project.job import Job
 
 WITHOUT_HISTORY: Final = "judged without history: the rate of false alarms on this machine is not known"
 _NO_BENCHMARK: Final = "nothing to compare with: no benchmark of the parent matches the filters of the suites"
@@ -52,16 +54,31 @@ def measured_notes(notes: Notes) -> tuple[str, ...]:
     return (*short, f"{count}: {again} measured again, {kept} kept")
 
 
-def renaming_notes(suites: Sequence[Suite], listings: Sequence[Listing]) -> tuple[str, ...]:
-    """Name the entries of ``renamed`` that fit no benchmark, for pages and local results."""
+def unused_notes(job: Job, listings: Sequence[Listing]) -> tuple[str, ...]:
+    """Name the entries by benchmark or metric that fit none, for pages and local results."""
     sides = {each.suite: ((*each.base, *each.renamed.values()), each.patch) for each in listings}
-    unused = [
-        f"{old} → {new}"
-        for suite in suites
-        if suite.name in sides
-        for old, new in unused_entries(suite.renamed, *sides[suite.name])
+    if not sides:
+        return ()
+    suites = [suite for suite in job.benchmark.suites if suite.name in sides]
+    renamed = [
+        f"{old} → {new}" for suite in suites for old, new in unused_entries(suite.renamed, *sides[suite.name])
     ]
-    return (f"renamed: no such benchmarks: {plain(listed(unused))}",) if unused else ()
+    units = [
+        name
+        for suite in suites
+        for name in suite.units
+        if name not in suite.metrics or metric_named(name).is_speed
+    ]
+    names = {head for both in sides.values() for side in both for name in side for head in heads(name)}
+    # The names of tests that are too short to be compared are not kept.
+    is_whole = not any(each.too_short for each in listings)
+    vote_at_of = [name for name in job.policy.vote_at_of if is_whole and name not in names]
+    unused = {
+        "renamed: no such benchmarks": renamed,
+        "vote_at_of: no such benchmarks": vote_at_of,
+        "units: no counters among the metrics of their suite": units,
+    }
+    return tuple(f"{what}: {plain(listed(each))}" for what, each in unused.items() if each)
 
 
 def calibration_cause(rows: Sequence[Comparison], sessions: Mapping[ComparedRow, Session]) -> str:

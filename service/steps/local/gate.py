@@ -22,7 +22,7 @@ from service.domain.wording.measured_causes import (
     WITHOUT_HISTORY,
     measured_causes,
     measured_notes,
-    renaming_notes,
+    unused_notes,
 )
 from service.domain.wording.outlook import none_chosen, pairs_cut_short, pairs_too_few
 from service.ports.machine import Claimed
@@ -197,7 +197,7 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
         # The machine time did not end it.
         found = replace(found, judgement=replace(found.judgement, missing_pairs=0))
     causes = (*measured_causes(found, spec.judged.policy, "this machine"), *report.causes)
-    unused = () if spec.filter else renaming_notes(spec.job.benchmark.suites, found.listings)
+    unused = () if spec.filter else unused_notes(spec.job, found.listings)
     notes = (*requested, *measured_notes(found.notes), *unused, WITHOUT_HISTORY)
     end = BuildEnd(found.judgement.outcome, (*causes, *notes))
     return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from service.domain.comparison.counting_pairs import DisturbedPairs
@@ -10,8 +12,10 @@ from service.domain.decision.vote import Outcome
 from service.domain.inference.policy import Policy
 from service.domain.measuring.callgrind import Trial
 from service.domain.measuring.instruction_counts import LAUNCHES, Counted, compare_instructions
-from service.domain.project.benchmark import Suite
-from service.domain.wording.measured_causes import measured_causes, measured_notes, renaming_notes
+from service.domain.project.benchmark import BenchmarkConfiguration, Suite
+from service.domain.project.job import Job
+from service.domain.project.job_kinds import JobKind
+from service.domain.wording.measured_causes import measured_causes, measured_notes, unused_notes
 
 POLICY = Policy(max_pairs=32)
 TOO_FEW = (
@@ -67,14 +71,44 @@ def test_a_name_of_the_patch_is_shown_without_control_characters() -> None:
     ]
 
 
+def job_of(suite: Suite, policy: Policy | None = None) -> Job:
+    return Job(
+        "perf", JobKind("benchmark"), BenchmarkConfiguration(suites=(suite,)), policy=policy or Policy()
+    )
+
+
 def test_entries_that_fit_no_benchmark_are_a_note() -> None:
     suite = Suite("executor", "build/x", renamed={f"BM_{n}": f"BM_n{n}" for n in range(5)})
     listing = Listing("executor", ("BM_n0",), ("BM_n0",))
 
-    assert renaming_notes([suite], [listing]) == (
+    assert unused_notes(job_of(suite), [listing]) == (
         "renamed: no such benchmarks: BM_1 → BM_n1, BM_2 → BM_n2, BM_3 → BM_n3 and 1 more",
     )
-    assert renaming_notes([suite], []) == ()
+    assert unused_notes(job_of(suite), []) == ()
+
+
+def test_entries_for_the_vote_that_fit_no_benchmark_are_a_note() -> None:
+    entries = ("BM_a", "BM_b/8", "BM_old", "BM_new", "BM_A", "BM_ab/", "BM_a.*")
+    listing = Listing(
+        "executor", ("BM_a<int>/2", "BM_new"), ("BM_b/8", "BM_new"), renamed={"BM_new": "BM_old"}
+    )
+    job = job_of(Suite("executor", "build/x"), Policy(vote_at_of=dict.fromkeys(entries, 0.05)))
+
+    assert unused_notes(job, [listing]) == ("vote_at_of: no such benchmarks: BM_A, BM_ab/, BM_a.*",)
+    assert unused_notes(job, [replace(listing, too_short=1)]) == ()
+
+
+def test_units_of_what_is_not_compared_are_a_note() -> None:
+    suite = Suite(
+        "executor",
+        "build/x",
+        metrics=("Peak", "real_time"),
+        units={"Peak": "B", "peak": "B", "real_time": "ms"},
+    )
+
+    assert unused_notes(job_of(suite), [Listing("executor", ("BM_a",), ("BM_a",))]) == (
+        "units: no counters among the metrics of their suite: peak, real_time",
+    )
 
 
 def test_a_build_without_notes_has_no_causes() -> None:
