@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
@@ -24,7 +25,7 @@ class TestsConfiguration(Configuration):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimedTestsConfiguration(TestsConfiguration):
+class TimedTestsConfiguration(TestsConfiguration, ABC):
     """The tests of a kind that reports the duration of each."""
 
     may_compare: ClassVar = True
@@ -37,9 +38,9 @@ class TimedTestsConfiguration(TestsConfiguration):
         return self.compare
 
     @property
+    @abstractmethod
     def suites(self) -> tuple[Suite, ...]:
         """The programs that run tests, as suites of benchmarks."""
-        raise NotImplementedError
 
     @property
     def as_benchmark(self) -> BenchmarkConfiguration | None:

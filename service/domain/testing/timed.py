@@ -7,6 +7,7 @@ read and judged like those of benchmarks.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -32,29 +33,29 @@ _ABSENT: Final = "the program did not run it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimedSuite(Suite):
+class TimedSuite(Suite, ABC):
     """The tests of one program."""
 
     metrics: tuple[str, ...] = REAL_TIME
     memory: int = MEMORY
 
     @property
+    @abstractmethod
     def line(self) -> str:
         """The line of shell that starts the program with :meth:`arguments`; it writes ``result.json``."""
-        raise NotImplementedError
 
     @property
     def written(self) -> tuple[str, ...]:
         """The directories in the sources that the program itself writes to."""
         return ()
 
+    @abstractmethod
     def arguments(self, names: Collection[str] = ()) -> tuple[str, ...]:
         """Return the arguments that choose these tests, or else those of the job."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, results: bytes) -> TestRun:
         """Read the file; raises BadResults."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

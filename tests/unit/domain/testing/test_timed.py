@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from service.domain.gbench.reader import read_run
+from service.domain.project.tests import TimedTestsConfiguration
 from service.domain.testing.cases import CaseStatus, TestCase, TestRun
-from service.domain.testing.timed import CTestSuite, GTestSuite, durations, ran_in, too_short
+from service.domain.testing.timed import CTestSuite, GTestSuite, TimedSuite, durations, ran_in, too_short
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "testing"
 CTEST = CTestSuite(name="ctest", program="", directory="build/x", filter="a|b", args=("-L", "quick", "-j8"))
@@ -118,3 +119,10 @@ def test_a_test_that_passes_on_no_side_is_never_too_short() -> None:
 
     assert too_short(failed, failed) == frozenset()
     assert too_short(failed, run(a=0.01)) == {"a"}
+
+
+@pytest.mark.parametrize("missing", [TimedSuite, TimedTestsConfiguration])
+def test_a_kind_without_its_own_parts_cannot_be_made(missing: type) -> None:
+    """Before, it failed when a build first asked for them."""
+    with pytest.raises(TypeError, match="abstract"):
+        missing(name="unit", program="build/unit")
