@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PATCH_BUILT: Final = "build patch"
 """The phase that has a duration if the build commands of the patch's side succeeded."""
+CHECKED: Final = "check"
+"""The phase that has a duration if a linter checked something, or found that it cannot."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
-from service.domain.decision.machine_report import MachineReport
+from service.domain.decision.machine_report import CHECKED, MachineReport
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput
 from service.domain.failures.failure import MOST
@@ -54,13 +54,13 @@ def run(session: BuildSession) -> MachineReport:
     except BadInput as error:
         return MachineReport(Outcome.FAILED, (too_much_changed(error),), conditions=conditions)
     report = _checked(session, touched)
-    seconds = {"check": round(time.monotonic() - begun, 3)}
+    seconds = {CHECKED: round(time.monotonic() - begun, 3)}
     return replace(report, seconds=seconds, conditions=conditions)
 
 
 def _checked(session: BuildSession, touched: Touched) -> MachineReport:
     claimed, spec = session.claimed, session.spec
-    claimed.enter("check")
+    claimed.enter(CHECKED)
     result = _Result()
     with session.host.source.checkout(spec.project, spec.patch.commit, whole=False) as tree:
         if touched.sources and not any(_has_style(tree, path) for path in touched.sources):

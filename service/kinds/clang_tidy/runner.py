@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compile_errors import errors_in
 from service.domain.building.sandbox_command import Command, Limits, Mount
-from service.domain.decision.machine_report import PATCH_BUILT, MachineReport
+from service.domain.decision.machine_report import CHECKED, PATCH_BUILT, MachineReport
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, BadResults
 from service.domain.linting.clang_tidy import (
@@ -91,11 +91,14 @@ def run(session: BuildSession) -> MachineReport:
     """Build the sources of the patch set, and check them; the findings on touched lines decide."""
     conditions = conditions_of(session, TOOL)
     seconds: dict[str, float] = {}
+    begun = time.monotonic()
     try:
         lines = touched_by(session, SETTINGS)
-        report = _built(session, lines, seconds) if lines.sources else MachineReport(Outcome.PASSED)
     except BadInput as error:
+        seconds[CHECKED] = round(time.monotonic() - begun, 3)  # and not a build that failed
         report = MachineReport(Outcome.FAILED, (too_much_changed(error),))
+    else:
+        report = _built(session, lines, seconds) if lines.sources else MachineReport(Outcome.PASSED)
     return replace(report, seconds=seconds, conditions=conditions)
 
 
@@ -107,9 +110,9 @@ def _built(session: BuildSession, lines: Touched, seconds: dict[str, float]) -> 
         with built_sources(session, session.spec.patch) as tree:
             seconds[PATCH_BUILT] = round(time.monotonic() - begun, 3)
             begun = time.monotonic()
-            claimed.enter("check")
+            claimed.enter(CHECKED)
             report = _checked(session, tree, lines)
-            seconds["check"] = round(time.monotonic() - begun, 3)
+            seconds[CHECKED] = round(time.monotonic() - begun, 3)
             return report
     except NotBuilt as failed:
         if (alike := report_as_parent(session, failed)) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.machine_report import PATCH_BUILT, MachineReport
+from service.domain.decision.machine_report import CHECKED, PATCH_BUILT, MachineReport
 from service.domain.decision.overrides import JudgedBuild, OverrideKind, beyond_acceptance, waived_by
 from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
 from service.domain.gerrit.change import Review
@@ -168,10 +168,11 @@ def _failed_headers(judged: Sequence[_BuildAndWaiver], specs: Mapping[int, Build
 
 
 def _is_built(build: BuildRecord, spec: BuildSpec) -> bool:
-    """Return whether the sources of a failed build were built, or it needs none."""
+    """Return whether the sources of a failed build were built, or it ended without need of them."""
     if build.outcome is not Outcome.FAILED or spec.job.configuration.build is None:
         return True
-    return build.execution is not None and PATCH_BUILT in MachineReport.from_mapping(build.execution).seconds
+    report = MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
+    return not report.seconds.keys().isdisjoint((PATCH_BUILT, CHECKED))
 
 
 def _remarks(

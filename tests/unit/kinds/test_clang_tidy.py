@@ -9,6 +9,7 @@ import pytest
 
 from service.domain.building.findings import Finding
 from service.domain.building.sandbox_command import Completed, StoppedBy
+from service.domain.decision.machine_report import CHECKED
 from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import FailureKind
 from service.domain.project.job_kinds import JobKind
@@ -222,5 +223,7 @@ def test_the_message_says_how_many_units_with_a_changed_header_were_checked(tmp_
 
 def test_a_patch_set_that_changes_too_much_does_not_pass(tmp_path: Path) -> None:
     source = patch_set(touching(a_h=1), touching(a_h=2), TooMuch())
+    report = lint("clang-tidy", source, ReplayedTidy([]), tmp_path)
 
-    assert lint("clang-tidy", source, ReplayedTidy([]), tmp_path).outcome is Outcome.FAILED
+    assert report.outcome is Outcome.FAILED
+    assert set(report.seconds) == {CHECKED}, "it was not built"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.machine_report import PATCH_BUILT, MachineReport
+from service.domain.decision.machine_report import CHECKED, PATCH_BUILT, MachineReport
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import FailureKind, failure_of
@@ -31,6 +31,13 @@ label: Performance
 jobs:
   unit: {kind: ctest, pool: perf}
   style: {kind: clang-format, pool: perf}
+"""
+
+TIDY = """\
+version: 1
+label: Performance
+jobs:
+  tidy: {kind: clang-tidy, pool: perf, build: {configure: cmake .}}
 """
 
 
@@ -153,6 +160,20 @@ def test_the_header_says_what_failed_once_the_sources_are_built(
     for build_id, report in enumerate((unit, style), 1):
         farm.report(report, build_id)
         farm.analyse(build_id)
+    farm.service.vote()
+
+    (decision,) = farm.service.store.memory.decisions
+    assert decision.header == header
+
+
+@pytest.mark.parametrize(("seconds", "header"), [({CHECKED: 0.1}, "Lint Check Failed"), ({}, "Build Failed")])
+def test_the_header_does_not_blame_a_build_that_was_not_needed(
+    tmp_path: Path, seconds: dict[str, float], header: str
+) -> None:
+    """A patch set that changes too much to be checked is not built."""
+    farm = farm_with(tmp_path, TIDY)
+    farm.report(MachineReport(Outcome.FAILED, seconds=seconds), 1)
+    farm.analyse(1)
     farm.service.vote()
 
     (decision,) = farm.service.store.memory.decisions
