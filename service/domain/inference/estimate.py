@@ -63,7 +63,11 @@ class Estimate:
     def reach_of(self, pairs: int, one_sided: float) -> float:
         """About the distance of :meth:`bounds` from the centre with so many pairs that scatter alike."""
         degrees = pairs - 2 * _cut(pairs) - 1
-        return -_t(degrees, one_sided) * self.error * math.sqrt(self.pairs / pairs)
+        return -_t(degrees, one_sided) * self.error_of(pairs)
+
+    def error_of(self, pairs: int) -> float:
+        """About the standard error with so many pairs that scatter alike."""
+        return self.error * math.sqrt(self.pairs / pairs)
 
     def is_above(self, margin: float, error: float) -> bool:
         """Return whether the log ratio exceeds ``margin``, with at most that chance of being wrong.

@@ -24,6 +24,8 @@ SAME_ERROR: Final = 0.05  # chance of "same" for one benchmark that changed by s
 _QUIET_SPREAD: Final = 0.0015
 _NEAR: Final = 0.012
 _MANY: Final = 16  # pairs from which on neither is needed
+# Standard errors within which an estimate lies in half of the cases, if the truth is in the middle.
+_STRAY: Final = 0.67
 # Standard errors by which the truth may exceed the estimate. With 1.0, slow-downs remained undecided although
 # more than half of the granted time was left (`make bench-power`); 2.0 finds hardly more and takes longer.
 _HOPE: Final = 1.5
@@ -336,19 +338,23 @@ def spread_to_decide(
 ) -> float:
     """About the spread of single pairs at which as many as all may get, or these if they are more, decide.
 
-    As if the estimate were the truth; but if the interval contains no change, as if that were, because the
-    estimate is then noise that a quieter machine would not have. 0 if no spread decides.
+    They do in half of the cases. As if the estimate were the truth; but if the interval contains no change,
+    as if that were, because the estimate is then noise that a quieter machine would not have. 0 if no spread
+    decides.
     """
-    centre = 0.0 if interval[0] <= 0 <= interval[1] else abs(estimated.centre)
+    is_unchanged = interval[0] <= 0 <= interval[1]
+    centre = 0.0 if is_unchanged else abs(estimated.centre)
     beyond, within = centre - math.log1p(policy.floor), math.log1p(policy.same_within) - centre
     errors = _errors_without_end(_difference_error(policy, family))
     least = 0.0
     for look in _looks_without_end():
         if look.pairs > max(policy.base_pairs, estimated.pairs):
             break
+        # Both bounds must lie within the margins, also if the estimate strays from no change.
+        stray = _STRAY * estimated.error_of(look.pairs) if is_unchanged else 0.0
         for margin, spent in ((beyond, errors.get(look.pairs, 0.0)), (within, look.same * SAME_ERROR)):
             if spent and (reach := estimated.reach_of(look.pairs, spent)):
-                least = max(least, estimated.spread * margin / reach)
+                least = max(least, estimated.spread * margin / (reach + stray))
     return least
 
 
