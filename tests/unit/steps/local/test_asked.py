@@ -150,6 +150,14 @@ class TestMinutes:
         spec = Desk(tmp_path).spec(JOB)
         assert as_asked(spec, Asked()) == spec
 
+    @pytest.mark.parametrize("policy", [{"policy": None}, {}])
+    def test_minutes_need_no_policy_in_the_file(self, tmp_path: Path, policy: Mapping[str, Any]) -> None:
+        """Before, an empty `policy:` ended the command with a TypeError."""
+        config = {key: value for key, value in CONFIG.items() if key != "policy"}
+        spec = Desk(tmp_path).spec(parse_job("perf", {**config, **policy}))
+
+        assert as_asked(spec, Asked(minutes=3)).job.policy.machine_time == 180.0
+
 
 class TestList:
     def test_one_pair_gives_the_seconds_and_the_pairs_that_fit(self, tmp_path: Path) -> None:
