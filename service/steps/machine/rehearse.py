@@ -82,7 +82,13 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
             listed = launcher.names(suite, side)
             stage = Stage.LAUNCH
             pattern = launcher.session.spec.filter
-            chosen = [name for name in listed if _is_chosen(pattern, name, new_name(suite.renamed, name))]
+            former = {new: old for old, new in suite.renamed.items()}
+            chosen = [
+                name
+                for name in listed
+                if _is_chosen(pattern, name, new_name(suite.renamed, name))
+                or _is_chosen(pattern, name, new_name(former, name))
+            ]
             found, plans[suite.name] = _launch(launcher, suite, side, chosen)
         except SideFailed as failed:
             program = failed.program or recognise("\n".join(listed))

@@ -125,6 +125,8 @@ def test_a_filter_chooses_a_renamed_benchmark_by_either_name(tmp_path: Path, nam
         {"BM_new": "BM_old"},
         ("BM_x",),
     )
+    rehearsed = [pattern for _, pattern in bench.sandbox.warm_ups]
+    assert rehearsed[:2] == ["^(BM_old)$", "^(BM_new)$"], "the patch's too"
 
 
 def test_a_filter_that_chooses_nothing_leaves_nothing_to_measure(tmp_path: Path) -> None:
