@@ -170,8 +170,9 @@ def _listing(
         too_short=len(short),
         not_chosen=tuple(each for each in names if each not in chosen),
         set_up=plans[0].set_up,
-        # The smaller one, so that no patch makes the launches of its parent longer.
-        multiple=min(plan.multiple for plan in plans),
+        # So that no patch makes the launches of its parent longer: the smaller one, and the usual number if
+        # only the patch would get long repetitions, of which the parent planned none.
+        multiple=min(plan.multiple for plan in plans) if plans[1].long <= long else 1,
     )
 
 

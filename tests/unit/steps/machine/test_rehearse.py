@@ -11,12 +11,15 @@ from typing_extensions import override
 
 from service.domain.building.sandbox_command import Completed
 from service.domain.decision.vote import Outcome
+from service.domain.identity import Side
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.pair_record import decode
+from service.domain.measuring.repetitions import Plan
 from service.domain.project.benchmark import Suite
 from service.steps.machine.launching import MAX_LISTED, SideFailed
-from tests.support.build_host import MemorySandbox, code, memory_host
+from service.steps.machine.rehearse import Rehearsal, fix_listings
+from tests.support.build_host import MemorySandbox, MemorySource, code, memory_host, session_of
 from tests.unit.domain.gbench_files import row, whole
 from tests.unit.steps.machine.test_execute import Machine
 from tests.unit.steps.machine.test_measure import JOB, Bench, measuring, verdicts
@@ -221,6 +224,22 @@ class TestSetUp:
         rows = [len(json.loads(raw.output)["benchmarks"]) for raw in decode(bench.log.records[0].raw)]
         assert rows == [2 * repetitions] * 2
         assert found.listings[0].set_up == pytest.approx(base, abs=0.01)
+
+    @pytest.mark.parametrize(
+        ("base", "patch", "multiple"), [((), ("BM_a",), 1), (("BM_a",), (), 4), (("BM_a",), ("BM_a",), 4)]
+    )
+    def test_a_patch_cannot_make_more_repetitions_of_its_parent_long(
+        self, tmp_path: Path, base: tuple[str, ...], patch: tuple[str, ...], multiple: int
+    ) -> None:
+        """Before, one that sets up for long could make launches of its parent three times as long."""
+        session = session_of(memory_host(MemorySource(), MemorySandbox(), tmp_path), JOB)
+        sides = {
+            side: Rehearsal({"bench": ("BM_a",)}, {"bench": Plan(frozenset(long), 9.0, most)})
+            for side, long, most in ((Side.BASE, base, 5), (Side.PATCH, patch, 4))
+        }
+        (listing,) = fix_listings(session, sides)
+
+        assert (listing.long, listing.multiple) == ({"BM_a"}, multiple)
 
     def test_one_benchmark_alone_tells_the_set_up_of_the_program(self, tmp_path: Path) -> None:
         program = loading(9.0, BM_a=1e-6, BM_b=1e-6)
