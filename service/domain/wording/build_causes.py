@@ -198,6 +198,12 @@ def side_failed(side: Side, failure: str) -> str:
     return f"measured nothing: {text}"
 
 
+def listing_failed(side: Side, failure: str) -> str:
+    """The warning that a suite without known benchmarks is left out beside those that a filter chooses."""
+    text = shortened(failure, _MAX_CAUSE)
+    return f"left out, because the filter chooses benchmarks of other suites: {side_name(side)}: {text}"
+
+
 def lost_after_rehearsal(side: Side, failure: str) -> str:
     """The cause of a build without a vote because a side failed whose program ran before the patch did."""
     text = shortened(failure, _MAX_CAUSE)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from service.domain.building.compile_errors import errors_in, first_error
 from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.side_end import Parent, SideEnd, gravest, outcome_of_sides
+from service.domain.decision.side_end import Parent, SideEnd, Stage, gravest, outcome_of_sides
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.domain.identity import Side
 from service.domain.testing.timed import TimedSuite
-from service.domain.wording.build_causes import not_downloaded, side_failed, sides_failed
+from service.domain.wording.build_causes import listing_failed, not_downloaded, side_failed, sides_failed
 from service.steps.building.build_sides import built_tree
 from service.steps.building.build_sources import STAGES, NotBuilt, download_missed, failures_of_build
 from service.steps.machine.launching import Launcher
-from service.steps.machine.rehearse import NOTHING_KNOWN, Rehearsal, rehearse
+from service.steps.machine.rehearse import NOTHING_KNOWN, Rehearsal, rehearse, without_choice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -71,7 +71,7 @@ class PreparedSides:
 
         ``unchanged`` names the suites for which both sides are the same program.
         """
-        suites = [suite.name for suite in self.spec.job.benchmark.suites]
+        suites = [each.name for each in self.spec.job.benchmark.suites if each.name not in self._left_out]
         patch, base = self.sides[Side.PATCH], self.sides.get(Side.BASE)
         ends = [(patch.end_of(name), base.end_of(name) if base else None) for name in suites]
         outcomes = [
@@ -94,10 +94,35 @@ class PreparedSides:
         )
 
     def warnings(self) -> tuple[str, ...]:
-        """Name the suites that are not compared because the parent's program fails."""
+        """Name the suites that are not compared because a program fails."""
+        left_out = self._left_out
         base = self.sides.get(Side.BASE)
-        ends = base.rehearsal.ends.values() if base else ()
-        return tuple(side_failed(Side.BASE, str(end)) for end in ends if not end.is_empty)
+        ends = base.rehearsal.ends if base else {}
+        return (
+            *(listing_failed(side, str(end)) for side, end in left_out.values()),
+            *(
+                side_failed(Side.BASE, str(end))
+                for suite, end in ends.items()
+                if not (end.is_empty or suite in left_out)
+            ),
+        )
+
+    @property
+    def _left_out(self) -> Mapping[str, tuple[Side, SideEnd]]:
+        """The suites that cannot be listed, with an end of each, if the build's filter chooses others.
+
+        Nobody knows their benchmarks, so the filter cannot choose one.
+        """
+        if not self.spec.filter or any(side.not_built for side in self.sides.values()):
+            return {}
+        suites = self.spec.job.benchmark.suites
+        others = without_choice(suites, self.rehearsals.values(), self.spec.filter)
+        return {
+            suite: (side, end)
+            for side, found in self.sides.items()
+            for suite, end in found.rehearsal.ends.items()
+            if suite in others and end.stage is Stage.LISTING
+        }
 
     @property
     def _parent(self) -> Parent:

@@ -67,14 +67,12 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
         names[suite.name] = ()
         try:
             if isinstance(suite, TimedSuite):
-                stage = Stage.LAUNCH
                 tests[suite.name] = _twice(launcher.try_tests, suite, side)
                 names[suite.name] = ran_in(tests[suite.name], before)
                 if not names[suite.name]:
                     ends[suite.name] = _empty(suite, _NO_TEST)
                 continue
             if suite.format in WHOLE_PROGRAMS:
-                stage = Stage.LAUNCH
                 names[suite.name] = _twice(launcher.run_whole, suite, side)
                 if not names[suite.name]:
                     ends[suite.name] = _empty(suite, _NOTHING_LISTED)
@@ -143,6 +141,21 @@ def fix_listings(
     ]
     fixed = session.claimed.fix_listing([each.to_mapping() for each in found])
     return tuple(map(Listing.from_mapping, fixed))
+
+
+def without_choice(
+    suites: Iterable[Suite], rehearsals: Collection[Rehearsal], pattern: str
+) -> frozenset[str]:
+    """Name the suites of which a build's filter chooses nothing that is known, if it chooses anything at all."""
+    chosen = {
+        suite.name: any(
+            _is_chosen(pattern, name, new_name(suite.renamed, name))
+            for side in rehearsals
+            for name in side.names.get(suite.name, ())
+        )
+        for suite in suites
+    }
+    return frozenset(name for name, is_any in chosen.items() if not is_any and any(chosen.values()))
 
 
 def _listing(

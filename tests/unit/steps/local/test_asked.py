@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typing_extensions import override
 
 from service.adapters.local.build import LocalBuild
+from service.domain.building.sandbox_command import Completed
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput
 from service.domain.inference.verdict import Verdict
@@ -77,6 +79,25 @@ def pairs_of(verdict: LocalVerdict) -> Mapping[str, int]:
     return {row.row.benchmark: row.pairs for row in verdict.comparisons}
 
 
+@dataclass
+class Unlisted(MemorySandbox):
+    """The suite that filters for BM_slow cannot be listed, or not if its code is that of ``only``."""
+
+    only: str = ""
+
+    @override
+    def _list(self, program: str, flags: Mapping[str, str], output: Path) -> Completed:
+        if flags.get("benchmark_filter") == "BM_slow" and program in (self.only or program):
+            return Completed(1, 0.1)
+        return super()._list(program, flags, output)
+
+
+OTHER = {"name": "other", "program": "build/bench", "filter": "BM_slow"}
+WITH_UNLISTED = parse_job(
+    "perf", {**CONFIG, "suites": [{**CONFIG["suites"][0], "filter": "BM_same"}, OTHER]}
+)
+
+
 class TestFilter:
     def test_only_the_chosen_benchmarks_have_a_verdict(self, tmp_path: Path) -> None:
         verdict = Desk(tmp_path).gate(Asked("BM_same"))
@@ -100,6 +121,31 @@ class TestFilter:
         verdict = desk.gate(Asked("BM_a"), parse_job("perf", {**CONFIG, "suites": [suite]}))
 
         assert not [cause for cause in verdict.end.causes if "renamed" in cause]
+
+    def test_a_suite_that_cannot_be_listed_is_left_out_if_it_chooses_benchmarks_of_another(
+        self, tmp_path: Path
+    ) -> None:
+        desk = Desk(tmp_path)
+        desk.sandbox = Unlisted(seconds=1.0)
+        verdict, whole, nothing = (
+            desk.gate(asked, WITH_UNLISTED) for asked in (Asked("BM_same"), Asked(), Asked("nosuch"))
+        )
+
+        assert pairs_of(verdict).keys() == {"BM_same"}
+        (note,) = [each for each in verdict.end.causes if "left out" in each]
+        assert note == (
+            "left out, because the filter chooses benchmarks of other suites: patch: suite other: exit code 1"
+        )
+        assert (whole.end.outcome, nothing.end.outcome) == (Outcome.MISCONFIGURED, Outcome.MISCONFIGURED)
+
+    def test_a_suite_that_only_the_patch_cannot_list_ends_the_job_if_it_chooses_a_benchmark_of_it(
+        self, tmp_path: Path
+    ) -> None:
+        desk = Desk(tmp_path)
+        desk.sandbox = Unlisted(seconds=1.0, only=PATCH)
+        outcomes = [desk.gate(Asked(each), WITH_UNLISTED).end.outcome for each in ("BM_same", "BM_slow")]
+
+        assert outcomes == [Outcome.PASSED, Outcome.MEASURED_NOTHING]
 
     def test_tests_whose_durations_are_compared_are_chosen_too(self, tmp_path: Path) -> None:
         desk, job = Desk(tmp_path), parse_job("tests", COMPARED)
