@@ -8,7 +8,6 @@ import click
 
 from service.domain.identity import Side
 from service.domain.text import duration, plain
-from service.domain.wording.outlook import cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,8 +29,7 @@ def print_listing(job: ListedJob) -> None:
     for name, *numbers in rows:
         cells = (f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:], strict=True))
         click.echo(f"  {name:<{widths[0]}}  {'  '.join(cells)}".rstrip())
-    is_timed = job.pairs is not None
-    click.echo(f"  {cost(job.pair_seconds, job.machine_time, job.needed) if is_timed else NOTHING_COMMON}")
+    click.echo(f"  {NOTHING_COMMON if job.pairs is None else job.outlook}")
     for cause in job.causes:
         click.echo(f"  {plain(cause, 500)}")
     for each in job.suites:

@@ -49,6 +49,7 @@ class Longer:
 
 
 NO_COMMANDS: Final = Commands()
+_ONLY_IF_SET: Final = ("is_renaming", "filter", "is_time_asked")
 LOCAL: Final = "local"
 """The instance of a build on a developer's machine."""
 
@@ -64,6 +65,7 @@ class BuildSpec:
     empty if a previous version planned the build. ``second``: the slow-downs that vote −1 are measured again
     in a sequence of their own. ``is_renaming``: the patch set's own project file says what it renames.
     ``filter``: of a local gate, which launches and compares the benchmarks that it chooses; empty: all.
+    ``is_time_asked``: a person chose the machine time of a local gate.
     """
 
     kind: RunKind
@@ -80,6 +82,7 @@ class BuildSpec:
     second: bool = False
     is_renaming: bool = False
     filter: str = ""
+    is_time_asked: bool = False
 
     @property
     def is_local(self) -> bool:
@@ -121,7 +124,7 @@ class BuildSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
-        left_out = {"commands", *(name for name in ("is_renaming", "filter") if not getattr(self, name))}
+        left_out = {"commands", *(name for name in _ONLY_IF_SET if not getattr(self, name))}
         names = [each.name for each in fields(self) if each.name not in left_out]
         groups = {each: self.commands.group_for(each) for each in self.commands.granted}
         # Left out if there are none, so that the specs of a previous version stay as they are.
@@ -157,4 +160,5 @@ class BuildSpec:
             second=found.get("second", False),
             is_renaming=found.get("is_renaming", False),
             filter=found.get("filter", ""),
+            is_time_asked=found.get("is_time_asked", False),
         )

@@ -15,6 +15,7 @@ from service.domain.inference.verdict import Verdict
 from service.domain.text import listed, plain, signed_percent
 from service.domain.wording.failures import tests_too_short
 from service.domain.wording.judgement import describe, judgement_causes
+from service.domain.wording.outlook import more_time
 from service.domain.wording.reasons import BLIND_COUNTS, SAME_PROGRAM, text_of
 
 if TYPE_CHECKING:
@@ -35,13 +36,19 @@ _MOST_RENAMED: Final = 100  # pairs of names in a message; entries for whole fam
 _RENAMED_IN_LINE: Final = 5
 
 
-def measured_causes(measured: Measured, policy: Policy, machine: str) -> tuple[str, ...]:
-    """Return the sentences of a build that ``machine`` measured."""
+def measured_causes(
+    measured: Measured, policy: Policy, machine: str, *, is_time_asked: bool = False
+) -> tuple[str, ...]:
+    """Return the sentences of a build that ``machine`` measured.
+
+    ``is_time_asked``: a person chose the machine time of this build.
+    """
     if measured.judgement.outcome is Outcome.NO_PARENT:
         return (_NO_TEST if measured.notes.are_tests else _NO_BENCHMARK,)
     policy = policy_for(policy, measured.listings)
     causes = judgement_causes(measured.judgement, policy, machine, are_tests=measured.notes.are_tests)
-    return (*causes, *_renamed(measured.listings), *_notes(measured, policy))
+    remedy = more_time(is_asked=is_time_asked)
+    return (*causes, *_renamed(measured.listings), *_notes(measured, policy, remedy))
 
 
 def measured_notes(notes: Notes) -> tuple[str, ...]:
@@ -109,7 +116,7 @@ def _renamed(listings: Sequence[Listing]) -> Iterator[str]:
         yield f"{len(pairs) - _MOST_RENAMED} more pairs of renamed benchmarks"
 
 
-def _notes(measured: Measured, policy: Policy) -> Iterator[str]:
+def _notes(measured: Measured, policy: Policy, remedy: str) -> Iterator[str]:
     notes = measured.notes
     if suites := notes.same_program:
         yield f"suite{'s' if len(suites) > 1 else ''} {plain(', '.join(suites))}: {SAME_PROGRAM}"
@@ -128,7 +135,7 @@ def _notes(measured: Measured, policy: Policy) -> Iterator[str]:
     if missing := measured.judgement.missing_pairs:
         yield (
             f"the machine time ended {missing} pair{'s' if missing > 1 else ''} before any difference could "
-            "be found, so there is no +1: raise machine_time in benchgate.yaml, or measure less"
+            f"be found, so there is no +1: {remedy}, or measure less"
         )
     yield from (f"warning: {plain(text)}" for text in notes.warnings[:_SHOWN])
     if (more := len(notes.warnings) - _SHOWN) > 0:

@@ -17,14 +17,22 @@ _NAMED: Final = 5  # benchmarks; enough to recognise how names are written
 _SHORT: Final = 10.0  # seconds, below which tenths matter
 
 
-def cost(pair_seconds: float, machine_time: float, needed: int, set_up: float = 0.0) -> str:
+def more_time(*, is_asked: bool) -> str:
+    """The way to more machine time: the option by which a person asked for it, else the policy."""
+    return "raise `--minutes`" if is_asked else "raise machine_time in benchgate.yaml"
+
+
+def cost(
+    pair_seconds: float, machine_time: float, needed: int, set_up: float = 0.0, *, is_asked: bool = False
+) -> str:
     """The number of pairs that the machine time allows, beside the least that find a difference.
 
     ``set_up`` are those seconds of a pair that it takes whatever it measures; named if they are half of it.
+    ``is_asked``: a person chose the machine time of this build.
     """
     pairs = int(machine_time / pair_seconds) if pair_seconds else 0
     takes = f"{pair_seconds:.2g} s" if pair_seconds < _SHORT else duration(pair_seconds)
-    remedy = "raise machine_time in benchgate.yaml"
+    remedy = more_time(is_asked=is_asked)
     if set_up and set_up >= pair_seconds / 2:
         # That of an earlier launch, which may have taken longer than all of this pair.
         part = min(1.0, round(set_up / pair_seconds, 2))

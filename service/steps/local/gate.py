@@ -179,7 +179,7 @@ def as_asked(spec: BuildSpec, asked: Asked) -> BuildSpec:
         policy = {**(job.source.get("policy") or {}), "machine_time": 60 * asked.minutes}
         job = parse_job(job.name, {**job.source, "policy": policy})
     longer = Longer(ALL, look_from(asked.pairs)) if asked.pairs else None
-    return replace(spec, job=job, longer=longer, filter=asked.filter)
+    return replace(spec, job=job, longer=longer, filter=asked.filter, is_time_asked=bool(asked.minutes))
 
 
 def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progress) -> LocalVerdict:
@@ -196,7 +196,8 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
     if spec.longer and report.pairs >= spec.longer.pairs:
         # The machine time did not end it.
         found = replace(found, judgement=replace(found.judgement, missing_pairs=0))
-    causes = (*measured_causes(found, spec.judged.policy, "this machine"), *report.causes)
+    policy, is_asked = spec.judged.policy, spec.is_time_asked
+    causes = (*measured_causes(found, policy, "this machine", is_time_asked=is_asked), *report.causes)
     unused = () if spec.filter else unused_notes(spec.job, found.listings)
     notes = (*requested, *measured_notes(found.notes), *unused, WITHOUT_HISTORY)
     end = BuildEnd(found.judgement.outcome, (*causes, *notes))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import Longer
 from service.domain.comparison.suite import Listing
-from service.domain.decision.judge_build import decisive_pairs
 from service.domain.errors import BadInput
 from service.domain.identity import RunKind, Side
 from service.domain.measuring.pair_record import read_pairs
 from service.steps.local.gate import ALL, LocalVerdict, ended, without_choice
+from service.steps.machine.course import Course
 from service.steps.machine.execute import execute_build
 
 if TYPE_CHECKING:
@@ -43,8 +43,9 @@ class ListedSuite:
 class ListedJob:
     """The suites of a job, and the seconds of a pair of launches of all of them.
 
-    ``needed`` are the pairs of the first look that can find a difference. ``pair_seconds`` is 0 if the sides
-    have no benchmark in common. ``seconds`` is the duration of each phase, ``causes`` are warnings.
+    ``needed`` are the pairs of the first look that can find a difference, and ``outlook`` says whether they
+    fit. ``pair_seconds`` is 0 if the sides have no benchmark in common. ``seconds`` is the duration of each
+    phase, ``causes`` are warnings.
     """
 
     job: str
@@ -52,6 +53,7 @@ class ListedJob:
     machine_time: float
     pair_seconds: float
     needed: int
+    outlook: str
     seconds: Mapping[str, float]
     causes: tuple[str, ...] = ()
 
@@ -104,8 +106,9 @@ def list_benchmarks(
         return int(time / part) if part else None
 
     suites = tuple(ListedSuite(each, seconds[each.suite], pairs_of(each.suite)) for each in listings)
-    needed = decisive_pairs(spec.judged, listings)
-    return ListedJob(spec.job.name, suites, time, pair, needed, report.seconds, report.causes)
+    course = Course.of(spec, listings)
+    outlook = course.cost(pair)
+    return ListedJob(spec.job.name, suites, time, pair, course.decisive, outlook, report.seconds, report.causes)
 
 
 class _Phases:

@@ -100,7 +100,8 @@ class Course:
     def cost(self, seconds: float) -> str:
         """Say what a pair costs that took so many seconds, with all that is listed."""
         set_up = 2 * sum(each.set_up for each in self.listings if each.common)
-        return cost(seconds, self.spec.job.policy.machine_time, self.decisive, set_up)
+        time, is_asked = self.spec.job.policy.machine_time, self.spec.is_time_asked
+        return cost(seconds, time, self.decisive, set_up, is_asked=is_asked)
 
     def outlook(self, launches: Sequence[Launch], left: float) -> str:
         """Say how far pairs vary if the seconds ``left`` find no change of ``same_within``; empty if they do.

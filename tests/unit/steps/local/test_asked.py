@@ -192,6 +192,21 @@ class TestMinutes:
         assert asked.job.policy == replace(JOB.policy, machine_time=180.0)
         assert asked.job.build_hash == JOB.build_hash, "the programs are found in the cache"
 
+    def test_the_way_to_more_is_the_option(self, tmp_path: Path) -> None:
+        """Not the key of the file, which the option replaces."""
+        desk = Desk(tmp_path, seconds=40.0)
+        remedies = []
+        for asked in (Asked(minutes=1), Asked()):
+            found = desk.list(asked)
+            assert isinstance(found, ListedJob)
+            short = [each for each in desk.gate(asked).end.causes if "no +1" in each]
+            remedies.append((found.outlook.split("; ")[1], *(each.split(": ")[1] for each in short)))
+
+        assert remedies == [
+            ("raise `--minutes`, or measure less in a launch", "raise `--minutes`, or measure less"),
+            ("raise machine_time in benchgate.yaml, or measure less in a launch",),
+        ]
+
     def test_nothing_asked_changes_nothing(self, tmp_path: Path) -> None:
         spec = Desk(tmp_path).spec(JOB)
         assert as_asked(spec, Asked()) == spec
@@ -216,6 +231,13 @@ class TestList:
         assert (dict(suite.seconds), suite.pairs) == ({"base": 2.0, "patch": 2.0}, 15)
         assert (found.pair_seconds, found.pairs, found.needed) == (4.0, 15, 16)
         assert len(desk.sandbox.launches) == 2
+
+    def test_a_long_set_up_is_named(self, tmp_path: Path) -> None:
+        program = json.dumps({"benchmarks": {"BM_a": 1e-6, "BM_b": 1e-6}, "sets up": 3.0, "seconds": 4.0})
+        found = Desk(tmp_path, program, program + " ").list(Asked())
+
+        assert isinstance(found, ListedJob)
+        assert "takes 8 s, 75 % of it to set up the programs" in found.outlook
 
     def test_a_suite_has_its_part_of_the_time(self, tmp_path: Path) -> None:
         other = {"name": "other", "program": "build/bench", "filter": "BM_same"}
