@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.errors import CommandFailed
-from service.domain.project.starter.fetched import Download, Fetched, download_of, proper_name
+from service.domain.project.starter.fetched import (
+    Download,
+    Fetched,
+    download_of,
+    proper_name,
+    stamped_download,
+)
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from service.domain.project.starter.cmake_reply import CacheEntry
     from service.steps.local.init_inquiry import Inquiry
 
 _SUBBUILD: Final = "-subbuild"
+_COMMIT: Final = re.compile(r"^[0-9a-f]{40}$", re.MULTILINE)
+
+
+class _Found(NamedTuple):
+    """A download that a configure run left; None if nothing names its source. ``kept`` has its archive."""
+
+    name: str
+    download: Download | None
+    kept: Path
 
 
 def find_fetched(inquiry: Inquiry, cache: Mapping[str, CacheEntry]) -> tuple[Fetched, ...]:
@@ -25,15 +41,37 @@ def find_fetched(inquiry: Inquiry, cache: Mapping[str, CacheEntry]) -> tuple[Fet
     packages = cache.get("CPM_PACKAGES")
     if base is None:
         return ()
-    return tuple(_fetched(inquiry, Path(base.value), packages.value if packages else ""))
+    place, build = Path(base.value), Path(cache["CMAKE_CACHEFILE_DIR"].value)
+    downloads = (*_by_projects(place), *_by_stamps(place, build))
+    return tuple(_pinned(inquiry, downloads, packages.value if packages else ""))
 
 
-def _fetched(inquiry: Inquiry, base: Path, packages: str) -> Iterator[Fetched]:
+def _by_projects(base: Path) -> Iterator[_Found]:
+    """Find the downloads for which FetchContent configures a project each."""
     for directory in sorted(base.glob(f"*{_SUBBUILD}")):
-        populating = directory / "CMakeLists.txt"
-        download = download_of(populating.read_text("utf-8", "replace")) if populating.is_file() else None
         name = directory.name.removesuffix(_SUBBUILD)
-        pin = _pin(inquiry, directory, name, download) if download else ""
+        download = download_of(_text_of(directory / "CMakeLists.txt"))
+        yield _Found(name, download, directory / f"{name}-populate-prefix" / "src")
+
+
+def _by_stamps(base: Path, build: Path) -> Iterator[_Found]:
+    """Find the downloads that FetchContent does itself, which it may since CMake 3.30 (policy CMP0168)."""
+    for directory in sorted((build / "CMakeFiles" / "fc-stamp").glob("*/")):
+        name = directory.name
+        texts = {
+            each: _text_of(directory / f"{name}-{each}.txt") for each in ("gitinfo", "urlinfo", "patch-info")
+        }
+        download = stamped_download(texts["gitinfo"] or texts["urlinfo"], texts["patch-info"])
+        yield _Found(name, download, base / f"{name}-tmp")
+
+
+def _text_of(file: Path) -> str:
+    return file.read_text("utf-8", "replace") if file.is_file() else ""
+
+
+def _pinned(inquiry: Inquiry, downloads: Iterable[_Found], packages: str) -> Iterator[Fetched]:
+    for name, download, kept in downloads:
+        pin = _pin(inquiry, download, kept) if download else ""
         if download and pin:
             yield Fetched(proper_name(name, packages), download, pin)
         else:
@@ -42,14 +80,15 @@ def _fetched(inquiry: Inquiry, base: Path, packages: str) -> Iterator[Fetched]:
             )
 
 
-def _pin(inquiry: Inquiry, directory: Path, name: str, download: Download) -> str:
+def _pin(inquiry: Inquiry, download: Download, kept: Path) -> str:
     """Return the commit of a repository or the SHA-256 of an archive; empty if there is none."""
     if download.git:
         try:
-            return inquiry.run("git", "-C", download.place, "rev-parse", "HEAD").strip()
+            printed = inquiry.run("git", "-C", download.place, "rev-parse", "HEAD")
         except CommandFailed:
             return ""
-    kept = directory / f"{name}-populate-prefix" / "src"
+        commit = _COMMIT.search(printed)  # git may also print warnings
+        return commit[0] if commit else ""
     files = [path for path in kept.iterdir() if path.is_file()] if kept.is_dir() else []
     # CMake reads an archive of this machine at its own place.
     archive = files[0] if len(files) == 1 else Path(download.url)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _ADDED: Final = re.compile(r"ExternalProject_Add\(\S+-populate\s*\n(.*)\n")
 _PLACE: Final = re.compile(r'^\s*SOURCE_DIR\s+"(.*)"$', re.MULTILINE)
+_FACT: Final = re.compile(r"^(command|source_dir|repository|url\(s\))=(.*)$", re.MULTILINE)
 _WORD: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 # Machines fetch from nowhere else. No credentials, no characters that YAML reads, no parts that leave a path.
@@ -56,6 +57,20 @@ def download_of(populating: str) -> Download | None:
     if not (url or git):
         return None
     return Download("" if git else url, git, place[1] if place else "", is_patched="PATCH_COMMAND" in words)
+
+
+def stamped_download(stamp: str, patching: str) -> Download | None:
+    """Read the stamp of a download that FetchContent did without a project of its own; None if it has no URL.
+
+    Args:
+        stamp: the information about the repository or archive.
+        patching: that about the step which changes the files.
+    """
+    facts, changes = dict(_FACT.findall(stamp)), dict(_FACT.findall(patching))
+    url, git = facts.get("url(s)", "").split(";")[0], facts.get("repository", "")
+    if not (url or git):
+        return None
+    return Download(url, git, facts.get("source_dir", ""), is_patched=bool(changes.get("command")))
 
 
 def proper_name(directory: str, packages: str) -> str:

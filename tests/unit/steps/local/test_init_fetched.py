@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Completed
 from service.domain.project.starter.cmake_reply import CacheEntry
+from service.domain.project.starter.fetched import Download
 from service.steps.local.init_fetched import find_fetched
 from service.steps.local.init_inquiry import Inquiry
 
@@ -28,6 +29,7 @@ class Git:
     """A runner of git that knows one commit."""
 
     exit_code: int = 0
+    answer: str = COMMIT
     notes: list[str] = field(default_factory=list)
     calls: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -37,7 +39,7 @@ class Git:
     def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
         assert log is not None
         self.calls.append(command.argv)
-        log.write(f"{COMMIT}\n".encode())
+        log.write(f"{self.answer}\n".encode())
         return Completed(self.exit_code, 0.1)
 
     def say(self, text: str, done: float | None = None) -> None:
@@ -55,7 +57,7 @@ def populate(base: Path, name: str, sample: str) -> Path:
 
 
 def find(base: Path, git: Git, **more: str) -> tuple[Fetched, ...]:
-    cache = {"FETCHCONTENT_BASE_DIR": str(base), **more}
+    cache = {"FETCHCONTENT_BASE_DIR": str(base), "CMAKE_CACHEFILE_DIR": str(base / "build"), **more}
     return find_fetched(
         Inquiry(git, base, base, git), {name: CacheEntry("INTERNAL", value) for name, value in cache.items()}
     )
@@ -81,13 +83,53 @@ def test_an_archive_is_pinned_by_the_file_that_was_downloaded(tmp_path: Path) ->
     assert (fetched.name, fetched.pin) == ("fmt", hashlib.sha256(b"archive").hexdigest())
 
 
+def stamp(base: Path, name: str, *samples: tuple[str, str]) -> None:
+    directory = base / "build" / "CMakeFiles" / "fc-stamp" / name
+    directory.mkdir(parents=True)
+    for what, sample in samples:
+        (directory / f"{name}-{what}.txt").write_bytes((SAMPLES / sample).read_bytes())
+
+
+def test_a_repository_that_cmake_fetched_without_a_project_of_its_own_is_pinned(tmp_path: Path) -> None:
+    """As CMake 3.30 does if the project asks for the behaviour of that version."""
+    stamp(tmp_path, "benchmark", ("gitinfo", "stamp_git.txt"), ("patch-info", "stamp_no_patch.txt"))
+
+    (fetched,) = find(tmp_path, Git())
+
+    place = "/home/dev/build/_deps/benchmark-src"
+    assert fetched.download == Download(git="https://example.org/team/benchmark.git", place=place)
+    assert (fetched.name, fetched.pin) == ("benchmark", COMMIT)
+
+
+def test_an_archive_that_cmake_fetched_without_a_project_of_its_own_is_pinned(tmp_path: Path) -> None:
+    stamp(tmp_path, "arch", ("urlinfo", "stamp_url.txt"), ("patch-info", "stamp_patch.txt"))
+    (tmp_path / "arch-tmp").mkdir()
+    (tmp_path / "arch-tmp" / "arch-1.tar.gz").write_bytes(b"archive")
+
+    (fetched,) = find(tmp_path, Git())
+
+    assert (fetched.download.url, fetched.download.is_patched) == ("https://example.org/arch-1.tar.gz", True)
+    assert fetched.pin == hashlib.sha256(b"archive").hexdigest()
+
+
+def test_a_warning_of_git_is_no_part_of_the_pin(tmp_path: Path) -> None:
+    """It would make the project file one that cannot be read."""
+    populate(tmp_path, "benchmark", "populate_git.txt")
+
+    (fetched,) = find(tmp_path, Git(answer=f"warning: unable to access 'attributes'\n{COMMIT}"))
+
+    assert fetched.pin == COMMIT
+
+
 def test_downloads_without_a_pin_are_named(tmp_path: Path) -> None:
     populate(tmp_path, "benchmark", "populate_git.txt")
     populate(tmp_path, "fmt", "populate_url.txt")
+    stamp(tmp_path, "svn", ("svninfo", "stamp_url.txt"))
     git = Git(exit_code=128)
 
     assert find(tmp_path, git) == ()
-    assert [note.split(",")[0] for note in git.notes] == ["not pinned: benchmark", "not pinned: fmt"]
+    names = [note.split(",")[0].removeprefix("not pinned: ") for note in git.notes]
+    assert names == ["benchmark", "fmt", "svn"]
 
 
 def test_a_project_that_fetches_nothing_has_no_dependencies(tmp_path: Path) -> None:
