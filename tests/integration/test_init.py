@@ -20,7 +20,7 @@ LIST: Final = """
 #include <stdio.h>
 #include <string.h>
 int main(int count, char **words) {
-    if (count > 1 && strcmp(words[1], "--benchmark_list_tests=true") == 0) puts("BM_Push/8\\nBM_Pop");
+    if (count == 2 && strcmp(words[1], "--benchmark_list_tests=true") == 0) puts("BM_Push/8\\nBM_Pop");
     return 0;
 }
 """

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _BUILD: Final = Limits(log_bytes=None)  # as long as the service gives a command of a build
 _ASK: Final = Limits(wall_seconds=60.0, log_bytes=16 << 20)  # listing runs no benchmark, but may read data
 _ENVIRONMENT: Final = {"CPM_SOURCE_CACHE": ""}  # CPM downloads anew, so that the downloads can be pinned
-_LIST: Final = 'exec "$0" --benchmark_list_tests=true 2>/dev/null'
+_LIST: Final = 'exec "$0" --benchmark_list_tests=true "$@" 2>/dev/null'
+_NONE: Final = "--benchmark_filter=^$"  # a name is never empty
 _NO_MATCH: Final = "Failed to match any benchmarks"  # the library prints it instead of names
 _TAIL: Final = 12  # lines; the first errors of cmake and compilers are near the end
 
@@ -72,12 +73,21 @@ class Inquiry:
                 continue
             self.progress.say(f"listing the benchmarks of {program.path}")
             try:
-                listing = self.run("sh", "-c", _LIST, str(file), limits=_ASK)
+                listing = self._lines(file)
+                # A program of another kind prints the same; so does one of the library that prints more.
+                other = self._lines(file, _NONE) if listing else ()
             except CommandFailed as failed:
-                self.progress.note(f"left out: {program.path} lists no benchmark: {failed.end}")
+                self.progress.note(
+                    f"left out: {program.path} lists no benchmark: {failed.end}; "
+                    "if it needs arguments or a file, add it with `args` or `cwd`"
+                )
                 continue
-            names = [line for line in listing.splitlines() if line.strip() and not line.startswith(_NO_MATCH)]
-            if names:
+            if names := set(listing).difference(other):
                 yield Program(program.path, program.target, len(names))
             else:
                 self.progress.note(f"left out: {program.path} lists no benchmark")
+
+    def _lines(self, program: Path, *flags: str) -> tuple[str, ...]:
+        """Return the lines that a program prints if it is asked to list its benchmarks."""
+        printed = self.run("sh", "-c", _LIST, str(program), *flags, limits=_ASK).splitlines()
+        return tuple(line for line in printed if line.strip() and not line.startswith(_NO_MATCH))

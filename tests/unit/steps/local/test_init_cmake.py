@@ -34,11 +34,13 @@ FOUND: Final = Program("build/stack_bench", "stack_bench", 2)
 class RecordedCMake:
     """A runner of cmake: configuring leaves a recorded reply, building leaves a program that lists.
 
-    ``refused`` are arguments with which a command fails. ``reply`` chooses the sample by the arguments.
+    ``refused`` are arguments with which a command fails, and ``always`` is what the program prints although
+    no benchmark is asked for. ``reply`` chooses the sample by the arguments.
     """
 
     refused: tuple[str, ...] = ()
     listing: str = "BM_Push/8\nBM_Push/512\n"
+    always: str = ""
     builds: bool = True
     reply: Callable[[tuple[str, ...]], str] = lambda argv: (
         "system_library" if OPTION in argv else "system_library_off"
@@ -56,7 +58,7 @@ class RecordedCMake:
             log.write(b"CMake Error at CMakeLists.txt:3: it does not work\n")
             return Completed(1, 0.1)
         if argv[0] == "sh":
-            log.write(self.listing.encode())
+            log.write((self.always if "--benchmark_filter=^$" in argv else self.listing).encode())
         elif "--list-presets" in argv:
             log.write(b'Available configure presets:\n\n  "release"\n')
         elif "--build" in argv:
@@ -157,8 +159,12 @@ def test_a_project_without_benchmark_programs_is_refused(tmp_path: Path) -> None
         (RecordedCMake(builds=False), "was not built"),
         (RecordedCMake(refused=("--build",)), "was not built"),
         (RecordedCMake(listing="\n"), "lists no benchmark"),
+        (RecordedCMake(listing="all passed\n", always="all passed\n"), "lists no benchmark"),
         (RecordedCMake(listing="Failed to match any benchmarks against regex: .\n"), "lists no benchmark"),
-        (RecordedCMake(refused=("sh",)), "lists no benchmark: exit code 1"),
+        (
+            RecordedCMake(refused=("sh",)),
+            "lists no benchmark: exit code 1; if it needs arguments or a file, add it with `args` or `cwd`",
+        ),
     ],
 )
 def test_a_program_that_lists_nothing_is_named(tmp_path: Path, cmake: RecordedCMake, reason: str) -> None:
@@ -166,6 +172,13 @@ def test_a_program_that_lists_nothing_is_named(tmp_path: Path, cmake: RecordedCM
     with pytest.raises(NotFound, match="can be built here and lists benchmarks"):
         ask_cmake(Inquiry(cmake, tmp_path, tmp_path, progress), FILES)
     assert progress.notes[-1] == f"left out: build/stack_bench {reason}"
+
+
+def test_lines_that_a_program_always_prints_are_no_benchmarks(tmp_path: Path) -> None:
+    printed = "Running on a machine with 2 CPUs\n"
+    (program,) = ask(tmp_path, RecordedCMake(listing=f"{printed}BM_Push\n", always=printed))[0].programs
+
+    assert program.benchmarks == 1
 
 
 def test_a_project_that_does_not_configure_is_reported_with_the_end_of_the_log(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ class RecordedMeson:
             program = Path(argv[argv.index("-C") + 1], "perf/speed")
             program.parent.mkdir(parents=True)
             program.touch()
-        else:
+        elif "--benchmark_filter=^$" not in argv:
             log.write(b"BM_Push/8\n")
         return Completed(0, 0.1)
 
