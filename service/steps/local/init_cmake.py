@@ -43,6 +43,11 @@ def ask_cmake(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts:
     options, build, reply = _switch_on(inquiry, files, preset, build, reply)
     for target in reply.unusable:
         inquiry.progress.note(f"left out: {target.path}, because programs must be below the build directory")
+    if reply.unusable and not reply.programs:
+        raise NotFound(
+            "every program that links Google Benchmark is built outside the build directory: let the project "
+            "build them below it, or copy them there in `compile` of a file that you write"
+        )
     if not reply.programs:
         tried = f", also with {' '.join(options)}" if options else ""
         raise NotFound(f"no program of this CMake project links Google Benchmark{tried}")

@@ -35,13 +35,14 @@ class RecordedCMake:
     """A runner of cmake: configuring leaves a recorded reply, building leaves a program that lists.
 
     ``refused`` are arguments with which a command fails, and ``always`` is what the program prints although
-    no benchmark is asked for. ``reply`` chooses the sample by the arguments.
+    no benchmark is asked for. ``reply`` chooses the sample by the arguments; ``place`` is its program's path.
     """
 
     refused: tuple[str, ...] = ()
     listing: str = "BM_Push/8\nBM_Push/512\n"
     always: str = ""
     builds: bool = True
+    place: str = "stack_bench"
     reply: Callable[[tuple[str, ...]], str] = lambda argv: (
         "system_library" if OPTION in argv else "system_library_off"
     )
@@ -75,7 +76,8 @@ class RecordedCMake:
             old.unlink()
         recorded = json.loads((SAMPLES / f"{self.reply(argv)}.json").read_text(encoding="utf-8"))
         for name, content in recorded.items():
-            (directory / name).write_text(json.dumps(content), encoding="utf-8")
+            text = json.dumps(content).replace('"path": "stack_bench"', f'"path": "{self.place}"')
+            (directory / name).write_text(text, encoding="utf-8")
 
 
 @dataclass
@@ -151,6 +153,11 @@ def test_a_project_without_benchmark_programs_is_refused(tmp_path: Path) -> None
     cmake = RecordedCMake(reply=lambda _: "system_library_off")
     with pytest.raises(NotFound, match="no program of this CMake project links Google Benchmark"):
         ask(tmp_path, cmake)
+
+
+def test_programs_outside_the_build_directory_are_no_lack_of_programs(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="every program that links Google Benchmark is built outside"):
+        ask(tmp_path, RecordedCMake(place="/home/dev/project/bin/stack_bench"))
 
 
 @pytest.mark.parametrize(
