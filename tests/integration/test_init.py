@@ -67,8 +67,12 @@ def write(directory: Path, files: Mapping[str, str]) -> None:
 
 def init(directory: Path, files: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     write(directory, files)
-    words = [sys.executable, "-m", "service.cli", "init", str(directory / "benchgate.yaml")]
-    return subprocess.run(words, check=False, capture_output=True, text=True)
+    return call_init(directory / "benchgate.yaml")
+
+
+def call_init(file: Path, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "service.cli", "init", str(file)]
+    return subprocess.run(words, check=False, capture_output=True, text=True, cwd=directory)
 
 
 def test_the_programs_of_a_project_are_built_and_asked(tmp_path: Path) -> None:
@@ -114,6 +118,27 @@ FetchContent_MakeAvailable(benchmark)
     pinned = f"  benchmark:\n    git: file://{library}\n    commit: {head.stdout.strip()}\n"
     assert pinned in text
     assert f"""BENCHGATE_FETCH_FROM='["file://{tmp_path}/"]' benchgate gate""" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("place", "directory", "command"),
+    [
+        ("my project", "my project", "benchgate gate --project-file benchgate.yaml\n"),
+        ("my project", ".", "benchgate gate --repo 'my project' --project-file 'my project/benchgate.yaml'\n"),
+        ("my project/below", "my project", "benchgate gate --project-file below/benchgate.yaml\n"),
+    ],
+)
+def test_the_printed_command_tries_the_file_from_this_directory(
+    tmp_path: Path, place: str, directory: str, command: str
+) -> None:
+    write(tmp_path / place, {"Makefile": ""})
+    subprocess.run(["git", "init", "-q", str(tmp_path / "my project")], check=True)
+    file = (tmp_path / place / "benchgate.yaml").relative_to(tmp_path / directory)
+
+    done = call_init(file, tmp_path / directory)
+
+    assert done.stdout.endswith(f"  {command}"), done.stderr
+    assert ("is not the top of the repository" in done.stderr) is place.endswith("below")
 
 
 def test_a_project_without_benchmark_programs_ends_with_one_sentence(tmp_path: Path) -> None:

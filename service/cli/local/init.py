@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from service.adapters.local.repository import top_of
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.cli.local.progress import TerminalProgress
 from service.domain.errors import BadInput, CommandFailed
@@ -76,9 +78,27 @@ def command(file: Path, *, force: bool) -> None:
         click.echo(f"  {_UNKNOWN.get(system, 'nothing of it was tried: check the lines marked EDIT')}")
     allowed = fetched_from(facts.dependencies)
     setting = f"BENCHGATE_FETCH_FROM='{json.dumps(allowed)}' " if allowed else ""
-    click.echo(
-        f"try it on the last commit before you commit it:\n  {setting}benchgate gate --project-file {file}"
-    )
+    click.echo(f"try it on the last commit before you commit it:\n  {setting}{_trial(file)}")
+
+
+def _trial(file: Path) -> str:
+    """Write the command that tries a project file; print a note if Benchgate does not read it there."""
+    top = _top_of(file.parent)
+    if top != file.parent.resolve():
+        click.echo(
+            f"note: {file.parent} is not the top of the repository, where Benchgate reads {FILE_NAME} and runs "
+            f"its commands: move the file to {top}, and let the commands and programs begin there",
+            err=True,
+        )
+    repo = () if _top_of(Path()) == top else ("--repo", str(file.parent))
+    return shlex.join(("benchgate", "gate", *repo, "--project-file", str(file)))
+
+
+def _top_of(directory: Path) -> Path:
+    try:
+        return top_of(directory).resolve()
+    except BadInput:  # there is no git
+        return directory.resolve()
 
 
 def _look_at(directory: Path, system: BuildSystem) -> ProjectFacts:

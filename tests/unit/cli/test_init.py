@@ -37,7 +37,7 @@ def test_without_cmake_the_programs_are_those_of_its_build_files_and_marked(tmp_
     assert done.exit_code == 0
     assert f"wrote {file} for CMake\n  benchmark program build/bench/core_bench\n" in done.output
     assert "nothing of it was tried: check the lines marked EDIT" in done.output
-    assert f"benchgate gate --project-file {file}" in done.output
+    assert f"benchgate gate --repo {tmp_path} --project-file {file}\n" in done.output
     assert "program: build/bench/core_bench   # EDIT\n" in file.read_text()
     assert run("check", str(file)).exit_code == 0
 
