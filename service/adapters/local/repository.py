@@ -77,6 +77,14 @@ def commit_working_tree(repository: Path) -> str:
     return _ask(top, "commit-tree", tree, "-p", head, "-m", "The working tree", env=_IDENTITY).strip()
 
 
+def changed_submodules(repository: Path) -> tuple[str, ...]:
+    """Name the submodules with changes that nobody committed there, so that no commit of theirs has them."""
+    # Without its lock, `status` does not write the index.
+    printed = _ask(repository, "--no-optional-locks", "status", "--porcelain=v2", "-z")
+    rows = (line.split(" ", 8) for line in printed.split("\0") if line.startswith("1 "))
+    return tuple(row[-1] for row in rows if row[2][0] == "S" and row[2][2:] != "..")
+
+
 def _refuse_large(top: Path) -> None:
     sizes: dict[str, int] = {}
     for name in _ask(top, "ls-files", "-z", "--others", "--exclude-standard").split("\0")[:-1]:

@@ -6,7 +6,7 @@ import hashlib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -14,16 +14,26 @@ from service.adapters.git.mirror import GitSource
 from service.adapters.git.submodules import Clone
 from service.adapters.linux_machine import keep_off
 from service.adapters.local.clone import read_clone
-from service.adapters.local.repository import WORKTREE, commit_working_tree, resolve_revision, top_of
+from service.adapters.local.repository import (
+    WORKTREE,
+    changed_submodules,
+    commit_working_tree,
+    resolve_revision,
+    top_of,
+)
 from service.adapters.sandbox.launcher import require_cpus
 from service.config import MachineSettings
 from service.domain.errors import BadInput, Unfit
 from service.domain.sources.allowed import AllowedSources
+from service.domain.text import listed, plain
 from service.wiring.machine import make_build_host
 
 if TYPE_CHECKING:
     from service.ports.building import Source
     from service.steps.building.session import BuildHost
+
+
+_PARENT: Final = "HEAD^"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +78,8 @@ def open_commits(repo: Path, base: str | None, patch: str, *, is_sandboxed: bool
     is_working_tree = patch == WORKTREE
     if base == WORKTREE:
         raise click.UsageError(f"only --patch can be {WORKTREE}: the base is a commit")
-    base = base or ("HEAD" if is_working_tree else "HEAD^")
-    base_commit = resolve_revision(repo, base)
+    base = base or ("HEAD" if is_working_tree else _PARENT)
+    base_commit = _resolve_base(repo, base)
     patch_commit = commit_working_tree(repo) if is_working_tree else resolve_revision(repo, patch)
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "benchgate"
     remote = str(top_of(repo).resolve())
@@ -79,12 +89,27 @@ def open_commits(repo: Path, base: str | None, patch: str, *, is_sandboxed: bool
     host.source.fetch(project, base_commit, patch_commit)
     found = Commits(base, patch, base_commit, patch_commit, project, host, home)
     if is_working_tree and _are_alike(found):
+        changed = listed([plain(name) for name in changed_submodules(repo)])
+        remedy = (
+            f"changes in a submodule ({changed}) count once they are committed there"
+            if changed
+            else f"without `--patch {WORKTREE}`, `gate` judges the last commit"
+        )
         raise BadInput(
-            f"the working tree has the files of {base}, so there is nothing to judge; without "
-            f"`--patch {WORKTREE}`, `gate` judges the last commit",
-            remote,
+            f"the working tree has the files of {base}, so there is nothing to judge; {remedy}", remote
         )
     return found
+
+
+def _resolve_base(repo: Path, base: str) -> str:
+    try:
+        return resolve_revision(repo, base)
+    except BadInput:
+        if base != _PARENT:
+            raise
+        resolve_revision(repo, "HEAD")
+        what = "HEAD has no parent here, so there is nothing to compare it with: `--base` names another commit"
+        raise BadInput(what, str(repo.resolve())) from None
 
 
 def _are_alike(commits: Commits) -> bool:

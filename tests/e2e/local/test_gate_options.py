@@ -54,7 +54,18 @@ def test_a_directory_of_the_repository_stands_for_all_of_it(project: TinyProject
 def test_a_working_tree_without_changes_exits_with_2(project: TinyProject) -> None:
     done = gate(project, "--patch", "WORKTREE")
     assert done.returncode == 2
-    assert "the working tree has the files of HEAD, so there is nothing to judge" in done.stderr
+    assert done.stderr.endswith(
+        "the working tree has the files of HEAD, so there is nothing to judge; without `--patch WORKTREE`, "
+        "`gate` judges the last commit\n"
+    )
+
+
+def test_a_commit_without_a_parent_exits_with_2(project: TinyProject) -> None:
+    project.git("checkout", "-q", "--orphan", "first")
+    project.git("commit", "-qm", "first")
+    done = gate(project)
+    assert done.returncode == 2
+    assert "HEAD has no parent here, so there is nothing to compare it with: `--base` names" in done.stderr
 
 
 def test_a_job_without_a_changed_file_that_concerns_it_is_not_built(project: TinyProject) -> None:

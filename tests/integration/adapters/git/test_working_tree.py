@@ -9,7 +9,7 @@ import pytest
 
 from service.adapters.git.mirror import GitSource
 from service.adapters.local import repository
-from service.adapters.local.repository import commit_working_tree
+from service.adapters.local.repository import changed_submodules, commit_working_tree
 from service.domain.errors import BadInput
 from tests.support.tiny_project import TinyProject
 
@@ -135,6 +135,21 @@ def test_a_nested_repository_without_a_commit_is_named(project: TinyProject) -> 
         BadInput, match=r"git cannot read the working tree: .*nested/' does not have a commit"
     ):
         commit_working_tree(project.path)
+
+
+def test_submodules_with_changes_that_are_not_committed_there_are_named(
+    project: TinyProject, tmp_path: Path
+) -> None:
+    library = TinyProject(tmp_path / "library")
+    for name in ("changed", "more files", "clean"):
+        project.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library.path), name)
+    project.git("commit", "-qm", "submodules")
+    (project.path / "changed" / "time.txt").write_text("130")
+    (project.path / "more files" / "new.txt").write_text("new")
+    index = (project.path / ".git" / "index").read_bytes()
+
+    assert changed_submodules(project.path) == ("changed", "more files")
+    assert (project.path / ".git" / "index").read_bytes() == index
 
 
 def test_a_repository_without_a_commit_has_no_head(tmp_path: Path, project: TinyProject) -> None:
