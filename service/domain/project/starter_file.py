@@ -81,7 +81,7 @@ _CMAKE_LINK: Final = re.compile(
 _MESON_PROGRAM: Final = re.compile(rf"executable\s*\(\s*'{_NAME}'([^)]*)\)")
 _COMPILE: Final[Mapping[BuildSystem, str]] = MappingProxyType(
     {
-        BuildSystem.CMAKE: "cmake --build build --parallel{configuration}" + _TARGETS + "{targets}",
+        BuildSystem.CMAKE: "cmake --build build --parallel $(nproc){configuration}" + _TARGETS + "{targets}",
         BuildSystem.MESON: "meson compile -C build",
         BuildSystem.MAKE: "make {targets} && cp {targets} build/",
         BuildSystem.BAZEL: "bazel build -c opt //:{targets} && cp -L bazel-bin/{targets} build/",
