@@ -55,7 +55,7 @@ class Result:
             return {**listing_to_mapping(self.found), "log": log}
         return {
             "job": self.found.job,
-            "outcome": self.found.end.outcome,
+            "outcome": self.found.end.outcome if self.is_chosen else None,
             "causes": list(self.found.end.causes),
             "seconds": dict(self.found.seconds),
             "log": log,
