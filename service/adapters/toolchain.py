@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.sandbox_command import Command, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from service.domain.machine.mounts import MachineMount
     from service.ports.building import Sandbox
 
 PROGRAMS: Final = ("c++", "cc", "cmake", "ld")
@@ -21,7 +22,9 @@ _NAME: Final = re.compile(r'^PRETTY_NAME="?(.*?)"?$', re.MULTILINE)
 VERSION_LIMITS: Final = Limits(wall_seconds=60.0, log_bytes=1 << 16)
 
 
-def toolchain_fingerprint(sandbox: Sandbox, root: Path = Path("/")) -> tuple[str, Mapping[str, str]]:
+def toolchain_fingerprint(
+    sandbox: Sandbox, root: Path = Path("/"), mounts: Iterable[MachineMount] = ()
+) -> tuple[str, Mapping[str, str]]:
     """Compute the fingerprint of the tool chain, and the versions that it covers.
 
     It also covers the state of the system's packages, because a linked library may change without a compiler.
@@ -29,6 +32,7 @@ def toolchain_fingerprint(sandbox: Sandbox, root: Path = Path("/")) -> tuple[str
     Args:
         sandbox: runs ``c++``, ``cc``, ``cmake`` and ``ld``; the version of a missing program is ``absent``.
         root: the root directory of the system.
+        mounts: the directories of the machine that builds see besides, any of which may have a compiler.
     """
     versions = {program: _version_of(program, sandbox) for program in PROGRAMS}
     release, packages = root / "etc/os-release", root / "var/lib/dpkg/status"
@@ -37,6 +41,7 @@ def toolchain_fingerprint(sandbox: Sandbox, root: Path = Path("/")) -> tuple[str
     versions["packages"] = (
         hashlib.sha256(packages.read_bytes()).hexdigest() if packages.exists() else "unknown"
     )
+    versions |= {each.path: each.digest for each in mounts}
     canonical = json.dumps(versions, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest(), versions
 

@@ -153,7 +153,46 @@ DEVICES: Final = tuple(
     )
 )
 
-FILES: Final = (*MOUNTS, *WRITES, *READS, *DEVICES)
+OF_MACHINE: Final = "directories of the machine"
+_SHOWN: Final = "lure('HOST_SHOWN')"
+SHOWN: Final = tuple(
+    Attempt(OF_MACHINE, attempted, by, refused, body.replace("SHOWN", _SHOWN))
+    for attempted, by, refused, body in (
+        ("create a file in one", By.READ_ONLY, READ_ONLY, "write(SHOWN + '/x')"),
+        ("add to a file in it", By.READ_ONLY, READ_ONLY, "open(SHOWN + '/file', 'ab')"),
+        ("remove one of its files", By.READ_ONLY, READ_ONLY, "os.remove(SHOWN + '/file')"),
+        ("rename one of them", By.READ_ONLY, READ_ONLY, "os.rename(SHOWN + '/file', SHOWN + '/other')"),
+        ("change its mode", By.READ_ONLY, READ_ONLY, "os.chmod(SHOWN + '/file', 0o777)"),
+        (
+            "open it again for writing by its descriptor",
+            By.READ_ONLY,
+            READ_ONLY,
+            "os.open('/proc/self/fd/' + str(os.open(SHOWN + '/file', 0)), os.O_WRONLY)",
+        ),
+        (
+            "link it into a writable mount",
+            By.MOUNTS,
+            "EXDEV EPERM",
+            "os.link(SHOWN + '/file', '/build/link')",
+        ),
+        (
+            "make the directory writable",
+            By.PRIVILEGES,
+            "EPERM",
+            "call('mount', None, SHOWN.encode(), None, 32 | 4096, None)",
+        ),
+        ("unmount it", By.PRIVILEGES, "EPERM", f"call('umount2', SHOWN.encode(), {DETACH})"),
+        ("open a file beside it", By.MOUNTS, "ENOENT", "read(SHOWN + '/../secret')"),
+        (
+            "get rights or a device from a file in it",
+            By.MOUNTS,
+            "held",
+            "need(~os.statvfs(SHOWN).f_flag & (os.ST_NOSUID | os.ST_NODEV))",
+        ),
+    )
+)
+
+FILES: Final = (*MOUNTS, *WRITES, *READS, *DEVICES, *SHOWN)
 CONTROLS: Final = (
     Control("mounts", "the program sees its mounts", "need(os.listdir('/src') == ['file'])"),
     Control(
@@ -167,6 +206,7 @@ for top in ("/build", "/tmp"):
     need(read(top + "/three") == b"x")
 """,
     ),
+    Control(OF_MACHINE, "its files can be read", f"need(read({_SHOWN} + '/file'))"),
     Control(
         *("files: reading", "the system, the sources and the kernel's figures can be read"),
         "for path in ('/src/file', '/usr/bin/env', '/proc/meminfo'):\n    need(read(path))",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from service.adapters.sandbox.limits import Hierarchy
+    from service.domain.machine.mounts import MachineMount
     from service.ports.building import ByteSink
 
 SYSTEM_CALLS: Final = filter_for(os.uname().machine)
@@ -42,19 +43,25 @@ SYSTEM_CALLS: Final = filter_for(os.uname().machine)
 class BubblewrapSandbox(Sandbox):
     """A sandbox that runs each command under bubblewrap in new namespaces.
 
-    A program sees only the read-only system, its mounts and an empty ``/tmp``; it has no network, no
-    capability and no user ID of the host. All its processes have ended when ``run`` returns, and end if this
-    process dies. Creating the object tries all this.
+    A program sees only the read-only system, the directories that the operator shows, its mounts and an empty
+    ``/tmp``; it has no network, no capability and no user ID of the host. All its processes have ended when
+    ``run`` returns, and end if this process dies. Creating the object tries all this.
 
     Args:
         program: path of bubblewrap; None: the installed one.
         hierarchies: the control groups to use; None: those that this host allows.
+        mounts: the directories of the machine that each program sees, read-only.
 
     Raises:
         Unfit: this host cannot isolate a program; the message has the reason and the fix.
     """
 
-    def __init__(self, program: str | None = None, hierarchies: Sequence[Hierarchy] | None = None) -> None:
+    def __init__(
+        self,
+        program: str | None = None,
+        hierarchies: Sequence[Hierarchy] | None = None,
+        mounts: Sequence[MachineMount] = (),
+    ) -> None:
         self._program = program or shutil.which("bwrap", path=ENVIRONMENT["PATH"]) or ""
         if not os.access(self._program, os.X_OK):
             raise Unfit(
@@ -66,6 +73,7 @@ class BubblewrapSandbox(Sandbox):
         done = subprocess.run([self._program, "--version"], check=False, capture_output=True, text=True)  # noqa: S603
         self._version = done.stdout.strip() or "bubblewrap of unknown version"
         self._hierarchies = find_hierarchies() if hierarchies is None else hierarchies
+        self._mounts = mounts
         trial = Command(argv=("true",), limits=Limits(wall_seconds=START_WITHIN_SECONDS))
         try:
             ended = self.run(trial, log=None, watch=lambda: None)
@@ -76,7 +84,7 @@ class BubblewrapSandbox(Sandbox):
 
     @override
     def in_force(self) -> Mapping[str, str]:
-        return {
+        in_force = {
             "sandbox": self._version,
             "network": "none",
             "filesystem": "read-only system, mounts, private /tmp",
@@ -84,6 +92,9 @@ class BubblewrapSandbox(Sandbox):
             "system calls": "no foreign sockets, no io_uring" if SYSTEM_CALLS else "all",
             "limits": describe(self._hierarchies),
         }
+        if self._mounts:  # without any, the fingerprint of a machine stays as it was
+            in_force["mounts"] = ", ".join(f"{each.path} ({each.digest})" for each in self._mounts)
+        return in_force
 
     @override
     def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
@@ -124,7 +135,7 @@ class BubblewrapSandbox(Sandbox):
             ours.callback(os.close, status_write)
             ours.callback(os.close, outputs[1])
             files = {target: in_memory(text.encode(), ours) for target, text in SYNTHETIC.items()}
-            mounts = mount_arguments(command, files)
+            mounts = mount_arguments(command, files, self._mounts)
             arguments = (*mounts, "--json-status-fd", str(status_write))
             passed = [status_write, *files.values()]
             if SYSTEM_CALLS is not None:

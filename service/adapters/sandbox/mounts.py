@@ -7,10 +7,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from contextlib import ExitStack
 
     from service.domain.building.sandbox_command import Command
+    from service.domain.machine.mounts import MachineMount
 
 USER: Final = 1000
 HOSTNAME: Final = "benchgate"
@@ -64,12 +65,15 @@ sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0""",
 )
 
 
-def mount_arguments(command: Command, files: Mapping[str, int]) -> Iterator[str]:
+def mount_arguments(
+    command: Command, files: Mapping[str, int], shown: Iterable[MachineMount] = ()
+) -> Iterator[str]:
     """Make the arguments of bubblewrap for ``command``.
 
     Args:
         command: the command to run.
         files: open descriptors with the text of the synthetic files, by path.
+        shown: directories of the machine.
     """
     yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session")
     yield from ("--uid", str(USER), "--gid", str(USER), "--cap-drop", "ALL", "--hostname", HOSTNAME)
@@ -82,6 +86,9 @@ def mount_arguments(command: Command, files: Mapping[str, int]) -> Iterator[str]
     yield from _kernel_views()
     yield from ("--size", str(command.limits.memory_bytes), "--perms", "1777", "--tmpfs", "/dev/shm")  # noqa: S108
     yield from ("--size", str(command.limits.memory_bytes), "--perms", "1777", "--tmpfs", "/tmp")  # noqa: S108
+    # Those of a command come later, so that nothing of the machine covers them.
+    for directory in shown:
+        yield from ("--ro-bind", directory.path, directory.path)
     for mount in command.mounts:
         bind = "--bind" if mount.writable else "--ro-bind"
         yield from (bind, str(Path(mount.source).absolute()), str(PurePosixPath(mount.target)))

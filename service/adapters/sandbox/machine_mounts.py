@@ -1,0 +1,106 @@
+"""The directories of BENCHGATE_MOUNTS on this machine: checked, and with a digest of their files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from service.domain.errors import BadInput
+from service.domain.machine.mounts import SETTING, MachineMount, require_allowed
+from service.domain.text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_DIGEST_BYTES: Final = 16  # only the operator can change the files, so nobody looks for two equal digests
+_SOCKET_SCHEMES: Final = frozenset({"redis+socket", "socket", "unix"})
+
+
+def read_mounts(entries: Iterable[str], refused: Mapping[str, str]) -> tuple[MachineMount, ...]:
+    """Read the entries of the setting, as :func:`read_mount` does; their order makes no difference."""
+    return tuple(
+        read_mount(entry, refused) for entry in sorted({str(PurePosixPath(each)) for each in entries})
+    )
+
+
+def read_mount(entry: str, refused: Mapping[str, str]) -> MachineMount:
+    """Check an entry of the setting, and read what identifies the files below it.
+
+    Args:
+        entry: the directory.
+        refused: the directories that cannot be shown, each with the reason.
+
+    Raises:
+        BadInput: it cannot be shown; the message names the setting, the path and the reason.
+    """
+    path = str(PurePosixPath(entry))
+    if not path.startswith("/"):
+        raise BadInput(f"{plain(entry)!r} is not an absolute path", SETTING)
+    require_allowed(path, refused)
+    try:
+        real = os.path.realpath(path, strict=True)
+        if real != path:
+            # Mounted under the other name, its files would not find each other by the real one.
+            raise BadInput(f"{plain(entry)} leads to {plain(real)}: list that directory", SETTING)
+        if not Path(real).is_dir():
+            raise BadInput(f"{plain(entry)} is not a directory", SETTING)
+        return _identified(real)
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise BadInput(f"{plain(entry)} cannot be read: {reason}", SETTING) from error
+
+
+def paths_of_address(url: str) -> Iterator[str]:
+    """Yield the sockets, keys and certificates of this machine that the address of a server names."""
+    address = urlsplit(url)
+    if address.scheme in _SOCKET_SCHEMES:
+        yield unquote(address.path)
+    host = unquote(address.netloc.rpartition("@")[2])
+    values = [host, *(value for _, value in parse_qsl(address.query))]
+    for value in values:
+        yield from (part for part in value.split(",") if part.startswith("/"))
+
+
+def _identified(top: str) -> MachineMount:
+    """Compute the digest of names, modes, sizes and times of the files below a directory; opens none of them.
+
+    Inodes and the times of directories are left out: they differ between machines with the same packages.
+    """
+    digest, files = hashlib.blake2b(digest_size=_DIGEST_BYTES), 0
+    for path, status in _entries(top):
+        facts: tuple[object, ...] = (os.fsencode(path[len(top) :]), status.st_mode)
+        if stat.S_ISLNK(status.st_mode):
+            facts += (bytes(Path(path).readlink()),)
+        elif stat.S_ISREG(status.st_mode):
+            facts += (status.st_size, status.st_mtime_ns)
+        elif stat.S_ISSOCK(status.st_mode) or stat.S_ISFIFO(status.st_mode):
+            # Programs can write to both, although the mount is read-only.
+            raise BadInput(
+                f"{plain(top)} has a socket or pipe, by which programs could reach others of this machine: "
+                f"{plain(path)}",
+                SETTING,
+            )
+        digest.update(repr(facts).encode())
+        files += not stat.S_ISDIR(status.st_mode)
+    return MachineMount(top, digest.hexdigest(), files)
+
+
+def _entries(top: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield all that programs may find below a directory, in the order of names; follows no link."""
+    left = [top]
+    while left:
+        directory = left.pop()
+        # Programs have the rights of this process, and cannot open what is in such a directory.
+        if directory != top and not os.access(directory, os.X_OK):
+            continue
+        with os.scandir(directory) as found:
+            entries = sorted(found, key=lambda each: each.name)
+        for entry in entries:
+            status = entry.stat(follow_symlinks=False)
+            yield entry.path, status
+            if stat.S_ISDIR(status.st_mode):
+                left.append(entry.path)
