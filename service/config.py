@@ -24,6 +24,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from service.domain.errors import BadInput
 from service.domain.loopback import is_loopback
+from service.sandbox_settings import SandboxSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -302,7 +303,7 @@ class ControlSettings(_Settings):
         return self.home / "review.sqlite"
 
 
-class MachineSettings(_Settings):
+class MachineSettings(_Settings, SandboxSettings):
     """Settings of a machine worker, without the owner's database URL and the review server's credentials."""
 
     machine_database_url: str = Field("", description="URL with the role benchgate_machine")
@@ -331,11 +332,6 @@ class MachineSettings(_Settings):
     )
     waits_for_quiet: bool = Field(
         default=True, description="take no build while other processes use the CPUs"
-    )
-    sandbox: Literal["bubblewrap", "none"] = "bubblewrap"
-    fetch_from: list[str] = Field(
-        default_factory=list,
-        description="hosts, or beginnings of URLs, that dependencies may be fetched from; empty: none",
     )
 
     @property

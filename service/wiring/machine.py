@@ -25,10 +25,10 @@ from service.adapters.scratch import DirectoryScratch
 from service.adapters.toolchain import toolchain_fingerprint
 from service.config import require
 from service.domain.errors import Transient
-from service.domain.sources.allowed import NOTHING, AllowedSources
 from service.steps.building.compiler_cache import CompilerCache
 from service.steps.building.session import BuildHost
 from service.steps.machine.preflight import obstacle_to_measuring
+from service.wiring.permitted import NOTHING_PERMITTED, Permitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,7 +70,7 @@ def build_machine(settings: MachineSettings) -> Machine:
     """Build the machine plane from its settings.
 
     Raises:
-        BadInput: the database is not set.
+        BadInput: the database is not set, or a setting permits what it must not.
         Unfit: this host cannot isolate programs.
     """
     require(settings.machine_database_url, "BENCHGATE_MACHINE_DATABASE_URL")
@@ -86,14 +86,14 @@ def build_machine(settings: MachineSettings) -> Machine:
     worklist = MachineWorklist(engine, identity, artifacts, settings.lease_seconds)
     # All machines of a host share the mirrors of repositories.
     home = settings.home / "machines" / settings.host_name
-    allowed = AllowedSources.parse(settings.fetch_from)
+    permitted = Permitted.read(settings, settings.home)
     host = make_build_host(
         home,
         _no_remote if settings.git_urls else settings.remote,
         tuple(settings.cpus),
         is_sandboxed=settings.sandbox != "none",
         artifacts=artifacts,
-        allowed=allowed,
+        permitted=permitted,
     )
     cache = host.compiler_cache
     if cache is not None:
@@ -114,7 +114,7 @@ def build_machine(settings: MachineSettings) -> Machine:
     def obstacle() -> str:
         return obstacle_to_measuring(read_load, host.cpus, time.sleep) if settings.waits_for_quiet else ""
 
-    sources = mirrors_by_instance(home.absolute() / "git", settings.remotes, allowed)
+    sources = mirrors_by_instance(home.absolute() / "git", settings.remotes, permitted.sources)
     return Machine(worklist, host, LoggedProgress(), sources, register, obstacle)
 
 
@@ -133,24 +133,25 @@ def make_build_host(
     *,
     is_sandboxed: bool,
     artifacts: Artifacts | None = None,
-    allowed: AllowedSources = NOTHING,
+    permitted: Permitted = NOTHING_PERMITTED,
 ) -> BuildHost:
     """Build the tools with which a worker or `benchgate gate` builds and measures; its files are in ``home``.
 
-    ``allowed`` are the sources of dependencies, submodules and LFS files, besides the server of ``remote``.
-    Without a sandbox there is no compiler cache, because any build could write to it.
+    ``permitted`` are the sources of dependencies, submodules and LFS files, besides the server of ``remote``,
+    and the directories that sandboxes show. Without a sandbox there is no compiler cache, because any build
+    could write to it.
 
     Raises:
         Unfit: this host cannot isolate programs; there is no silent fallback.
     """
-    runner: Sandbox = BubblewrapSandbox() if is_sandboxed else DirectRunner()
+    runner: Sandbox = BubblewrapSandbox(mounts=permitted.mounts) if is_sandboxed else DirectRunner()
     directory = home.absolute() / "scratch"
     sandbox, scratch = HostFaults(runner, directory), DirectoryScratch(directory)
-    fingerprint, tools = toolchain_fingerprint(runner)
+    fingerprint, tools = toolchain_fingerprint(runner, mounts=permitted.mounts)
     # The measured CPUs belong to the machine, although a worker stays off them.
     there = tuple(sorted(os.sched_getaffinity(0) | set(cpus)))
     return BuildHost(
-        source=GitSource(home.absolute() / "git", remote, allowed=allowed),
+        source=GitSource(home.absolute() / "git", remote, allowed=permitted.sources),
         sandbox=sandbox,
         artifacts=artifacts or DirectoryArtifacts(home.absolute() / "artifacts"),
         packer=packing,
@@ -162,7 +163,7 @@ def make_build_host(
         cpus=cpus or there,
         host_cpus=there,
         scratch=scratch,
-        dependencies=CachedDependencies(home / "dependencies", allowed, scratch, sandbox),
+        dependencies=CachedDependencies(home / "dependencies", permitted.sources, scratch, sandbox),
         read_load=read_load,
     )
 

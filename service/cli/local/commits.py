@@ -24,9 +24,9 @@ from service.adapters.local.repository import (
 from service.adapters.sandbox.launcher import require_cpus
 from service.config import MachineSettings
 from service.domain.errors import BadInput, Unfit
-from service.domain.sources.allowed import AllowedSources
 from service.domain.text import listed, plain
 from service.wiring.machine import make_build_host
+from service.wiring.permitted import Permitted
 
 if TYPE_CHECKING:
     from service.ports.building import Source
@@ -72,7 +72,7 @@ def open_commits(repo: Path, base: str | None, patch: str, *, is_sandboxed: bool
         is_sandboxed: programs run in the sandbox.
 
     Raises:
-        BadInput: there is no such revision, the working tree is as the base, or a CPU is not available.
+        BadInput: there is no such revision, the working tree is as the base, or a setting cannot be used.
         Unfit: this host cannot isolate programs.
     """
     is_working_tree = patch == WORKTREE
@@ -122,16 +122,16 @@ def _are_alike(commits: Commits) -> bool:
 def _build_host(home: Path, repo: Path, *, is_sandboxed: bool) -> BuildHost:
     """Build the tools of a gate, which measures on the CPUs of the setting and stays off them."""
     settings = MachineSettings()
-    cpus, allowed = tuple(settings.cpus), AllowedSources.parse(settings.fetch_from)
+    cpus, permitted = tuple(settings.cpus), Permitted.read(settings, home)
     try:
         require_cpus(cpus or None)
     except Unfit as error:
         raise BadInput(str(error), "BENCHGATE_CPUS") from None
     # The user named this path, so the mirror fetches from it and from nowhere else.
     remote = str(top_of(repo).resolve())
-    host = make_build_host(home, lambda _: remote, cpus, is_sandboxed=is_sandboxed, allowed=allowed)
+    host = make_build_host(home, lambda _: remote, cpus, is_sandboxed=is_sandboxed, permitted=permitted)
     keep_off(cpus)
     source = GitSource(
-        home.absolute() / "git", lambda _: remote, allowed=allowed, clone=Clone(*read_clone(repo))
+        home.absolute() / "git", lambda _: remote, allowed=permitted.sources, clone=Clone(*read_clone(repo))
     )
     return replace(host, source=source)

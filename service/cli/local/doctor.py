@@ -13,19 +13,24 @@ from rich.text import Text
 
 from service.adapters.linux_machine import read_environment, read_load
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.sandbox.machine_mounts import read_mount
 from service.cli import EXIT_CANNOT, EXIT_OK
 from service.cli.local.doctor_connections import connection_findings
 from service.cli.local.tables import SCHEMA_VERSION
 from service.cli.services.find_site import home_option
-from service.config import ControlSettings
+from service.config import ControlSettings, MachineSettings
 from service.domain.errors import BadInput, Unfit
 from service.domain.machine.environment import Finding, State, load_between
 from service.domain.machine.fitness import findings
+from service.domain.text import plain
 from service.wiring.control import failure_patterns
+from service.wiring.permitted import refused_directories
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from service.domain.machine.mounts import MachineMount
 
 _STYLE = {State.OK: "green", State.WARN: "yellow", State.BAD: "bold red", State.UNKNOWN: "dim"}
 
@@ -44,21 +49,23 @@ def command(ctx: click.Context, seconds: float, home: Path, *, connections: bool
     """Report what on this machine adds measurement noise, and how to fix it.
 
     The command changes nothing. A setting that a virtual machine hides is `unknown`, never `ok`. The file in
-    BENCHGATE_FAILURE_PATTERNS is read, too. Exit code 3: the machine is unfit to run or measure patches, or
-    this file cannot be used; with --connections, a connection fails or has a right that endangers the
-    service.
+    BENCHGATE_FAILURE_PATTERNS and the directories in BENCHGATE_MOUNTS are read, too. Exit code 3: the machine
+    is unfit to run or measure patches, or one of these cannot be used; with --connections, a connection fails
+    or has a right that endangers the service.
     """
-    patterns = pattern_findings(ControlSettings())
+    patterns, machine = pattern_findings(ControlSettings()), MachineSettings()
     if connections:
         _show(ctx, [*connection_findings(home), *patterns], {}, as_json=as_json)
         return
+    mounts, shown = mount_findings(machine, home)
     environment = read_environment()
     before = read_load()
     time.sleep(max(seconds, 0.1))
     after = read_load()
     results = [
         *findings(environment, after, load_between(before, after, environment.online_cpus, None)),
-        _sandbox(),
+        _sandbox(mounts),
+        *shown,
         *patterns,
     ]
     _show(ctx, results, {"environment": environment.to_mapping()}, as_json=as_json)
@@ -77,12 +84,30 @@ def _show(
     ctx.exit(EXIT_CANNOT if any(f.state is State.BAD for f in results) else EXIT_OK)
 
 
-def _sandbox() -> Finding:
+def _sandbox(mounts: Sequence[MachineMount]) -> Finding:
     try:
-        in_force = BubblewrapSandbox().in_force()
+        in_force = BubblewrapSandbox(mounts=mounts).in_force()
     except Unfit as error:
         return Finding("sandbox", State.BAD, "none", str(error))
     return Finding("sandbox", State.OK, f"{in_force['sandbox']}, limits: {in_force['limits']}", "")
+
+
+def mount_findings(
+    settings: MachineSettings, home: Path
+) -> tuple[tuple[MachineMount, ...], tuple[Finding, ...]]:
+    """Check each directory of BENCHGATE_MOUNTS; return those that can be shown, and a finding for each."""
+    mounts, results = [], []
+    refused = refused_directories(settings, home)
+    for entry in settings.mounts:
+        name = f"mount {plain(entry)}"
+        try:
+            mount = read_mount(entry, refused)
+        except BadInput as error:
+            results.append(Finding(name, State.BAD, "refused", str(error)))
+            continue
+        mounts.append(mount)
+        results.append(Finding(name, State.OK, f"files: {mount.files}, digest: {mount.digest}"))
+    return tuple(mounts), tuple(results)
 
 
 def pattern_findings(settings: ControlSettings) -> tuple[Finding, ...]:

@@ -19,6 +19,7 @@ from service.domain.errors import BadInput
 from service.domain.machine.slots import slots_of
 from service.wiring.control import failure_patterns
 from service.wiring.instances import require_instances
+from service.wiring.permitted import Permitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -59,6 +60,7 @@ def running_site(
         stack.enter_context(_environment_with(settings or {}))
         machine = MachineSettings()
         slots = slots_of(machine.machine_name, pools, machine.builds_beside)
+        Permitted.read(machine, home)  # so that a bad entry is refused at once
         stack.callback(os.umask, os.umask(0o077))
         make_home(home)
         control = ControlSettings()

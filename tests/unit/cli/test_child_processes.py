@@ -33,7 +33,7 @@ def test_a_machine_gets_no_credential_of_a_review_server_or_an_identity_provider
 def test_each_part_gets_the_variables_that_it_reads_and_no_other() -> None:
     """Passwords that a user exports for something else begin with BENCHGATE_ too."""
     of_control = {"BENCHGATE_RECONCILE_SECONDS": "5", "BENCHGATE_READ": "public"}
-    of_machines = {"BENCHGATE_CPUS": "[1]", "BENCHGATE_LEASE_SECONDS": "2"}
+    of_machines = {"BENCHGATE_CPUS": "[1]", "BENCHGATE_LEASE_SECONDS": "2", "BENCHGATE_MOUNTS": "[]"}
     of_both = {"BENCHGATE_GIT_URL": "/srv/git", "BENCHGATE_ARTIFACTS": "/srv/artifacts"}
     foreign = {"BENCHGATE_X_PASSWORD": "hunter2", "BENCHGATE_OWNER_PASSWORD": "hunter2"}
     common = {"BENCHGATE_HOME", "BENCHGATE_REDIS_URL", *of_both}

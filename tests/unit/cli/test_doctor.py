@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.cli.local.doctor import pattern_findings, print_findings
-from service.config import ControlSettings
+from service.cli.local.doctor import mount_findings, pattern_findings, print_findings
+from service.config import ControlSettings, MachineSettings
 from service.domain.machine.environment import Finding, State
 
 if TYPE_CHECKING:
@@ -47,6 +47,23 @@ def test_the_configured_patterns_of_failures_are_read(tmp_path: Path) -> None:
     file.write_text("device: '^fatal: '\n")
     settings = ControlSettings(failure_patterns=file)
     assert pattern_findings(settings) == (Finding("failure patterns", State.OK, "1"),)
+
+
+def test_each_directory_for_builds_is_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("service.wiring.permitted.REFUSED", {})
+    (tmp_path / "gcc").mkdir()
+    (tmp_path / "gcc/cc").touch()
+    settings = MachineSettings(mounts=[f"{tmp_path}/gcc", f"{tmp_path}/none", "gcc"])
+    [mount], [shown, missing, relative] = mount_findings(settings, tmp_path / "home")
+
+    assert shown == Finding(f"mount {tmp_path}/gcc", State.OK, f"files: 1, digest: {mount.digest}")
+    assert missing == Finding(
+        f"mount {tmp_path}/none",
+        State.BAD,
+        "refused",
+        f"BENCHGATE_MOUNTS: {tmp_path}/none cannot be read: No such file or directory",
+    )
+    assert relative.remedy == "BENCHGATE_MOUNTS: 'gcc' is not an absolute path"
 
 
 def test_patterns_that_cannot_be_used_are_named_with_file_and_line(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def taken_port() -> Iterator[int]:
 
 @pytest.fixture
 def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: BubblewrapSandbox) -> None:
+    def refuse(_: BubblewrapSandbox, **_given: object) -> None:
         raise Unfit("this host has no user namespaces")
 
     monkeypatch.setattr(BubblewrapSandbox, "__init__", refuse)
@@ -70,6 +70,18 @@ def test_a_machine_worker_exits_on_a_host_without_a_sandbox(
         cli.main()
     assert ended.value.code == cli.EXIT_CANNOT
     assert capsys.readouterr().err == "benchgate: this host has no user namespaces\n"
+
+
+def test_a_directory_that_builds_must_not_see_is_refused_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BENCHGATE_MOUNTS", '["/etc/ssl"]')
+    with (
+        pytest.raises(BadInput, match=r"^BENCHGATE_MOUNTS: /etc/ssl is within /etc, which"),
+        running_site(tmp_path / "var", 0, ("perf",), lambda _: None, UNSANDBOXED),
+    ):
+        pytest.fail("it was started")
+    assert not (tmp_path / "var").exists()
 
 
 def test_a_port_in_use_is_refused_before_anything_starts(taken_port: int, tmp_path: Path) -> None:

@@ -1,0 +1,75 @@
+"""The permissions that the operator of a machine gives to builds: sources to fetch, directories to see."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Self
+
+from service.adapters.sandbox.machine_mounts import paths_of_address, read_mounts
+from service.domain.machine.mounts import REFUSED
+from service.domain.sources.allowed import NOTHING, AllowedSources
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.config import MachineSettings
+    from service.domain.machine.mounts import MachineMount
+
+_OF_STATE: Final = "which has data of Benchgate"
+_OF_USER: Final = "which is the home of Benchgate's user"
+_OF_NO_USER: Final = Path("/")  # the home of accounts that have no files
+_OF_CONNECTIONS: Final = "which a connection of Benchgate uses"
+_OF_PROJECTS: Final = "which has the repositories of projects"
+
+
+@dataclass(frozen=True, slots=True)
+class Permitted:
+    """The permissions of builds on a machine.
+
+    ``sources`` may be fetched from, besides the project's own server. ``mounts`` are seen by all programs.
+    """
+
+    sources: AllowedSources = NOTHING
+    mounts: tuple[MachineMount, ...] = ()
+
+    @classmethod
+    def read(cls, settings: MachineSettings, home: Path) -> Self:
+        """Read the settings of a machine whose data is in ``home``; takes a moment for large directories.
+
+        Raises:
+            BadInput: an entry cannot be permitted; names the setting and the entry.
+        """
+        mounts = read_mounts(settings.mounts, refused_directories(settings, home))
+        return cls(AllowedSources.parse(settings.fetch_from), mounts)
+
+
+def refused_directories(settings: MachineSettings, home: Path) -> Mapping[str, str]:
+    """Return the directories that builds must not see on this machine, each with the reason."""
+    addresses = (settings.machine_database_url, settings.redis_url)
+    remotes = (settings.git_url, *settings.git_urls.values())
+    reasons: dict[Path | None, str] = {
+        home: _OF_STATE,
+        settings.artifacts: _OF_STATE,
+        Path(os.environ.get("HOME", "/")): _OF_USER,
+        **{Path(path): _OF_CONNECTIONS for url in addresses for path in paths_of_address(url)},
+        **{Path(path): _OF_PROJECTS for path in map(_repositories, remotes) if path.startswith("/")},
+    }
+    own = {
+        str(path): reason
+        for given, reason in reasons.items()
+        if given is not None and given != _OF_NO_USER
+        for path in (given.absolute(), given.resolve())
+    }
+    return MappingProxyType(dict(REFUSED) | own)
+
+
+def _repositories(url: str) -> str:
+    """Return the part of an address of repositories that all of them share."""
+    return url.removeprefix("file://").partition("{project}")[0]
+
+
+NOTHING_PERMITTED: Final = Permitted()
+"""The permissions if the operator sets none."""
