@@ -146,6 +146,7 @@ def _row(comparison: Comparison) -> dict[str, Any]:
         "ratio": comparison.ratio,
         "interval": list(comparison.interval) if comparison.interval else None,
         "pairs": comparison.pairs,
+        "spread": comparison.spread,
         "unit": comparison.row.metric.unit,
         "better": str(comparison.row.metric.better),
         "base": comparison.base,

@@ -74,10 +74,10 @@ class Comparison(NamedTuple):
     ``ratio`` is patch ÷ base and ``interval`` its 95 % interval, valid at every look; both are None if there
     was nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base`` and ``patch`` are
     the sides' medians over launches. ``reasons`` complete the verdict if numbers alone do not.
-    ``more_pairs`` is about how many more would decide it, infinite if no reasonable number would, and
-    ``spread`` how far single pairs scatter (log scale); both only if more pairs may help. ``pairs_to_slower``
-    is how many more may call it slower by enough to vote, seen optimistically. ``quiet_spread`` is the spread
-    at which as many pairs as every benchmark may get would decide it.
+    ``spread`` is how far single pairs scatter (log scale); None without an interval by pairs. ``more_pairs`` is
+    about how many more would decide it, infinite if no reasonable number would; only if more pairs may help.
+    ``pairs_to_slower`` is how many more may call it slower by enough to vote, seen optimistically.
+    ``quiet_spread`` is the spread at which as many pairs as every benchmark may get would decide it.
     ``per`` names the rate whose unit of work a time was divided by; empty: an iteration's time is compared.
     """
 
@@ -178,7 +178,6 @@ def compare_pairs(
     undecided = _describe(row, Verdict.UNDECIDED, seen, estimated, interval)
     return undecided._replace(
         more_pairs=pairs_to_decide(estimated, policy, family),
-        spread=estimated.spread,
         pairs_to_slower=pairs_to_slower(estimated, row, policy, family),
         quiet_spread=spread_to_decide(estimated, interval, policy, family),
     )
@@ -278,6 +277,7 @@ def _describe(
         interval=(ratio_of(low), ratio_of(high)),
         base=_median([b for b, _ in pairs]),
         patch=_median([p for _, p in pairs]),
+        spread=estimated.spread,
     )
 
 

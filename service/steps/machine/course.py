@@ -110,7 +110,7 @@ class Course:
         """
         job, policy = self.spec.judged, self.spec.job.policy
         rows = compare_suites(job.benchmark.suites, self.listings, launches, job.policy)
-        spreads = [row.spread for row in rows if row.spread is not None]
+        spreads = [row.spread for row in rows if row.spread is not None and not row.verdict.is_decided]
         suites = job.benchmark.suites
         each = cost_of_a_pair(suites, self.listings, launches, is_charged=True).whole
         if not spreads or not each:

@@ -97,6 +97,13 @@ class TestSizes:
         assert found.interval is not None
         assert found.interval[0] > 1 + POLICY.floor
 
+    def test_a_decided_benchmark_says_how_far_its_pairs_scatter(self) -> None:
+        # Each side scatters by 1 %, so the ratio of a pair by the square root of two as much.
+        found = judged(noisy(1.0, spread=0.01), noisy(1.2, spread=0.01, seed=2))
+
+        assert found.verdict is Verdict.SLOWER
+        assert found.spread == pytest.approx(0.014, abs=0.007)
+
 
 class TestPower:
     def test_five_percent_are_found_within_sixteen_quiet_pairs(self) -> None:
