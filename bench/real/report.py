@@ -1,0 +1,191 @@
+"""The report of a campaign in Markdown: projects, changes, and the totals beside the goals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bench.real.scoring import STEADY, Score, score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from bench.real.projects import Change, Project
+    from bench.real.results import GateResult, InitResult
+
+WORKING: Final = 0.9  # the share of projects that must work
+FOUND: Final = (
+    (10.0, 0.95),
+    (5.0, 0.80),
+)  # percent, and the share of steady benchmarks to find from there on
+_NOTHING: Final = "–"
+_BUILDS: Final = "build "
+_AFTER: Final = frozenset({"second opinion", "confirm"})
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A project, what `init` gave (None: not run yet), and the gates of its changes, by their names."""
+
+    project: Project
+    init: InitResult | None
+    gates: Mapping[str, GateResult]
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether nothing of it is left to do."""
+        if self.init is None:
+            return False
+        return bool(self.init.failure) or len(self.gates) == len(self.project.change)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Say what failed, in the order of the steps."""
+        if self.init is None:
+            return ()
+        marked = (f"{self.init.to_edit} lines to edit",) if self.init.to_edit else ()
+        whole = (self.init.failure,) if self.init.failure else ()
+        return (
+            *marked,
+            *whole,
+            *(f"{name}: {gate.outcome}" for name, gate in self.gates.items() if not gate.is_measured),
+        )
+
+    def scores(self) -> Iterator[tuple[Change, GateResult, Score]]:
+        """Yield the changes that were measured, with their scores."""
+        for change in self.project.change:
+            gate = self.gates.get(change.name)
+            if gate and gate.answer is not None:
+                yield change, gate, score(change, gate.answer)
+
+
+def report(tried: Sequence[Tried]) -> str:
+    """Write the whole report."""
+    parts = [_projects(tried), _changes(tried), _false(tried), "\n".join(_totals(tried))]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def goals_missed(tried: Sequence[Tried]) -> tuple[str, ...]:
+    """Name the goals that the results miss."""
+    return tuple(line for line, is_met in _goals(tried) if not is_met)
+
+
+def _projects(tried: Sequence[Tried]) -> str:
+    head = ("project", "build system", "dependencies", "needed", "init", "programs", "benchmarks", "failed")
+    return _table(head, (_project(each) for each in tried))
+
+
+def _project(each: Tried) -> Sequence[str]:
+    project, init = each.project, each.init
+    needed = "; ".join(filter(None, (project.needed, ", ".join(project.packages))))
+    known = init is not None and init.programs
+    counts = [count for count in init.programs.values() if count is not None] if init else []
+    return (
+        project.name,
+        project.build_system,
+        project.dependencies,
+        needed or _NOTHING,
+        f"{init.seconds:.0f} s" if init else _NOTHING,
+        str(len(init.programs)) if init and known else _NOTHING,
+        str(sum(counts)) if counts else _NOTHING,
+        "; ".join(each.failures) or (_NOTHING if each.is_complete else "not tried yet"),
+    )
+
+
+def _changes(tried: Sequence[Tried]) -> str:
+    head = (
+        *("project", "change", "planted", "measured", "found", f"with spread ≤ {100 * STEADY:.0f} %"),
+        *("others", "false", "pairs", "measuring", "after it", "builds"),
+    )
+    return _table(
+        head,
+        (_change(each.project, *scored) for each in tried for scored in each.scores()),
+    )
+
+
+def _change(project: Project, change: Change, gate: GateResult, scored: Score) -> Sequence[str]:
+    phases = gate.phases
+    builds = sum(seconds for name, seconds in phases.items() if name.startswith(_BUILDS))
+    after = sum(seconds for name, seconds in phases.items() if name in _AFTER)
+    low, high = scored.pairs or (0, 0)
+    return (
+        project.name,
+        change.name,
+        f"{change.percent:g} %" if change.percent else _NOTHING,
+        _NOTHING if scored.slowing is None else f"{100 * scored.slowing:.1f} %",
+        _of(scored.found),
+        _of(scored.found_steady),
+        str(len(scored.others)),
+        str(len(scored.false)),
+        str(low) if low == high else f"{low} to {high}",
+        f"{phases.get('measure', 0.0):.0f} s",
+        f"{after:.0f} s" if after else _NOTHING,
+        f"{builds:.0f} s",
+    )
+
+
+def _false(tried: Sequence[Tried]) -> str:
+    return "\n".join(
+        f"* false: {each.project.name}, {change.name}: `{row.name}` is {row.verdict}"
+        f"{'' if row.slowing is None else f' ({100 * row.slowing:+.1f} %)'}, {row.pairs} pairs"
+        for each in tried
+        for change, _, scored in each.scores()
+        for row in scored.false
+    )
+
+
+def _totals(tried: Sequence[Tried]) -> Iterator[str]:
+    for percent, all_ in sorted(_by_percent(tried).items()):
+        if percent:
+            yield (
+                f"* {percent:g} % slower: {_share(all_.found)} found, "
+                f"{_share(all_.found_steady)} of those whose pairs spread by at most {100 * STEADY:.0f} %"
+            )
+    for line, is_met in _goals(tried):
+        yield f"* {'met' if is_met else '**missed**'}: {line}"
+
+
+def _goals(tried: Sequence[Tried]) -> Iterator[tuple[str, bool]]:
+    """Yield each goal with the figures that decide it, and whether they meet it."""
+    complete = [each for each in tried if each.is_complete]
+    working = sum(not each.failures for each in complete)
+    if complete:
+        share = f"{working} of {len(complete)} projects work (at least {WORKING:.0%})"
+        yield share, working >= WORKING * len(complete)
+    scores = _by_percent(tried)
+    everything = sum(scores.values(), Score())
+    rows = len(everything.affected) + len(everything.others)
+    if rows:
+        yield f"{len(everything.false)} of {rows} verdicts are false (none)", not everything.false
+    upper = float("inf")
+    for least, goal in FOUND:
+        planted = sum((each for percent, each in scores.items() if least <= percent < upper), Score())
+        found, steady = planted.found_steady
+        if steady:
+            name = f"{least:g} % or more" if upper == float("inf") else f"{least:g} to {upper:g} %"
+            yield (
+                f"planted {name}: {_share((found, steady))} found (at least {goal:.0%})",
+                found >= goal * steady,
+            )
+        upper = least
+
+
+def _by_percent(tried: Iterable[Tried]) -> Mapping[float, Score]:
+    scores: dict[float, Score] = {}
+    for each in tried:
+        for change, _, scored in each.scores():
+            scores[change.percent] = scores.get(change.percent, Score()) + scored
+    return scores
+
+
+def _of(counts: tuple[int, int]) -> str:
+    return f"{counts[0]} of {counts[1]}" if counts[1] else _NOTHING
+
+
+def _share(counts: tuple[int, int]) -> str:
+    return f"{_of(counts)} ({counts[0] / counts[1]:.0%})" if counts[1] else "none"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -1,0 +1,95 @@
+"""Git without network, with fixed authors and dates, so that equal trees are equal commits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_SECONDS: Final = 1200.0
+_ENVIRONMENT: Final = {
+    **{
+        f"GIT_{who}_{what}": value
+        for who in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "bench"), ("EMAIL", "bench@localhost"), ("DATE", "@1700000000 +0000"))
+    },
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "file",  # never the network; also in submodules
+}
+
+
+class GitFailed(Exception):
+    """A git command that failed; says which, and git's own error."""
+
+
+def git(directory: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
+    """Run git in a directory, and return what it prints.
+
+    Raises:
+        GitFailed: it failed.
+    """
+    return git_bytes(directory, *words, env=env).decode(errors="replace")
+
+
+def git_bytes(directory: Path, *words: str, env: Mapping[str, str] | None = None) -> bytes:
+    """Do the same as :func:`git`, and return bytes."""
+    done = subprocess.run(
+        ["git", "-C", str(directory), *words],
+        capture_output=True,
+        timeout=_SECONDS,
+        check=False,
+        env={**os.environ, **_ENVIRONMENT, **(env or {})},
+    )
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        errors = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines[-1:]
+        raise GitFailed(f"git {words[0]}: {'; '.join(errors[:3]) or f'exit code {done.returncode}'}")
+    return done.stdout
+
+
+def start_repository(directory: Path, mirror: Path, commit: str, without: Sequence[str]) -> None:
+    """Make a repository whose index and files are those of a commit of a mirror, without some of them.
+
+    It has no history, and it borrows the objects of the mirror: files that a partial mirror has not can be
+    left out.
+
+    Args:
+        directory: an empty directory.
+        mirror: a bare repository.
+        commit: a commit of it.
+        without: pathspecs of files to leave out.
+    """
+    git(directory, "init", "--quiet", "--initial-branch=main")
+    objects = git(mirror, "rev-parse", "--path-format=absolute", "--git-path", "objects").strip()
+    (directory / ".git/objects/info/alternates").write_text(f"{objects}\n", "utf-8")
+    git(directory, "read-tree", commit)
+    if without:
+        git(directory, "rm", "--quiet", "--cached", "-r", "--", *without)
+    git(directory, "checkout-index", "--all")
+
+
+def commit_all(directory: Path, message: str, parent: str = "") -> str:
+    """Commit the tracked files, with new ones, and return the commit's ID; HEAD and index move to it."""
+    git(directory, "add", "--all")
+    return commit_index(directory, message, parent)
+
+
+def commit_index(directory: Path, message: str, parent: str = "") -> str:
+    """Commit the index, and return the commit's ID; HEAD moves to it."""
+    tree = git(directory, "write-tree").strip()
+    parents = ("-p", parent) if parent else ()
+    commit = git(directory, "commit-tree", tree, *parents, "-m", message).strip()
+    git(directory, "update-ref", "--no-deref", "HEAD", commit)
+    return commit
+
+
+def check_out(directory: Path, commit: str) -> None:
+    """Bring files and index to a commit; files that are not tracked are deleted, submodules stay."""
+    git(directory, "reset", "--quiet", "--hard", commit)
+    git(directory, "clean", "--quiet", "-ffdx")

@@ -1,0 +1,121 @@
+"""The results of a campaign, and their JSON files: what `init` and each `gate` gave."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_PROGRAM: Final = re.compile(r"^ +benchmark program (\S+?)(?:, benchmarks: (\d+))?$", re.MULTILINE)
+_UNUSUAL: Final = re.compile(r"[^A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class InitResult:
+    """The result of ``benchgate init``.
+
+    Args:
+        base: the commit of the project with its ``benchgate.yaml``; empty if there is none.
+        seconds: its duration.
+        programs: the benchmarks of each program.
+        to_edit: the lines that a person must complete.
+        failure: why the project cannot be measured; empty if it can.
+    """
+
+    base: str
+    seconds: float
+    programs: Mapping[str, int | None]
+    to_edit: int = 0
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """The result of ``benchgate gate`` on a change.
+
+    Args:
+        asked: base, patch, minutes and filter; a result with other values is of no use.
+        code: the exit code.
+        seconds: its duration.
+        answer: the JSON that it printed; None if it printed none.
+        failure: the end of what it printed to stderr, if there is no answer.
+    """
+
+    asked: Mapping[str, Any]
+    code: int
+    seconds: float
+    answer: Mapping[str, Any] | None = None
+    failure: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """The outcomes of its jobs, or why there are none."""
+        jobs = self.answer["jobs"] if self.answer else []
+        return ", ".join(job["outcome"] for job in jobs) or self.failure or f"exit code {self.code}"
+
+    @property
+    def is_measured(self) -> bool:
+        """Return whether a benchmark was compared."""
+        return self.answer is not None and any(row["pairs"] for row in self.answer["benchmarks"])
+
+    @property
+    def phases(self) -> Mapping[str, float]:
+        """The seconds of each phase of its jobs."""
+        jobs = self.answer["jobs"] if self.answer else []
+        names = dict.fromkeys(name for job in jobs for name in job["seconds"])
+        return {name: sum(job["seconds"].get(name, 0.0) for job in jobs) for name in names}
+
+
+def programs_in(printed: str) -> Mapping[str, int | None]:
+    """Find the programs, with the number of their benchmarks, in what ``benchgate init`` printed."""
+    return {path: int(count) if count else None for path, count in _PROGRAM.findall(printed)}
+
+
+def json_in(printed: str) -> Mapping[str, Any] | None:
+    """Read what ``benchgate gate --json`` printed; None if it is no JSON."""
+    try:
+        found = json.loads(printed)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and {"jobs", "benchmarks"} <= found.keys() else None
+
+
+class Results:
+    """The files of the results of one project."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def init(self) -> InitResult | None:
+        """Return the stored result of `init`; None: there is none."""
+        found = self._load(self._directory / "init.json")
+        return InitResult(**found) if found else None
+
+    def gate(self, change: str) -> GateResult | None:
+        """Return the stored result of a change; None: there is none."""
+        found = self._load(self._file_of(change))
+        return GateResult(**found) if found else None
+
+    def store(self, result: InitResult | GateResult, change: str = "") -> None:
+        """Store the result of `init` or of a change."""
+        file = self._file_of(change) if change else self._directory / "init.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        new = file.with_suffix(".new")
+        new.write_text(json.dumps(asdict(result), indent=1), "utf-8")
+        os.replace(new, file)  # noqa: PTH105 - the name says that it is atomic
+
+    def _file_of(self, change: str) -> Path:
+        return self._directory / f"change-{_UNUSUAL.sub('-', change).strip('-').lower()}.json"
+
+    @staticmethod
+    def _load(file: Path) -> dict[str, Any] | None:
+        if not file.exists():
+            return None
+        found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        return found

@@ -1,0 +1,102 @@
+"""The report of a campaign, and its goals."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from bench.real.projects import Change, Edit, Project
+from bench.real.report import Tried, goals_missed, report
+from bench.real.results import GateResult, InitResult
+
+EDIT = (Edit(file="a.cc", insert="", replace="x"),)
+COMMENT = Change(name="a comment", percent=0, edit=EDIT)
+SLOWER = Change(name="more work", percent=5, edit=EDIT, benchmarks=re.compile("Hash"))
+INIT = InitResult("1f", 12.4, {"build/hash": 15, "build/sort": 4})
+
+
+def project(name: str = "hashes", *changes: Change) -> Project:
+    return Project(
+        name=name,
+        repository="example/hashes",
+        commit="1f" * 20,
+        build_system="CMake",
+        dependencies="submodules",
+        packages=("libexample-dev",),
+        change=changes or (COMMENT, SLOWER),
+    )
+
+
+def gate(*verdicts: str) -> GateResult:
+    rows: list[dict[str, Any]] = [
+        {
+            "name": f"Hash/{number}",
+            "verdict": verdict,
+            "ratio": 1.05,
+            "better": "lower",
+            "pairs": 10 + number,
+            "spread": 0.01,
+        }
+        for number, verdict in enumerate(verdicts)
+    ]
+    seconds = {"build base": 3.0, "build patch": 4.0, "measure": 119.6, "confirm": 31.0}
+    return GateResult({}, 0, 160.0, {"benchmarks": rows, "jobs": [{"outcome": "passed", "seconds": seconds}]})
+
+
+def test_the_report_has_a_line_for_each_project_and_change_and_the_goals() -> None:
+    tried = Tried(project(), INIT, {"a comment": gate("same"), "more work": gate("slower", "undecided")})
+
+    assert report([tried]) == (
+        "| project | build system | dependencies | needed | init | programs | benchmarks | failed |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "| hashes | CMake | submodules | libexample-dev | 12 s | 2 | 19 | – |\n"
+        "\n"
+        "| project | change | planted | measured | found | with spread ≤ 5 % | others | false | pairs "
+        "| measuring | after it | builds |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "| hashes | a comment | – | – | – | – | 1 | 0 | 10 | 120 s | 31 s | 7 s |\n"
+        "| hashes | more work | 5 % | 5.0 % | 1 of 2 | 1 of 2 | 0 | 0 | 10 to 11 | 120 s | 31 s | 7 s |\n"
+        "\n"
+        "* 5 % slower: 1 of 2 (50%) found, 1 of 2 (50%) of those whose pairs spread by at most 5 %\n"
+        "* met: 1 of 1 projects work (at least 90%)\n"
+        "* met: 0 of 3 verdicts are false (none)\n"
+        "* **missed**: planted 5 to 10 %: 1 of 2 (50%) found (at least 80%)\n"
+    )
+
+
+def test_a_false_verdict_is_named_and_misses_the_goal() -> None:
+    tried = Tried(project(), INIT, {"a comment": gate("slower"), "more work": gate("slower")})
+
+    assert "* false: hashes, a comment: `Hash/0` is slower (+5.0 %), 10 pairs\n" in report([tried])
+    assert goals_missed([tried]) == ("1 of 2 verdicts are false (none)",)
+
+
+def test_a_project_works_only_if_every_change_was_measured_and_nothing_is_left_to_edit() -> None:
+    gates = {"a comment": gate("same"), "more work": gate("slower")}
+    works = Tried(project(), INIT, gates)
+    marked = Tried(project(), InitResult("1f", 1.0, {}, to_edit=2), gates)
+    unmeasured = Tried(project(), INIT, {**gates, "a comment": GateResult({}, 3, 1.0, failure="no sandbox")})
+    unprepared = Tried(project(), InitResult("", 0.0, {}, failure="install cmake"), {})
+
+    assert [each.failures for each in (works, marked, unmeasured, unprepared)] == [
+        (),
+        ("2 lines to edit",),
+        ("a comment: no sandbox",),
+        ("install cmake",),
+    ]
+    assert goals_missed([works] * 9 + [unprepared]) == ()
+    assert goals_missed([works] * 8 + [unprepared]) == ("8 of 9 projects work (at least 90%)",)
+
+
+def test_a_project_that_is_not_tried_to_its_end_neither_works_nor_fails() -> None:
+    begun = Tried(project(), INIT, {"a comment": gate("same")})
+
+    assert "| not tried yet |" in report([begun])
+    assert goals_missed([begun]) == ()
+
+
+def test_slow_downs_of_ten_percent_have_a_goal_of_their_own() -> None:
+    more = Change(name="much more work", percent=10, edit=EDIT, benchmarks=re.compile("Hash"))
+    tried = Tried(project("hashes", more), INIT, {"much more work": gate(*["slower"] * 9, "undecided")})
+
+    assert goals_missed([tried]) == ("planted 10 % or more: 9 of 10 (90%) found (at least 95%)",)

@@ -1,0 +1,93 @@
+"""The score of verdicts on a change of known effect."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from bench.real.projects import Change, Edit
+from bench.real.scoring import Score, score
+
+EDIT = (Edit(file="a.cc", insert="", replace="x"),)
+NOTHING = Change(name="a comment", percent=0, edit=EDIT)
+SLOWER = Change(
+    name="more work",
+    percent=5,
+    edit=EDIT,
+    benchmarks=re.compile("^Hash/"),
+    partly=re.compile("^Both"),
+)
+
+
+def row(name: str, verdict: str, ratio: float | None = 1.05, spread: float | None = 0.02) -> dict[str, Any]:
+    return {
+        "name": name,
+        "verdict": verdict,
+        "ratio": ratio,
+        "better": "lower",
+        "pairs": 12,
+        "spread": spread,
+    }
+
+
+def scored(change: Change, *rows: dict[str, Any]) -> Score:
+    return score(change, {"benchmarks": list(rows), "jobs": []})
+
+
+def test_a_slow_down_counts_as_found_where_it_was_planted() -> None:
+    found = scored(
+        SLOWER,
+        row("Hash/1", "slower"),
+        row("Hash/2", "undecided"),
+        row("Both", "slower"),
+        row("Sort", "same"),
+    )
+
+    assert found.found == (1, 2)
+    assert [each.name for each in found.others] == ["Sort"]
+    assert found.false == ()
+
+
+def test_a_benchmark_counts_as_steady_if_its_pairs_spread_by_five_percent_or_less() -> None:
+    found = scored(
+        SLOWER,
+        row("Hash/1", "slower", spread=0.05),
+        row("Hash/2", "slower", spread=0.051),
+        row("Hash/3", "undecided", spread=None),
+    )
+
+    assert found.found == (2, 3)
+    assert found.found_steady == (1, 1)
+
+
+@pytest.mark.parametrize("verdict", ["slower", "faster", "broken", "removed"])
+def test_a_verdict_on_what_did_not_change_is_false(verdict: str) -> None:
+    assert [each.name for each in scored(NOTHING, row("Hash/1", verdict)).false] == ["Hash/1"]
+    assert [each.name for each in scored(SLOWER, row("Sort", verdict)).false] == ["Sort"]
+
+
+@pytest.mark.parametrize("verdict", ["same", "undecided", "failing"])
+def test_other_verdicts_on_what_did_not_change_are_not_false(verdict: str) -> None:
+    assert scored(NOTHING, row("Hash/1", verdict)).false == ()
+
+
+@pytest.mark.parametrize(("verdict", "is_false"), [("same", True), ("faster", True), ("undecided", False)])
+def test_a_planted_slow_down_that_is_denied_is_a_false_verdict(verdict: str, *, is_false: bool) -> None:
+    assert bool(scored(SLOWER, row("Hash/1", verdict)).false) is is_false
+
+
+def test_the_measured_slow_down_is_the_median_in_terms_of_time() -> None:
+    rate = {**row("Hash/3", "slower", 1 / 1.10), "better": "higher"}
+    found = scored(SLOWER, row("Hash/1", "slower", 1.04), row("Hash/2", "slower", 1.06), rate)
+
+    assert found.slowing == pytest.approx(0.06)
+    assert scored(NOTHING, row("Hash/1", "same")).slowing is None
+
+
+def test_scores_of_several_changes_add_up() -> None:
+    whole = scored(SLOWER, row("Hash/1", "slower")) + scored(SLOWER, row("Hash/1", "same"))
+
+    assert whole.found == (1, 2)
+    assert len(whole.false) == 1
