@@ -20,7 +20,8 @@ _ARCHIVE: Final = re.compile(
     rf"(?P<repository>{_PART}/{_PART})/archive/(?:refs/(?:tags|heads)/)?(?P<commit>[\w./+-]+?)"
     r"(?P<ending>\.zip|\.tar\.gz)"
 )
-_TOKEN: Final = re.compile(r"https?://[^\s\"'();]+|\b[0-9a-fA-F]{64}\b|\n")
+_TOKEN: Final = re.compile(r"https?://[^\s\"'();]+|\b[0-9a-fA-F]{7,64}\b|\n")
+_SHA256_DIGITS: Final = 64
 _LINES: Final = 6  # between the address of an archive and its hash
 _TAG: Final = re.compile(r"v(?=\d)")
 
@@ -67,13 +68,13 @@ class Replacements:
         mirrors: the address of the local mirrors, which replaces the origin; ends with a slash.
         archives: SHA-256 of the archives that were made, by their places.
         addresses: addresses of other downloads, and the local ones.
-        hashes: published SHA-256, and those of the local files.
+        ids: published SHA-256 and commits, and those of the local files and mirrors.
     """
 
     mirrors: str
     archives: Mapping[str, str] = field(default_factory=dict)
     addresses: Mapping[str, str] = field(default_factory=dict)
-    hashes: Mapping[str, str] = field(default_factory=dict)
+    ids: Mapping[str, str] = field(default_factory=dict)
 
     def in_text(self, text: str) -> str:
         """Replace the addresses of a file.
@@ -93,10 +94,10 @@ class Replacements:
                 if "fallback" not in line:
                     awaited, left = self.archives.get(word.removeprefix(ORIGIN), ""), _LINES
                 new = self.addresses.get(word) or self._local(word)
-            elif awaited and left > 0:
+            elif awaited and left > 0 and len(word) == _SHA256_DIGITS:
                 new, awaited = awaited, ""
             else:
-                new = self.hashes.get(word.lower(), word)
+                new = self.ids.get(word.lower(), word)
             parts += [text[end : token.start()], new]
             end = token.end()
         return "".join((*parts, text[end:]))

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from bench.real.addresses import BUILD_FILE, ORIGIN, Archive, Replacements, archive_of, archives_in
 from bench.real.edits import edit_file
-from bench.real.repositories import GitFailed, check_out, commit_all, git, git_bytes, start_repository
+from bench.real.repositories import (
+    GitFailed,
+    check_out,
+    commit_all,
+    cut_mirror,
+    git,
+    git_bytes,
+    start_repository,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +54,10 @@ class Area:
         for mirror in self._given.glob("*/*.git"):
             link = self._mirrors / mirror.relative_to(self._given)
             link.parent.mkdir(parents=True, exist_ok=True)
-            link.unlink(missing_ok=True)
+            if link.is_symlink():
+                link.unlink()
+            elif link.exists():  # one that was cut for another project
+                shutil.rmtree(link)
             link.symlink_to(mirror.resolve())
 
     def lay_out(self, project: Project) -> tuple[Path, str]:
@@ -94,32 +105,46 @@ class Area:
         names = git(top, "ls-files", "-z").split("\0")
         files = [top / name for name in names if BUILD_FILE.search(name)]
         texts = {file: file.read_text("utf-8", "surrogateescape") for file in files if file.is_file()}
+        cut = dict(self._cut_mirrors(project))
         named = [archive_of(place) for place in project.archive]
         archives = {*filter(None, named), *(each for text in texts.values() for each in archives_in(text))}
-        made = dict(self._made(archives))
+        made = dict(self._made(archives, cut))
         if missing := [place for place in project.archive if place not in made]:
             raise NotPrepared(f"there is no mirror with the archive {', '.join(missing)}")
-        local = Replacements(self.address, made, *self._downloads(project))
+        addresses, hashes = self._downloads(project)
+        local = Replacements(self.address, made, addresses, hashes | cut)
         for file, text in texts.items():
             if (new := local.in_text(text)) != text:
                 file.write_text(new, "utf-8", "surrogateescape", newline="")
 
-    def _made(self, archives: set[Archive]) -> Iterator[tuple[str, str]]:
+    def _cut_mirrors(self, project: Project) -> Iterator[tuple[str, str]]:
+        """Offer mirrors without some of their files; yield the commits that the project names, and ours."""
+        for each in project.mirror:
+            bare, mirror = self._mirrors / f"{each.repository}.git", self._mirror_of(each.repository)
+            if bare.is_symlink():
+                bare.unlink()
+            old, new = cut_mirror(bare, mirror, each.commit, each.without, each.copy_of)
+            yield old, new
+            if old.startswith(each.commit):
+                yield each.commit, new
+
+    def _made(self, archives: set[Archive], cut: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """Make archives, and yield their places and SHA-256; leave out those without a mirror."""
         for archive in archives:
             file = self._mirrors / archive.place
-            if not file.exists():
+            mirror = self._mirrors / f"{archive.repository}.git"
+            if not file.exists() or not mirror.is_symlink():
                 form = (f"--format={archive.format}", f"--prefix={archive.prefix}")
+                commit = archive.commit if mirror.is_symlink() else cut.get(archive.commit, archive.commit)
                 try:
-                    mirror = self._mirror_of(archive.repository)
-                    data = git_bytes(mirror, "archive", *form, archive.commit)
-                except (GitFailed, NotPrepared):
+                    data = git_bytes(mirror, "archive", *form, commit)
+                except GitFailed:
                     continue
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(data)
             yield archive.place, hashlib.sha256(file.read_bytes()).hexdigest()
 
-    def _downloads(self, project: Project) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    def _downloads(self, project: Project) -> tuple[dict[str, str], dict[str, str]]:
         """Make the other downloads; return their local addresses, and new SHA-256 by the published ones."""
         addresses: dict[str, str] = {}
         hashes: dict[str, str] = {}

@@ -111,6 +111,22 @@ class Download(_Entry):
     sha256: str | None = Field(default=None, pattern=_SHA256)
 
 
+class Mirror(_Entry):
+    """A mirror of a dependency that has not all files: its commit without them.
+
+    Args:
+        repository: the mirror, ``OWNER/NAME``.
+        commit: the commit or tag that the project fetches.
+        without: pathspecs of files to leave out.
+        copy_of: files that exist instead of files that the mirror has not, by their paths.
+    """
+
+    repository: str = Field(pattern=_REPOSITORY)
+    commit: str = Field(min_length=1)
+    without: tuple[str, ...] = ()
+    copy_of: dict[str, str] = Field(default_factory=dict)
+
+
 class Project(_Entry):
     """A project with the changes to try.
 
@@ -127,6 +143,7 @@ class Project(_Entry):
         archive: GitHub archives that its files do not name literally, such as
             ``OWNER/NAME/archive/refs/tags/v1.0.zip``.
         download: other downloads.
+        mirror: dependencies that are fetched without some of their files.
         edit: changes of the base itself.
         change: the changes to try.
     """
@@ -142,6 +159,7 @@ class Project(_Entry):
     without: tuple[str, ...] = ()
     archive: tuple[str, ...] = ()
     download: tuple[Download, ...] = ()
+    mirror: tuple[Mirror, ...] = ()
     edit: tuple[Edit, ...] = ()
     change: tuple[Change, ...] = Field(min_length=1)
 

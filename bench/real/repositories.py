@@ -74,6 +74,41 @@ def start_repository(directory: Path, mirror: Path, commit: str, without: Sequen
     git(directory, "checkout-index", "--all")
 
 
+def cut_mirror(
+    bare: Path, mirror: Path, commit: str, without: Sequence[str], copy_of: Mapping[str, str]
+) -> tuple[str, str]:
+    """Make a bare repository of one commit, with some files left out or replaced by others.
+
+    Args:
+        bare: the directory of the repository; one that was made before gets another commit.
+        mirror: another bare repository, of which it borrows the objects.
+        commit: a commit or tag of that; a tag is the same name here.
+        without: pathspecs of files to leave out.
+        copy_of: existing files by the paths of absent ones.
+
+    Returns:
+        The ID of the commit in the mirror, and that of the one that was made.
+    """
+    if not bare.exists():
+        bare.mkdir(parents=True)
+        git(bare, "init", "--quiet", "--bare", "--initial-branch=main")
+        objects = git(mirror, "rev-parse", "--path-format=absolute", "--git-path", "objects").strip()
+        (bare / "objects/info/alternates").write_text(f"{objects}\n", "utf-8")
+    old = git(mirror, "rev-parse", f"{commit}^{{commit}}").strip()
+    git(bare, "read-tree", old)
+    if names := git(bare, "ls-files", "-z", "--", *without).split("\0")[:-1] if without else []:
+        git(bare, "update-index", "--force-remove", "--", *names, env={"GIT_WORK_TREE": str(bare)})
+    for path, existing in copy_of.items():
+        blob = git(mirror, "rev-parse", f"{old}:{existing}").strip()
+        git(bare, "update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
+    tree = git(bare, "write-tree").strip()
+    new = git(bare, "commit-tree", tree, "-m", f"{commit} without some files").strip()
+    name = f"cut-{old}" if old.startswith(commit) else commit
+    git(bare, "update-ref", f"refs/tags/{name}", new)
+    git(bare, "update-ref", "refs/heads/main", new)
+    return old, new
+
+
 def commit_all(directory: Path, message: str, parent: str = "") -> str:
     """Commit the tracked files, with new ones, and return the commit's ID; HEAD and index move to it."""
     git(directory, "add", "--all")

@@ -79,6 +79,16 @@ def test_a_download_that_is_named_gets_its_address_and_hash_wherever_they_are() 
     )
 
 
+def test_a_commit_is_replaced_where_it_stands_alone_and_not_in_the_address_of_an_archive() -> None:
+    commit = "1f" * 20
+    local = Replacements("file:///m/", ids={commit: "2e" * 20, "72bcabf": "3d" * 20})
+    text = f"GIT_TAG {commit}\nGIT_TAG 72bcabf\nGIT_TAG 72bcabf0\nhttps://github.com/a/b/archive/{commit}.zip"
+
+    assert local.in_text(text) == (
+        f"GIT_TAG {'2e' * 20}\nGIT_TAG {'3d' * 20}\nGIT_TAG 72bcabf0\nfile:///m/a/b/archive/{commit}.zip"
+    )
+
+
 def test_files_that_name_downloads_are_known_by_their_names() -> None:
     names = ("CMakeLists.txt", "a/CMakeLists.txt.in", "cmake/x.cmake", ".gitmodules", "subprojects/x.wrap")
     others = ("README.md", "src/CMakeLists.cc", "x.cmakes", "docs/.gitmodules.md")
