@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
+from service.domain.building.compile_errors import first_error
 from service.domain.building.sandbox_command import Command, Limits
 from service.domain.errors import CommandFailed
 from service.domain.project.starter_file import Program
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from service.ports.building import Progress, Sandbox
@@ -23,7 +24,7 @@ _ENVIRONMENT: Final = {"CPM_SOURCE_CACHE": ""}  # CPM downloads anew, so that th
 _LIST: Final = 'exec "$0" --benchmark_list_tests=true "$@" 2>/dev/null'
 _NONE: Final = "--benchmark_filter=^$"  # a name is never empty
 _NO_MATCH: Final = "Failed to match any benchmarks"  # the library prints it instead of names
-_TAIL: Final = 12  # lines; the first errors of cmake and compilers are near the end
+_TAIL: Final = 12  # lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,18 @@ class Inquiry:
         done = self.runner.run(command, log=output, watch=lambda: None)
         text = output.getvalue().decode("utf-8", "replace")
         if not done.is_success:
-            lines = [line for line in text.splitlines() if line.strip()][-_TAIL:]
-            tail = "\n".join(f"  {plain(line)}" for line in lines)
+            tail = "\n".join(f"  {line}" for line in self._shown(text))
             raise CommandFailed(" ".join(argv[:2]), done.end, tail, limit=done.stopped_by or "")
         return text
+
+    def _shown(self, text: str) -> Iterator[str]:
+        """Yield the first error, which is far above the end if other targets were built after it; the end."""
+        lines = [plain(line) for line in text.splitlines() if line.strip()][-_TAIL:]
+        first = first_error(text.encode(), str(self.directory))
+        message = first.partition(": ")[2] if first else ""  # without the place, which it shortens
+        if first and not any(message in line for line in lines):
+            yield f"first error: {first}"
+        yield from lines
 
     def ask(self, build: Path, found: Sequence[Program]) -> tuple[Program, ...]:
         """Ask the built programs for their benchmarks; leave out, with a note, those that list none.

@@ -34,11 +34,13 @@ FOUND: Final = Program("build/stack_bench", "stack_bench", 2)
 class RecordedCMake:
     """A runner of cmake: configuring leaves a recorded reply, building leaves a program that lists.
 
-    ``refused`` are arguments with which a command fails, and ``always`` is what the program prints although
-    no benchmark is asked for. ``reply`` chooses the sample by the arguments; ``place`` is its program's path.
+    ``refused`` are arguments with which a command fails, with ``errors``, and ``always`` is what the program
+    prints although no benchmark is asked for. ``reply`` chooses the sample by the arguments; ``place`` is its
+    program's path.
     """
 
     refused: tuple[str, ...] = ()
+    errors: bytes = b"CMake Error at CMakeLists.txt:3: it does not work\n"
     listing: str = "BM_Push/8\nBM_Push/512\n"
     always: str = ""
     builds: bool = True
@@ -56,7 +58,7 @@ class RecordedCMake:
         argv = command.argv
         self.calls.append(argv)
         if not set(self.refused).isdisjoint(argv):
-            log.write(b"CMake Error at CMakeLists.txt:3: it does not work\n")
+            log.write(self.errors)
             return Completed(1, 0.1)
         if argv[0] == "sh":
             log.write((self.always if "--benchmark_filter=^$" in argv else self.listing).encode())
@@ -192,3 +194,17 @@ def test_a_project_that_does_not_configure_is_reported_with_the_end_of_the_log(t
     with pytest.raises(CommandFailed) as failed:
         ask(tmp_path, RecordedCMake(refused=("-S",)))
     assert failed.value.tail == "  CMake Error at CMakeLists.txt:3: it does not work"
+
+
+def test_the_first_error_is_shown_although_other_targets_were_built_after_it(tmp_path: Path) -> None:
+    errors = f"{tmp_path}/lib/log.cc:19:15: error: 'x' was not declared\n" + "Building CXX object\n" * 40
+    progress = Notes()
+    cmake = RecordedCMake(refused=("--build",), errors=errors.encode())
+    with pytest.raises(NotFound):
+        ask_cmake(Inquiry(cmake, tmp_path, tmp_path, progress), FILES)
+
+    assert progress.notes[0].splitlines()[:3] == [
+        "cmake --build: exit code 1",
+        "  first error: lib/log.cc:19: error: 'x' was not declared",
+        "  Building CXX object",
+    ]
