@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-power bench-signatures bench-patterns soak checks-plugin clean
+.PHONY: install help demo gate-native message-images test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-power bench-real bench-signatures bench-patterns soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -79,6 +79,9 @@ bench-noise: .venv/dev.stamp ## measure how much each way to launch programs red
 
 bench-power: .venv/dev.stamp ## simulate power against machine time and false alarms, beside a t-test
 	@$(BIN)/python -m bench.simulations.power
+
+bench-real: .venv/run.stamp ## try real projects from init to verdicts: MIRRORS=… (bare repositories) PROJECTS=… (TOML; ONLY=hashes: one project)
+	@$(BIN)/python -m bench.real "$(MIRRORS)" "$(PROJECTS)" $(foreach project,$(ONLY),--only $(project))
 
 bench-webhooks: .venv/dev.stamp ## measure the webhook's events per second, and their latency
 	@$(BIN)/python -m bench.webhooks

@@ -62,7 +62,7 @@ def archives_in(text: str) -> Iterator[Archive]:
 
 @dataclass(frozen=True, slots=True)
 class Replacements:
-    """What the files of a project get instead of their addresses and hashes.
+    """The local addresses, hashes and commits for the files of a project.
 
     Args:
         mirrors: the address of the local mirrors, which replaces the origin; ends with a slash.

@@ -54,7 +54,7 @@ class Score:
 
     @property
     def found(self) -> tuple[int, int]:
-        """How many affected benchmarks were found, and how many there are."""
+        """The number of affected benchmarks that were found, and of all of them."""
         return _found(self.affected)
 
     @property

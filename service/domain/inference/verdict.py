@@ -74,10 +74,11 @@ class Comparison(NamedTuple):
     ``ratio`` is patch ÷ base and ``interval`` its 95 % interval, valid at every look; both are None if there
     was nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base`` and ``patch`` are
     the sides' medians over launches. ``reasons`` complete the verdict if numbers alone do not.
-    ``spread`` is how far single pairs scatter (log scale); None without an interval by pairs. ``more_pairs`` is
-    about how many more would decide it, infinite if no reasonable number would; only if more pairs may help.
-    ``pairs_to_slower`` is how many more may call it slower by enough to vote, seen optimistically.
-    ``quiet_spread`` is the spread at which as many pairs as every benchmark may get would decide it.
+    ``spread`` is how far single pairs scatter (log scale); None without an interval by pairs.
+    ``more_pairs`` is about how many more would decide it, infinite if no reasonable number would; None if
+    more pairs would not help. ``pairs_to_slower`` is how many more may call it slower by enough to vote, seen
+    optimistically. ``quiet_spread`` is the spread at which as many pairs as every benchmark may get would
+    decide it.
     ``per`` names the rate whose unit of work a time was divided by; empty: an iteration's time is compared.
     """
 
