@@ -107,7 +107,7 @@ def _change(project: Project, change: Change, gate: GateResult, scored: Score) -
     phases = gate.phases
     builds = sum(seconds for name, seconds in phases.items() if name.startswith(_BUILDS))
     after = sum(seconds for name, seconds in phases.items() if name in _AFTER)
-    low, high = scored.pairs or (0, 0)
+    low, high = scored.pairs or (_NOTHING, _NOTHING)  # equal programs need none
     return (
         project.name,
         change.name,
@@ -117,7 +117,7 @@ def _change(project: Project, change: Change, gate: GateResult, scored: Score) -
         _of(scored.found_steady),
         str(len(scored.others)),
         str(len(scored.false)),
-        str(low) if low == high else f"{low} to {high}",
+        f"{low}" if low == high else f"{low} to {high}",
         f"{phases.get('measure', 0.0):.0f} s",
         f"{after:.0f} s" if after else _NOTHING,
         f"{builds:.0f} s",

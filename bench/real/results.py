@@ -61,8 +61,9 @@ class GateResult:
 
     @property
     def is_measured(self) -> bool:
-        """Return whether a benchmark was compared."""
-        return self.answer is not None and any(row["pairs"] for row in self.answer["benchmarks"])
+        """Return whether a benchmark was compared; equal programs are the same without a pair."""
+        rows = self.answer["benchmarks"] if self.answer else []
+        return any(row["pairs"] or row["verdict"] == "same" for row in rows)
 
     @property
     def phases(self) -> Mapping[str, float]:

@@ -70,8 +70,8 @@ class Score:
 
     @property
     def pairs(self) -> tuple[int, int] | None:
-        """The smallest and the largest number of pairs; None: there are no verdicts."""
-        pairs = [row.pairs for row in (*self.affected, *self.others)]
+        """The smallest and the largest number of pairs; None: nothing was measured."""
+        pairs = [row.pairs for row in (*self.affected, *self.others) if row.pairs]
         return (min(pairs), max(pairs)) if pairs else None
 
 

@@ -18,7 +18,7 @@ try it on the last commit before you commit it:
 """
 ANSWER = {
     "schema_version": 1,
-    "benchmarks": [{"name": "Hash/1", "pairs": 12}],
+    "benchmarks": [{"name": "Hash/1", "pairs": 12, "verdict": "undecided"}],
     "jobs": [
         {"outcome": "passed", "seconds": {"build base": 2.0, "measure": 60.0}},
         {"outcome": "slower", "seconds": {"measure": 1.5}},
@@ -43,10 +43,12 @@ def test_the_outcomes_and_times_of_all_jobs_count() -> None:
     assert result.phases == {"build base": 2.0, "measure": 61.5}
 
 
-def test_a_gate_measured_something_only_if_there_are_pairs() -> None:
-    without = {**ANSWER, "benchmarks": [{"name": "Hash/1", "pairs": 0}]}
+def test_a_gate_compared_something_only_if_there_are_pairs_or_equal_programs() -> None:
+    without = {**ANSWER, "benchmarks": [{"name": "Hash/1", "pairs": 0, "verdict": "failing"}]}
+    equal = {**ANSWER, "benchmarks": [{"name": "Hash/1", "pairs": 0, "verdict": "same"}]}
 
     assert GateResult({}, 1, 63.5, ANSWER).is_measured
+    assert GateResult({}, 0, 63.5, equal).is_measured
     assert not GateResult({}, 3, 63.5, without).is_measured
     assert not GateResult({}, 2, 1.0, failure="there is no job").is_measured
 
