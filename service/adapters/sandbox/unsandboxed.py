@@ -19,7 +19,7 @@ from service.domain.errors import Permanent, Transient
 from service.ports.building import Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from service.domain.building.sandbox_command import Command
     from service.ports.building import ByteSink
@@ -31,10 +31,14 @@ class DirectRunner(Sandbox):
     There are no mounts: the working directory is translated to the mount's source, and ``BENCHGATE_SRC``,
     ``BENCHGATE_BUILD`` and so on name the sources of ``/src``, ``/build`` and the other mounts. Arguments are
     not translated. A daemon that leaves its session is not killed. Raises Unfit if this host lacks a tool.
+
+    Args:
+        without: variables of the user's environment that the commands do not get.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, without: Collection[str] = ()) -> None:
         require_tools()
+        self._without = without
 
     @override
     def in_force(self) -> Mapping[str, str]:
@@ -50,7 +54,8 @@ class DirectRunner(Sandbox):
     def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
         require_cpus(command.cpus)
         started = time.monotonic()
-        with _start(command, discard_output=log is None) as process:
+        own = {name: value for name, value in os.environ.items() if name not in self._without}
+        with _start(command, own, discard_output=log is None) as process:
             tree = _ProcessGroup(process)
             output = Output(cast("IO[bytes]", process.stderr).fileno(), log, command.limits.log_bytes)
             stopped_by = supervise(process, tree, command.limits, output, watch)
@@ -85,7 +90,7 @@ class _ProcessGroup(Tree):
         return resident_bytes(self._process.pid)
 
 
-def _start(command: Command, *, discard_output: bool) -> subprocess.Popen[bytes]:
+def _start(command: Command, own: Mapping[str, str], *, discard_output: bool) -> subprocess.Popen[bytes]:
     # One pipe for both keeps their order in the log: standard error is the pipe, standard output its copy.
     argv = [*settings_of(command, bound_processes=False), *command.argv]
     if not discard_output:
@@ -95,7 +100,7 @@ def _start(command: Command, *, discard_output: bool) -> subprocess.Popen[bytes]
         return subprocess.Popen(  # noqa: S603  # the user requested this program
             argv,
             cwd=_on_host(command, command.cwd),
-            env={**os.environ, **places, **command.env},
+            env={**own, **places, **command.env},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -27,7 +27,7 @@ from service.domain.project.starter_file import (
     starter_file,
 )
 from service.steps.local.init_cmake import ask_cmake
-from service.steps.local.init_inquiry import Inquiry
+from service.steps.local.init_inquiry import HIDDEN, Inquiry
 from service.steps.local.init_meson import ask_meson
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _look_at(directory: Path, system: BuildSystem) -> ProjectFacts:
         )
         with TemporaryDirectory(prefix="benchgate-init-") as scratch, TerminalProgress() as progress:
             try:
-                inquiry = Inquiry(DirectRunner(), directory, Path(scratch).resolve(), progress)
+                inquiry = Inquiry(DirectRunner(without=HIDDEN), directory, Path(scratch).resolve(), progress)
                 return ask_cmake(inquiry, files) if system is BuildSystem.CMAKE else ask_meson(inquiry)
             except CommandFailed as failed:
                 progress.note(f"{failed}\n{failed.tail}")

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from service.ports.building import Progress, Sandbox
 
+HIDDEN: Final = ("CPM_SOURCE_CACHE",)
+"""The variables that ``runner`` hides: CPM must download anew, so that the downloads can be pinned."""
+
 _BUILD: Final = Limits(log_bytes=None)  # as long as the service gives a command of a build
 _ASK: Final = Limits(wall_seconds=60.0, log_bytes=16 << 20)  # listing runs no benchmark, but may read data
-_ENVIRONMENT: Final = {"CPM_SOURCE_CACHE": ""}  # CPM downloads anew, so that the downloads can be pinned
 _LIST: Final = 'exec "$0" --benchmark_list_tests=true "$@" 2>/dev/null'
 _NONE: Final = "--benchmark_filter=^$"  # a name is never empty
 _NO_MATCH: Final = "Failed to match any benchmarks"  # the library prints it instead of names
@@ -48,7 +50,7 @@ class Inquiry:
             CommandFailed: it ended with another exit code than 0, or at a limit.
         """
         output = BytesIO()
-        command = Command(argv, cwd=str(self.directory), env=_ENVIRONMENT, limits=limits)
+        command = Command(argv, cwd=str(self.directory), limits=limits)
         done = self.runner.run(command, log=output, watch=lambda: None)
         text = output.getvalue().decode("utf-8", "replace")
         if not done.is_success:

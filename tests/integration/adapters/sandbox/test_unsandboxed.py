@@ -51,6 +51,14 @@ def test_the_program_gets_the_users_and_the_commands_environment(monkeypatch: py
     assert run(RUNNER, "sh", "-c", "echo $OWN $N", env={"N": "1"})[1] == "kept 1\n"
 
 
+def test_the_program_does_not_get_hidden_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty variable is another thing: CMake can tell it from one that is not set."""
+    monkeypatch.setenv("OWN", "kept")
+    monkeypatch.setenv("CACHE", "hidden")
+
+    assert run(DirectRunner(without=("CACHE",)), "sh", "-c", "echo $OWN ${CACHE-unset}")[1] == "kept unset\n"
+
+
 @pytest.mark.parametrize(
     ("program", "code"), [("exit 3", 3), ("kill -SEGV $$", 139), ("no-such-program", 127)]
 )
