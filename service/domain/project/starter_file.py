@@ -10,7 +10,12 @@ from itertools import chain, count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.project.starter.fetched import Fetched, dependencies_lines
+from service.domain.project.starter.fetched import (
+    Fetched,
+    dependencies_lines,
+    kept_places,
+    placing_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,10 +55,10 @@ class Program:
 class ProjectFacts:
     """The facts from which a project file is written.
 
-    ``options`` switch the benchmarks on. ``preset`` is a preset of CMake for release builds, and
-    ``configuration`` the chosen one of a generator that has several; empty: none. ``dependencies`` were
-    downloaded while the project was configured. ``is_tried``: init has built and asked the programs;
-    otherwise a person must check them.
+    ``directory`` has the project, relative to the top; empty: the top. ``options`` switch the benchmarks on.
+    ``preset`` is a preset of CMake for release builds, and ``configuration`` the chosen one of a generator
+    that has several; empty: none. ``dependencies`` were downloaded while the project was configured and
+    built. ``is_tried``: init has built and asked the programs; otherwise a person must check them.
     """
 
     system: BuildSystem
@@ -63,6 +68,7 @@ class ProjectFacts:
     configuration: str = ""
     dependencies: tuple[Fetched, ...] = ()
     is_tried: bool = False
+    directory: str = ""
 
 
 _EXAMPLE: Final = Program("build/my_benchmark", "my_benchmark")
@@ -164,7 +170,11 @@ def starter_file(facts: ProjectFacts) -> str:
     programs = facts.programs or (_EXAMPLE,)
     build: list[str] = []
     if configure := _configure(facts):
-        build += [*(f"      # {line}" for line in _reasons(facts)), f"      configure: {configure}"]
+        build += [f"      # {line}" for line in _reasons(facts)]
+        if placing := [*placing_lines(facts.dependencies)]:
+            build += ["      configure: |", *(f"        {line} &&" for line in placing), f"        {configure}"]
+        else:
+            build.append(f"      configure: {configure}")
     configuration = f" --config {facts.configuration}" if facts.configuration else ""
     targets = " ".join(dict.fromkeys(program.target for program in programs))
     compile_ = _COMPILE[facts.system].format(targets=targets, configuration=configuration)
@@ -175,6 +185,8 @@ def starter_file(facts: ProjectFacts) -> str:
             compile_.split(_TARGETS)[0],
         )
     build += [f"      # {why}", f"      compile: {compile_}{edit}"]
+    if kept := kept_places(facts.dependencies):
+        build += ["      # Programs also find these when they are launched.", f"      keep: [{', '.join(kept)}]"]
     suites: list[str] = []
     for name, program in zip(_distinct(programs), programs, strict=True):
         suites.append(f"      - name: {name}{_count(program)}")
@@ -190,7 +202,7 @@ def _configure(facts: ProjectFacts) -> str:
         case BuildSystem.CMAKE if facts.preset:
             return f"cmake --preset {facts.preset} -B build{options}"
         case BuildSystem.CMAKE:
-            return f"cmake -S . -B build -DCMAKE_BUILD_TYPE=Release{options}"
+            return f"cmake -S {facts.directory or '.'} -B build -DCMAKE_BUILD_TYPE=Release{options}"
         case BuildSystem.MESON:
             return f"meson setup build --buildtype=release{options}"
         case BuildSystem.MAKE | BuildSystem.BAZEL | BuildSystem.OTHER:
@@ -204,6 +216,10 @@ def _reasons(facts: ProjectFacts) -> Iterator[str]:
         yield "A release build, because that is what users run."
     if facts.options:
         yield "The options switch the benchmarks on, which this project builds only if asked."
+    if facts.directory:
+        yield f"The project in {facts.directory} has the benchmarks; the one at the top has none."
+    if any(each.place for each in facts.dependencies):
+        yield "The first lines put what the project downloads by itself where it looks before it does so."
 
 
 def _count(program: Program) -> str:

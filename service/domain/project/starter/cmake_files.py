@@ -7,18 +7,29 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from service.domain.project.starter.fetched import is_harmless
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from service.domain.project.starter.cmake_reply import CacheEntry
 
 FILE: Final = "CMakeLists.txt"
 PRESETS: Final = "CMakePresets.json"
 RELEASES: Final = frozenset({"release", "relwithdebinfo", "minsizerel"})  # CMake ignores capitals
+OPTION_WORDS: Final = (("BENCH",), ("DEVELOP", "DEV_MODE", "MAINTAINER"), ("TEST",))
+"""Parts of the names of options behind which projects have benchmarks, in the order in which to try them."""
+
 _COMMENT: Final = re.compile(r"#.*")
 _PROJECT: Final = re.compile(r"\bproject\s*\(", re.IGNORECASE)
 # Also cmake_dependent_option, and the wrappers of projects.
 _OPTION: Final = re.compile(r"\b\w*option\s*\(\s*\"?((?:\w|\$\{\w+\})+)", re.IGNORECASE)
+_LINK: Final = re.compile(
+    r"target_link_libraries\s*\([^)]*?\s(?:benchmark::)?benchmark(?:_main)?[\s)]", re.IGNORECASE
+)
+_FOREIGN: Final = frozenset(
+    {"third_party", "thirdparty", "3rdparty", "external", "extern", "vendor", "deps", "submodules", "subprojects"}
+)
 _REFERENCE: Final = re.compile(r"\$\{\w+\}")
 _LISTED: Final = re.compile(
     r'^\s+"([A-Za-z0-9][A-Za-z0-9._+-]*)"', re.MULTILINE
@@ -27,7 +38,9 @@ _OFF: Final = frozenset({"", "0", "OFF", "NO", "N", "FALSE", "IGNORE"})
 _DEEPEST: Final = 20  # of presets that inherit from each other; a circle ends there
 
 
-def benchmark_options(files: Mapping[str, str], cache: Mapping[str, CacheEntry]) -> tuple[str, ...]:
+def benchmark_options(
+    files: Mapping[str, str], cache: Mapping[str, CacheEntry], words: Sequence[str] = OPTION_WORDS[0]
+) -> tuple[str, ...]:
     """Find the options that may switch benchmarks on: named like it, off, and declared by the project itself.
 
     A directory that calls ``project()`` below the top is another project, such as a submodule. The options
@@ -36,23 +49,42 @@ def benchmark_options(files: Mapping[str, str], cache: Mapping[str, CacheEntry])
     Args:
         files: the CMake files of the sources, by their paths.
         cache: the entries of the configured project.
+        words: parts of their names, in capitals.
     """
     code = {path: _COMMENT.sub("", text) for path, text in files.items()}
-    others = {
-        f"{posixpath.dirname(path)}/"
-        for path, text in code.items()
-        if "/" in path and posixpath.basename(path) == FILE and _PROJECT.search(text)
-    }
-    own = [text for path, text in code.items() if not path.startswith(tuple(others))]
+    others = tuple(f"{directory}/" for directory in _projects_below(code))
+    own = [text for path, text in code.items() if not path.startswith(others)]
     declared = [_pattern(name) for text in own for name in _OPTION.findall(text)]
     return tuple(
         name
         for name, entry in cache.items()
         if entry.kind == "BOOL"
-        and "BENCH" in name.upper()
+        and any(word in name.upper() for word in words)
         and entry.value.upper() in _OFF
         and any(pattern.fullmatch(name) for pattern in declared)
     )
+
+
+def benchmark_projects(files: Mapping[str, str]) -> tuple[str, ...]:
+    """Find the directories below the top that are a project of their own and link Google Benchmark.
+
+    Those of other authors are left out, as far as the name of a directory tells.
+    """
+    code = {path: _COMMENT.sub("", text) for path, text in files.items()}
+    linking = [posixpath.dirname(path) for path, text in code.items() if _LINK.search(text)]
+    return tuple(
+        directory
+        for directory in sorted(_projects_below(code), key=lambda each: (each.count("/"), each))
+        if any(f"{each}/".startswith(f"{directory}/") for each in linking)
+        and not _FOREIGN.intersection(directory.lower().split("/"))
+        and is_harmless(directory)
+    )
+
+
+def _projects_below(code: Mapping[str, str]) -> Iterator[str]:
+    for path, text in code.items():
+        if "/" in path and posixpath.basename(path) == FILE and _PROJECT.search(text):
+            yield posixpath.dirname(path)
 
 
 def _pattern(declared: str) -> re.Pattern[str]:

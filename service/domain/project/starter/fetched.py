@@ -1,21 +1,23 @@
-"""The downloads of a configure run, as the pinned dependencies of a project file."""
+"""The downloads of a project's build, as the pinned dependencies of a project file."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _ADDED: Final = re.compile(r"ExternalProject_Add\(\S+-populate\s*\n(.*)\n")
 _PLACE: Final = re.compile(r'^\s*SOURCE_DIR\s+"(.*)"$', re.MULTILINE)
 _FACT: Final = re.compile(r"^(command|source_dir|repository|url\(s\))=(.*)$", re.MULTILINE)
 _WORD: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
+_BUILD: Final = "build/"
+_PATH: Final = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/)*[A-Za-z0-9_][A-Za-z0-9._+-]*")
 # Machines fetch from nowhere else. No credentials, no characters that YAML reads, no parts that leave a path.
 _URL: Final = re.compile(
     r"(?:https://[A-Za-z0-9.-]+(?::\d+)?|file://)(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~+%-]*)+"
@@ -38,11 +40,16 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A download of a configure run, with what pins it: a repository's commit or an archive's SHA-256."""
+    """A download, with what pins it: a repository's commit or a file's SHA-256.
+
+    ``place`` is the path in the sources at which the build looks for the files before it downloads them;
+    empty if it asks for the dependency by its name.
+    """
 
     name: str
     download: Download
     pin: str
+    place: str = ""
 
 
 def download_of(populating: str) -> Download | None:
@@ -83,6 +90,49 @@ def proper_name(directory: str, packages: str) -> str:
     return {name.lower(): name for name in packages.split(";")}.get(directory, directory)
 
 
+def is_harmless(path: str) -> bool:
+    """Return whether a path means the same to YAML and a shell, and stays below its directory."""
+    return _PATH.fullmatch(path) is not None
+
+
+def with_own_names(fetched: Iterable[Fetched]) -> tuple[Fetched, ...]:
+    """Number the names of downloads with a place if they differ from others in capitals only."""
+    found = sorted(fetched, key=lambda each: bool(each.place))
+    used = set[str]()
+    named = []
+    for each in found:
+        names = (each.name, *(f"{each.name}-{number}" for number in range(2, len(found) + 2)))
+        name = next(name for name in names if name.upper() not in used or not each.place)
+        used.add(name.upper())
+        named.append(replace(each, name=name))
+    return tuple(named)
+
+
+def placing_lines(fetched: Iterable[Fetched]) -> Iterator[str]:
+    """Write the shell commands that put the dependencies with a place there."""
+    for each in fetched:
+        if not each.place or not _is_named(each):
+            continue
+        source = f'"$BENCHGATE_DEPS/{each.name}'
+        put = f'ln -s {source}"'
+        if not each.download.git:
+            put = f'cp {source}/{posixpath.basename(each.download.url)}"'
+        above = posixpath.dirname(each.place)
+        yield f"mkdir -p {above} && {put} {each.place}" if above else f"{put} {each.place}"
+
+
+def kept_places(fetched: Iterable[Fetched]) -> tuple[str, ...]:
+    """List the repositories that are put below ``build``, relative to it: programs may read their files."""
+    places = (each.place for each in fetched if each.download.git and _is_named(each))
+    return tuple(place.removeprefix(_BUILD) for place in places if place.startswith(_BUILD))
+
+
+def _is_named(each: Fetched) -> bool:
+    """Return whether an entry of the project file can name the download and its source."""
+    source = _fetchable(each.download.git or each.download.url)
+    return bool(_NAME.fullmatch(each.name) and source)
+
+
 def dependencies_lines(fetched: Sequence[Fetched]) -> Iterator[str]:
     """Write the key ``dependencies`` of a project file; lines that a person must complete are marked EDIT."""
     if not fetched:
@@ -91,7 +141,7 @@ def dependencies_lines(fetched: Sequence[Fetched]) -> Iterator[str]:
     for each in fetched:
         source = _fetchable(each.download.git or each.download.url)
         keys = ("git", "commit") if each.download.git else ("url", "sha256")
-        if not _NAME.fullmatch(each.name) or not source:
+        if not _is_named(each):
             yield f"  # EDIT: {_printable(each.name)} has no https:// URL here, so machines cannot fetch it"
             continue
         patched = "   # EDIT: its PATCH_COMMAND does not run" if each.download.is_patched else ""

@@ -4,7 +4,12 @@ import json
 
 import pytest
 
-from service.domain.project.starter.cmake_files import benchmark_options, release_preset
+from service.domain.project.starter.cmake_files import (
+    OPTION_WORDS,
+    benchmark_options,
+    benchmark_projects,
+    release_preset,
+)
 from service.domain.project.starter.cmake_reply import CacheEntry
 
 OFF = CacheEntry("BOOL", "OFF")
@@ -52,6 +57,32 @@ def test_the_options_of_a_nested_project_are_left_alone() -> None:
     names = ("BENCHMARK_ENABLE_LTO", "BENCHMARK_BUILD_32_BITS", "OWN_BENCH", "MORE_BENCH")
 
     assert options("project(queue)", dict.fromkeys(names, OFF), **nested) == ("OWN_BENCH", "MORE_BENCH")
+
+
+def test_options_of_other_names_are_found_only_if_asked_for() -> None:
+    text = "option(QUEUE_DEVELOPER_MODE x OFF)\noption(QUEUE_TESTS x OFF)"
+    cache = dict.fromkeys(("QUEUE_DEVELOPER_MODE", "QUEUE_TESTS"), OFF)
+
+    assert options(text, cache) == ()
+    found = [benchmark_options({"CMakeLists.txt": text}, cache, words) for words in OPTION_WORDS]
+    assert found == [(), ("QUEUE_DEVELOPER_MODE",), ("QUEUE_TESTS",)]
+
+
+LINKING = "project(bench)\nadd_executable(a a.cc)\ntarget_link_libraries(a benchmark ${MORE})\n"
+
+
+def test_projects_below_the_top_that_link_google_benchmark_are_found() -> None:
+    files = {
+        "CMakeLists.txt": LINKING,
+        "tests/speed/CMakeLists.txt": LINKING,
+        "deep/CMakeLists.txt": "project(deep)",
+        "deep/er/CMakeLists.txt": "target_link_libraries(a PRIVATE benchmark::benchmark_main)",
+        "plain/CMakeLists.txt": "project(plain)\ntarget_link_libraries(a my_benchmark)",
+        "part/CMakeLists.txt": "target_link_libraries(a benchmark)",
+        "third_party/x/CMakeLists.txt": LINKING,
+        "a: b/CMakeLists.txt": LINKING,
+    }
+    assert benchmark_projects(files) == ("deep", "tests/speed")
 
 
 PRESETS = json.dumps(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,10 @@ from service.domain.project.starter.fetched import (
     dependencies_lines,
     download_of,
     fetched_from,
+    kept_places,
+    placing_lines,
     proper_name,
+    with_own_names,
 )
 from service.domain.project.starter_file import BuildSystem, ProjectFacts, starter_file
 
@@ -23,6 +27,12 @@ SAMPLES: Final = Path(__file__).parents[4] / "samples" / "cmake_api"
 COMMIT: Final = "79fa7f1c676ff90d516779eb49f29e5f02dd8b23"
 GIT: Final = Fetched("benchmark", Download(git="https://example.org/team/benchmark.git"), COMMIT)
 ARCHIVE: Final = Fetched("fmt", Download(url="https://example.net/fmt-1.2.zip"), "a" * 64)
+
+
+FILE: Final = Fetched(
+    "tool", Download(url="https://example.org/1.2/tool.cmake"), "b" * 64, "build/cmake/tool_1.2.cmake"
+)
+CLONE: Final = Fetched("data", Download(git="https://example.org/data.git"), COMMIT, "build/data")
 
 
 def read(name: str) -> str:
@@ -119,3 +129,34 @@ def test_the_project_file_accepts_what_is_written(fetched: tuple[Fetched, ...]) 
     (job,) = parse_project_file(text).jobs
     pins = [each.commit or each.sha256 for each in job.benchmark.build.dependencies.values()]
     assert pins == [each.pin for each in fetched if each in {GIT, ARCHIVE}]
+
+
+def test_what_has_a_place_is_put_there_and_kept_for_programs_if_it_is_a_directory() -> None:
+    assert list(placing_lines((GIT, FILE, CLONE))) == [
+        'mkdir -p build/cmake && cp "$BENCHGATE_DEPS/tool/tool.cmake" build/cmake/tool_1.2.cmake',
+        'mkdir -p build && ln -s "$BENCHGATE_DEPS/data" build/data',
+    ]
+    assert kept_places((GIT, FILE, CLONE)) == ("data",)
+
+
+def test_what_no_entry_can_name_is_not_put_anywhere() -> None:
+    unusable = replace(CLONE, download=Download(git="git@example.org:data.git"))
+    assert (list(placing_lines((unusable,))), kept_places((unusable,))) == ([], ())
+
+
+def test_names_with_a_place_are_numbered_if_they_are_used() -> None:
+    found = (replace(FILE, name="FMT"), GIT, ARCHIVE, replace(CLONE, name="fmt"))
+    assert [each.name for each in with_own_names(found)] == ["benchmark", "fmt", "FMT-2", "fmt-3"]
+
+
+def test_the_project_file_has_the_commands_that_put_dependencies_in_place() -> None:
+    facts = ProjectFacts(BuildSystem.CMAKE, dependencies=(GIT, FILE, CLONE), is_tried=True, directory="bench")
+    text = starter_file(facts)
+
+    assert problems_of(text) == ()
+    (job,) = parse_project_file(text).jobs
+    build = job.benchmark.build
+    *placing, configure = build.configure.splitlines()
+    assert placing == [f"{line} &&" for line in placing_lines(facts.dependencies)]
+    assert configure == "cmake -S bench -B build -DCMAKE_BUILD_TYPE=Release"
+    assert build.keep == ("data",)
