@@ -36,15 +36,17 @@ class RecordedCMake:
 
     ``refused`` are arguments with which a command fails, with ``errors``, and ``always`` is what the program
     prints although no benchmark is asked for. ``reply`` chooses the sample by the arguments; ``place`` is its
-    program's path.
+    program's path, and ``more`` are further entries of its cache.
     """
 
     refused: tuple[str, ...] = ()
     errors: bytes = b"CMake Error at CMakeLists.txt:3: it does not work\n"
+    more: tuple[Mapping[str, object], ...] = ()
     listing: str = "BM_Push/8\nBM_Push/512\n"
     always: str = ""
     builds: bool = True
     place: str = "stack_bench"
+    version: bytes = b'{"version": {"major": 3, "minor": 25}}'
     reply: Callable[[tuple[str, ...]], str] = lambda argv: (
         "system_library" if OPTION in argv else "system_library_off"
     )
@@ -62,6 +64,8 @@ class RecordedCMake:
             return Completed(1, 0.1)
         if argv[0] == "sh":
             log.write((self.always if "--benchmark_filter=^$" in argv else self.listing).encode())
+        elif "capabilities" in argv:
+            log.write(self.version)
         elif "--list-presets" in argv:
             log.write(b'Available configure presets:\n\n  "release"\n')
         elif "--build" in argv:
@@ -78,6 +82,8 @@ class RecordedCMake:
             old.unlink()
         recorded = json.loads((SAMPLES / f"{self.reply(argv)}.json").read_text(encoding="utf-8"))
         for name, content in recorded.items():
+            if name.startswith("cache-"):
+                content["entries"] += self.more
             text = json.dumps(content).replace('"path": "stack_bench"', f'"path": "{self.place}"')
             (directory / name).write_text(text, encoding="utf-8")
 
@@ -149,6 +155,43 @@ def test_a_preset_that_does_not_work_here_is_named_and_left_out(tmp_path: Path) 
 
     assert (facts.preset, facts.options) == ("", (OPTION,))
     assert note.startswith("the preset release is not used: cmake -S: exit code 1\n")
+
+
+def test_options_for_developers_are_tried_if_there_is_no_program(tmp_path: Path) -> None:
+    """They may bring the option for benchmarks."""
+    developers = "-DSTACK_DEVELOPER_MODE=ON"
+    cache = {"name": "STACK_DEVELOPER_MODE", "type": "BOOL", "value": "OFF", "properties": []}
+    cmake = RecordedCMake(more=(cache,), refused=("-DSTACK_TESTS=ON",))
+    cmake.reply = lambda argv: "system_library" if developers in argv else "system_library_off"
+    files = {"CMakeLists.txt": "option(STACK_DEVELOPER_MODE x OFF)\noption(STACK_TESTS x OFF)"}
+
+    facts, notes = ask(tmp_path, cmake, files)
+
+    assert (facts.programs, facts.options) == ((FOUND,), (developers,))
+    assert notes == []
+
+
+def test_a_project_below_the_top_is_asked_if_the_top_has_no_program(tmp_path: Path) -> None:
+    below = "project(bench)\noption(STACK_BENCH x OFF)\ntarget_link_libraries(a benchmark)\n"
+    cmake = RecordedCMake()
+    source = str(tmp_path / "tests" / "bench")
+    cmake.reply = lambda argv: "system_library" if source in argv else "system_library_off"
+
+    facts, (note,) = ask(
+        tmp_path, cmake, {"CMakeLists.txt": "project(x)", "tests/bench/CMakeLists.txt": below}
+    )
+
+    assert (facts.programs, facts.directory) == ((FOUND,), "tests/bench")
+    assert note == "looking at tests/bench, a project of its own that links Google Benchmark"
+
+
+@pytest.mark.parametrize(("minor", "is_traced"), [(16, False), (17, True)])
+def test_a_configure_run_is_traced_if_cmake_can(tmp_path: Path, minor: int, *, is_traced: bool) -> None:
+    cmake = RecordedCMake(version=b'{"version": {"major": 3, "minor": %d}}' % minor)
+    ask(tmp_path, cmake)
+
+    configured = [argv for argv in cmake.calls if "-S" in argv]
+    assert {"--trace-format=json-v1" in argv for argv in configured} == {is_traced}
 
 
 def test_a_project_without_benchmark_programs_is_refused(tmp_path: Path) -> None:
