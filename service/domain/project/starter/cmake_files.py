@@ -54,7 +54,9 @@ def benchmark_options(
     code = {path: _COMMENT.sub("", text) for path, text in files.items()}
     others = tuple(f"{directory}/" for directory in _projects_below(code))
     own = [text for path, text in code.items() if not path.startswith(others)]
-    declared = [_pattern(name) for text in own for name in _OPTION.findall(text)]
+    # A name that is only a variable could be any; functions of this kind also take apart what others declared.
+    names = [name for text in own for name in _OPTION.findall(text) if _REFERENCE.sub("", name).strip("_")]
+    declared = [_pattern(name) for name in names]
     return tuple(
         name
         for name, entry in cache.items()

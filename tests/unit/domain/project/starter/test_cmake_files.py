@@ -41,6 +41,7 @@ def test_an_option_for_benchmarks_that_is_off_and_declared_is_found(declared: st
         ("# option(QUEUE_BENCH x OFF)", OFF),
         ("set(QUEUE_BENCH OFF CACHE BOOL x FORCE)", OFF),
         ("option(QUEUE_BENCH_ALL x OFF)", OFF),
+        ('parse_option("${OPTION}")\nparse_option(${A}_${B})', OFF),
     ],
 )
 def test_an_entry_that_is_on_or_no_own_option_is_left_alone(declared: str, entry: CacheEntry) -> None:
