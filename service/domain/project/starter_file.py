@@ -172,7 +172,11 @@ def starter_file(facts: ProjectFacts) -> str:
     if configure := _configure(facts):
         build += [f"      # {line}" for line in _reasons(facts)]
         if placing := [*placing_lines(facts.dependencies)]:
-            build += ["      configure: |", *(f"        {line} &&" for line in placing), f"        {configure}"]
+            build += [
+                "      configure: |",
+                *(f"        {line} &&" for line in placing),
+                f"        {configure}",
+            ]
         else:
             build.append(f"      configure: {configure}")
     configuration = f" --config {facts.configuration}" if facts.configuration else ""
@@ -186,7 +190,10 @@ def starter_file(facts: ProjectFacts) -> str:
         )
     build += [f"      # {why}", f"      compile: {compile_}{edit}"]
     if kept := kept_places(facts.dependencies):
-        build += ["      # Programs also find these when they are launched.", f"      keep: [{', '.join(kept)}]"]
+        build += [
+            "      # Programs also find these when they are launched.",
+            f"      keep: [{', '.join(kept)}]",
+        ]
     suites: list[str] = []
     for name, program in zip(_distinct(programs), programs, strict=True):
         suites.append(f"      - name: {name}{_count(program)}")

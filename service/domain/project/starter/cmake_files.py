@@ -28,7 +28,17 @@ _LINK: Final = re.compile(
     r"target_link_libraries\s*\([^)]*?\s(?:benchmark::)?benchmark(?:_main)?[\s)]", re.IGNORECASE
 )
 _FOREIGN: Final = frozenset(
-    {"third_party", "thirdparty", "3rdparty", "external", "extern", "vendor", "deps", "submodules", "subprojects"}
+    {
+        "third_party",
+        "thirdparty",
+        "3rdparty",
+        "external",
+        "extern",
+        "vendor",
+        "deps",
+        "submodules",
+        "subprojects",
+    }
 )
 _REFERENCE: Final = re.compile(r"\$\{\w+\}")
 _LISTED: Final = re.compile(
@@ -54,7 +64,7 @@ def benchmark_options(
     code = {path: _COMMENT.sub("", text) for path, text in files.items()}
     others = tuple(f"{directory}/" for directory in _projects_below(code))
     own = [text for path, text in code.items() if not path.startswith(others)]
-    # A name that is only a variable could be any; functions of this kind also take apart what others declared.
+    # A name that is only a variable could be any: a function may take apart what others declare.
     names = [name for text in own for name in _OPTION.findall(text) if _REFERENCE.sub("", name).strip("_")]
     declared = [_pattern(name) for name in names]
     return tuple(

@@ -1,4 +1,4 @@
-"""The downloads of a project that FetchContent knows nothing of, in directories as CMake and git leave them."""
+"""The downloads of a project without FetchContent, in directories as CMake and git leave them."""
 
 from __future__ import annotations
 

@@ -6,13 +6,19 @@ import pytest
 
 from service.domain.project.starter.traced import FileDownload, file_downloads
 
-TRACE = (
-    '{"version":{"major":1,"minor":2}}\n',
+APPEND = (
     '{"args":["APPEND","/home/dev/build/CMakeFiles/CMakeOutput.log","DOWNLOAD"],"cmd":"file","file":"x.cmake",'
-    '"frame":2,"global_frame":2,"line":180,"line_end":181,"time":1795454166.667217}\n',
+    '"frame":2,"global_frame":2,"line":180,"line_end":181,"time":1795454166.667217}\n'
+)
+DOWNLOAD = (
     '{"args":["DOWNLOAD","https://example.org/tool-1.2.cmake","/home/dev/build/cmake/../tool.cmake",'
     '"EXPECTED_HASH","SHA256=abc"],"cmd":"file","file":"/home/dev/CMakeLists.txt","frame":1,"global_frame":1,'
-    '"line":4,"time":1795454166.706615}\n',
+    '"line":4,"time":1795454166.706615}\n'
+)
+TRACE = (
+    '{"version":{"major":1,"minor":2}}\n',
+    APPEND,
+    DOWNLOAD,
     '{"args":["DOWNLOAD","https://example.org/b"],"cmd":"FILE","file":"/home/dev/CMakeLists.txt","line":5}\n',
     '{"args":["DOWNLOAD","https://example.org/c","c"],"cmd":"FILE","file":"/home/dev/CMakeLists.txt","line":6}\n',
     '{"args":["DOWNLOAD","https://example.org/d","/home/dev/d"],"cmd":"FILE","file":"x.cmake","line":7}\n',
@@ -26,6 +32,8 @@ def test_the_downloads_that_have_a_file_are_found() -> None:
     )
 
 
-@pytest.mark.parametrize("line", ['"DOWNLOAD"', '["DOWNLOAD"]', '{"args": ["DOWNLOAD"]}', '{"args": 1, "x": "DOWNLOAD"}'])
+@pytest.mark.parametrize(
+    "line", ['"DOWNLOAD"', '["DOWNLOAD"]', '{"args": ["DOWNLOAD"]}', '{"args": 1, "x": "DOWNLOAD"}']
+)
 def test_a_line_that_is_no_call_is_left_out(line: str) -> None:
     assert tuple(file_downloads([line])) == ()
