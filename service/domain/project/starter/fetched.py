@@ -114,7 +114,7 @@ def placing_lines(fetched: Iterable[Fetched]) -> Iterator[str]:
         if not each.place or not _is_named(each):
             continue
         source = f'"$BENCHGATE_DEPS/{each.name}'
-        put = f'ln -s {source}"'
+        put = f'ln -sfn {source}"'
         if not each.download.git:
             put = f'cp {source}/{posixpath.basename(each.download.url)}"'
         above = posixpath.dirname(each.place)

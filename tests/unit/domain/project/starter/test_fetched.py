@@ -134,7 +134,7 @@ def test_the_project_file_accepts_what_is_written(fetched: tuple[Fetched, ...]) 
 def test_what_has_a_place_is_put_there_and_kept_for_programs_if_it_is_a_directory() -> None:
     assert list(placing_lines((GIT, FILE, CLONE))) == [
         'mkdir -p build/cmake && cp "$BENCHGATE_DEPS/tool/tool.cmake" build/cmake/tool_1.2.cmake',
-        'mkdir -p build && ln -s "$BENCHGATE_DEPS/data" build/data',
+        'mkdir -p build && ln -sfn "$BENCHGATE_DEPS/data" build/data',
     ]
     assert kept_places((GIT, FILE, CLONE)) == ("data",)
 
