@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
@@ -57,6 +59,8 @@ target_link_libraries(broken benchmark)
     "bench/broken.c": "int main(void) { return undeclared; }\n",
 }
 
+TOOL: Final = "set(TOOL loaded)\n"
+
 
 def write(directory: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
@@ -73,6 +77,14 @@ def init(directory: Path, files: Mapping[str, str]) -> subprocess.CompletedProce
 def call_init(file: Path, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, "-m", "service.cli", "init", str(file)]
     return subprocess.run(words, check=False, capture_output=True, text=True, cwd=directory)
+
+
+def commit(directory: Path) -> str:
+    git = ("git", "-C", str(directory), "-c", "user.name=Dev", "-c", "user.email=dev@example.org")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
+        subprocess.run([*git, *words], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    return head.stdout.strip()
 
 
 def test_the_programs_of_a_project_are_built_and_asked(tmp_path: Path) -> None:
@@ -99,10 +111,7 @@ def test_what_fetch_content_downloads_is_pinned(tmp_path: Path) -> None:
         if name.startswith("third_party/")
     }
     write(library, sources)
-    git = ("git", "-C", str(library), "-c", "user.name=Dev", "-c", "user.email=dev@example.org")
-    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
-        subprocess.run([*git, *words], check=True)
-    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    head = commit(library)
     fetching = f"""
 include(FetchContent)
 FetchContent_Declare(benchmark GIT_REPOSITORY {library} GIT_TAG HEAD)
@@ -115,7 +124,7 @@ FetchContent_MakeAvailable(benchmark)
 
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "project" / "benchgate.yaml").read_text()
-    pinned = f"  benchmark:\n    git: file://{library}\n    commit: {head.stdout.strip()}\n"
+    pinned = f"  benchmark:\n    git: file://{library}\n    commit: {head}\n"
     assert pinned in text
     assert f"""BENCHGATE_FETCH_FROM='["file://{tmp_path}/"]' benchgate gate""" in done.stdout
 
@@ -139,6 +148,50 @@ def test_the_printed_command_tries_the_file_from_this_directory(
 
     assert done.stdout.endswith(f"  {command}"), done.stderr
     assert ("is not the top of the repository" in done.stderr) is place.endswith("below")
+
+
+def test_what_a_project_downloads_by_itself_is_put_where_it_looks_for_it(tmp_path: Path) -> None:
+    write(tmp_path / "served" / "data", {"numbers.txt": "8"})
+    write(tmp_path / "served", {"tool-1.2.cmake": TOOL})
+    commit(tmp_path / "served" / "data")
+    below = f"""
+cmake_minimum_required(VERSION 3.16)
+project(bench LANGUAGES C)
+file(DOWNLOAD file://{tmp_path}/served/tool-1.2.cmake ${{CMAKE_BINARY_DIR}}/cmake/tool.cmake
+     EXPECTED_HASH SHA256={hashlib.sha256(TOOL.encode()).hexdigest()})
+include(${{CMAKE_BINARY_DIR}}/cmake/tool.cmake)
+add_custom_target(data test -d data || git clone -q {tmp_path}/served/data
+                  WORKING_DIRECTORY ${{CMAKE_BINARY_DIR}})
+add_subdirectory(third_party/benchmark)
+add_executable(queue_bench queue_bench.c)
+target_link_libraries(queue_bench benchmark)
+add_dependencies(queue_bench data)
+"""
+    files = {
+        "CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(queue NONE)\n",
+        "tests/bench/CMakeLists.txt": below,
+        "tests/bench/queue_bench.c": LIST,
+        **{f"tests/bench/{name}": text for name, text in PROJECT.items() if name.startswith("third_party/")},
+    }
+
+    done = init(tmp_path / "project", files)
+
+    assert done.returncode == 0, done.stderr
+    (job,) = parse_project_file((tmp_path / "project" / "benchgate.yaml").read_text()).jobs
+    build = job.benchmark.build
+    assert (list(build.dependencies), build.keep) == (["tool-1", "data"], ("data",))
+    # Without the sources of the downloads, only the lines that put them in place make it build.
+    write(tmp_path / "deps" / "tool-1", {"tool-1.2.cmake": TOOL})
+    (tmp_path / "served").rename(tmp_path / "gone")
+    (tmp_path / "gone" / "data").rename(tmp_path / "deps" / "data")
+    subprocess.run(
+        ["sh", "-c", f"set -e\n{build.configure}\n{build.compile}"],
+        check=True,
+        capture_output=True,
+        cwd=tmp_path / "project",
+        env={**os.environ, "BENCHGATE_DEPS": str(tmp_path / "deps")},
+    )
+    assert (tmp_path / "project" / "build" / "data" / "numbers.txt").is_file()
 
 
 def test_a_project_without_benchmark_programs_ends_with_one_sentence(tmp_path: Path) -> None:
