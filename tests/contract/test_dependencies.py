@@ -77,6 +77,17 @@ class TestDependencies:
         assert (place / "json" / "json.h").read_text() == "int j;"
         assert (place / CMAKE_FILE).read_text() == cmake_file(wanted)
 
+    def test_one_with_the_name_of_an_archive_stays_a_file(self, site: Site) -> None:
+        wanted = {
+            "fmt-1.2.TAR.gz": site.publish("v1.2.tar.gz", "packed"),
+            "fmt": site.publish("f.h", "int f;"),
+        }
+
+        place = site.dependencies.provide(wanted, keep_on)
+
+        assert (place / "fmt-1.2.TAR.gz").read_text() == "packed"
+        assert "TAR" not in (place / CMAKE_FILE).read_text()
+
     def test_equal_ones_have_one_directory_and_others_another(self, site: Site) -> None:
         fmt, json = site.publish("fmt.h", "int f;"), site.publish("json.h", "int j;")
         first = site.dependencies.provide({"fmt": fmt}, keep_on)

@@ -67,7 +67,7 @@ class CachedDependencies(Dependencies):
         for name, dependency in wanted.items():
             with _named(name):
                 self._allowed.require(dependency.source)
-        keys = {name: _key_of(dependency) for name, dependency in wanted.items()}
+        keys = {name: _key_of(name, dependency) for name, dependency in wanted.items()}
         place = self._sets / digest_of({"set": keys})
         if place.exists():
             return place
@@ -76,7 +76,7 @@ class CachedDependencies(Dependencies):
                 entry = self._entries / keys[name]
                 if not entry.exists():
                     with _named(name):
-                        self._make(dependency, entry, watch)
+                        self._make(name, dependency, entry, watch)
             with self._scratch.directory() as directory:
                 whole = directory / "set"
                 whole.mkdir()
@@ -88,9 +88,12 @@ class CachedDependencies(Dependencies):
             raise Transient(f"the dependencies cannot be stored: {error}") from error
         return place
 
-    def _make(self, dependency: Dependency, entry: Path, watch: Callable[[], None]) -> None:
+    def _make(self, name: str, dependency: Dependency, entry: Path, watch: Callable[[], None]) -> None:
         with self._scratch.directory() as directory:
-            if dependency.url and dependency.sha256:
+            if dependency.url and dependency.sha256 and dependency.is_file(name):
+                tree = directory / "file"
+                download(dependency.url, dependency.sha256, tree, self._allowed, watch)
+            elif dependency.url and dependency.sha256:
                 tree = self._unpacked(dependency.url, dependency.sha256, directory, watch)
             else:
                 tree = check_out_pinned(
@@ -131,11 +134,13 @@ def _named(name: str) -> Iterator[None]:
         raise BadInput(str(error), f"dependency {name}") from error
 
 
-def _key_of(dependency: Dependency) -> str:
+def _key_of(name: str, dependency: Dependency) -> str:
     """Return the key of the content, with all on which the files in an entry depend.
 
     A commit counts with its repository: nobody can store another repository's files under a forged SHA-1.
     """
+    if dependency.is_file(name):
+        return digest_of({"file": dependency.sha256, "whole": True})
     if dependency.url:
         return digest_of({"file": dependency.sha256, "name": _file_name(dependency.url), "rules": _RULES})
     return digest_of({"git": dependency.git, "commit": dependency.commit, "rules": _RULES})
@@ -166,7 +171,8 @@ def _keep(tree: Path, place: Path) -> None:
     """Move a complete tree to its place, unless another process did it first."""
     # Builds see it read-only anyway; without a sandbox, this keeps programs from writing by accident.
     _run("/bin/chmod", "-R", "a+rX,a-w", "--", str(tree))
-    tree.chmod(0o755)  # a directory that is moved must be writable
+    if tree.is_dir():
+        tree.chmod(0o755)  # a directory that is moved must be writable
     place.parent.mkdir(parents=True, exist_ok=True)
     os.sync()  # the place must never have empty files after a loss of power
     try:

@@ -9,10 +9,11 @@ from typing import Final
 from service.domain.building.log_places import lines_with
 from service.domain.text import plain
 
+_NOT_TRIED: Final = "ERROR: Automatic wrap-based subproject downloading is disabled"  # of Meson's nodownload
 # git, curl, CMake, wget, Python and Java about a host that nobody can look up.
 _MARK: Final = re.compile(
     rb"(?i:could(?: not|n't) resolve host)|unable to (?:resolve host address|look up )|Unknown host\b|"
-    rb"(?i:temporary failure in name resolution)|Failed to clone repository: "
+    rb"(?i:temporary failure in name resolution)|Failed to clone repository: |" + _NOT_TRIED.encode()
 )
 _HOST: Final = re.compile(
     r"(?:resolve host(?:: |name:? | address )|look up |Unknown host:? )['‘]?([a-z0-9][a-z0-9.-]{0,250})",
@@ -21,11 +22,9 @@ _HOST: Final = re.compile(
 _URL: Final = re.compile(r"(?:https?|ftp|git|ssh)://[^\s'\"<>()\[\]‘’]{1,500}")
 _CLONED: Final = re.compile(r"Failed to clone repository: '([^']{1,500})'")
 _FILE: Final = re.compile(r"for file: \[([^\]\n]{1,500})\]")  # of CMake's file(DOWNLOAD), which names no URL
-# FetchContent and Meson name what they download.
-_NAME: Final = re.compile(
-    r"for '([\w.+-]{1,100})-populate'|Build step for ([\w.+-]{1,100}) failed|"
-    r"Downloading ([\w.+-]{1,100}) source from "
-)
+_SUBPROJECT: Final = re.compile(r"ERROR: Subproject ([\w.+-]{1,100}) is buildable: NO")
+# FetchContent names what it downloads.
+_NAME: Final = re.compile(r"for '([\w.+-]{1,100})-populate'|Build step for ([\w.+-]{1,100}) failed")
 _BEFORE, _AFTER = 4000, 4000  # bytes around the message: CMake's reports of one download
 
 
@@ -53,6 +52,9 @@ def _source(line: str, before: str) -> str:
     """Return the URL in the line, or the last one before it with the line's host; else the host or a file."""
     if cloned := _CLONED.search(line):
         return cloned[1]
+    if _NOT_TRIED in line:
+        subprojects = [found[1] for found in _SUBPROJECT.finditer(before)]
+        return f"subprojects/{subprojects[-1]}.wrap" if subprojects else ""
     host = found[1] if (found := _HOST.search(line)) else ""
     urls = [url[0].rstrip(".,:;/") for url in (*_URL.finditer(before), *_URL.finditer(line))]
     files = [found[1] for found in _FILE.finditer(before)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 DIRECTORY: Final = "/deps"
 """The directory that has each dependency under its name, read-only, in builds and launches."""
 
+_WRAPS: Final = "subprojects/packagecache"  # where each version of Meson looks unless a project renames it
 CMAKE_FILE: Final = ".benchgate.cmake"  # no dependency has a name that begins with a dot
 MOST: Final = 200  # more than any build downloads
+_ARCHIVE: Final = re.compile(r"\.(?:zip|tar|tgz|tbz2|txz|tar\.(?:bz2|gz|lz|lzma|xz|zst))$", re.IGNORECASE)
 
 
 def _fetched(url: str) -> str:
@@ -45,6 +48,10 @@ class Dependency(Record):
     def source(self) -> str:
         """The URL that it is fetched from."""
         return self.url or self.git or ""
+
+    def is_file(self, name: str) -> bool:
+        """Return whether it stays a file under its name, which ends like that of an archive."""
+        return self.url is not None and _ARCHIVE.search(name) is not None
 
 
 def _pinned(dependency: Dependency) -> Dependency:
@@ -80,21 +87,33 @@ def cmake_file(dependencies: Mapping[str, Dependency]) -> str:
     """
     lines = [
         f'set(FETCHCONTENT_SOURCE_DIR_{name.upper()} "${{CMAKE_CURRENT_LIST_DIR}}/{name}" CACHE PATH "")\n'
-        for name in dependencies
+        for name in _directories(dependencies)
     ]
     return "".join(("# The dependencies of benchgate.yaml, for FetchContent and CPM.\n", *lines))
 
 
 def shell_opening(dependencies: Mapping[str, Dependency]) -> str:
-    """Write the shell lines that make the dependencies known to build commands, by variables.
+    """Write the shell lines that make the dependencies known to build commands.
 
-    A variable that is already set stays in force. Without a sandbox, BENCHGATE_DEPS names the directory.
+    CMake and others get variables. A variable that is already set stays in force. Without a sandbox,
+    BENCHGATE_DEPS names the directory. Meson gets links in the directory where it looks for downloads: one
+    of its own, because it writes others into it. Before 1.3, it knew neither the variable nor directories
+    there.
     """
     if not dependencies:
         return ""
-    prefixes = ":".join(f"$BENCHGATE_DEPS/{name}" for name in dependencies)
+    prefixes = ":".join(f"$BENCHGATE_DEPS/{name}" for name in _directories(dependencies))
+    prefix_path = f'export CMAKE_PREFIX_PATH="${{CMAKE_PREFIX_PATH:+$CMAKE_PREFIX_PATH:}}{prefixes}"\n'
     return (
         f'export BENCHGATE_DEPS="${{BENCHGATE_DEPS:-{DIRECTORY}}}"\n'
-        f'export CMAKE_PREFIX_PATH="${{CMAKE_PREFIX_PATH:+$CMAKE_PREFIX_PATH:}}{prefixes}"\n'
+        f"{prefix_path if prefixes else ''}"
         f'export CMAKE_TOOLCHAIN_FILE="${{CMAKE_TOOLCHAIN_FILE:-$BENCHGATE_DEPS/{CMAKE_FILE}}}"\n'
+        "if [ -f meson.build ]; then\n"
+        f'mkdir -p {_WRAPS} && ln -sf "$BENCHGATE_DEPS"/* {_WRAPS}/ &&\n'
+        f'export MESON_PACKAGE_CACHE_DIR="${{MESON_PACKAGE_CACHE_DIR:-$PWD/{_WRAPS}}}"\n'
+        "fi\n"
     )
+
+
+def _directories(dependencies: Mapping[str, Dependency]) -> list[str]:
+    return [name for name, dependency in dependencies.items() if not dependency.is_file(name)]

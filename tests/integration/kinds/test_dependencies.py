@@ -107,6 +107,22 @@ def test_fetch_content_packages_and_single_files_are_found(
     assert (report.outcome, report.causes) == (Outcome.PASSED, ()), machine.log.decode()
 
 
+def test_meson_finds_archives_among_its_downloads_and_can_add_others(
+    machine: Machine, sources: Sources
+) -> None:
+    sources.give(machine)
+    keys = sources.keys.replace("data:", "data-1.zip:")
+    cache = "cd $MESON_PACKAGE_CACHE_DIR && cmp $OLDPWD/subprojects/packagecache/data-1.zip data-1.zip"
+    configure = f"{cache} && touch other.zip && cmp data-1.zip /deps/data-1.zip && cat MyLib/mylib.h"
+    job = (
+        f"    kind: command\n    build:\n      configure: {configure}\n      compile: {configure}\n"
+        f"      dependencies: {{{keys}}}\n    command: cat subprojects/packagecache/other.zip\n"
+    )
+    report = machine.run({"meson.build": b"project('program')\n"}, job)
+
+    assert (report.outcome, report.causes) == (Outcome.PASSED, ()), machine.log.decode()
+
+
 def test_without_a_sandbox_the_variables_name_the_directory(machine: Machine, sources: Sources) -> None:
     machine.host = replace(machine.host, sandbox=DirectRunner())
     sources.give(machine)

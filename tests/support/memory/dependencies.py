@@ -34,6 +34,10 @@ class MemoryDependencies:
             if dependency.source not in self.sources:
                 raise BadInput(f"{dependency.source}: there is no such source", f"dependency {name}")
             for path, text in self.sources[dependency.source].items():
+                if dependency.is_file(name):
+                    place.mkdir(parents=True, exist_ok=True)
+                    (place / name).write_text(text)
+                    continue
                 (place / name / path).parent.mkdir(parents=True, exist_ok=True)
                 (place / name / path).write_text(text)
         (place / CMAKE_FILE).write_text(cmake_file(wanted))

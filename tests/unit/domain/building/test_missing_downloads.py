@@ -19,7 +19,8 @@ SAMPLES = Path(__file__).parents[3] / "samples" / "downloads"
         ("file_download", MissingDownload("/src/build/data.txt")),
         ("external_project_url", MissingDownload("https://example.org/zlib.tar.gz")),
         ("external_project_ssh", MissingDownload("git.example.org")),
-        ("meson_wrap", MissingDownload("https://example.org/fmt-12.0.0.tar.gz", "fmt")),
+        ("meson_wrap", MissingDownload("https://example.org/fmt-12.0.0.tar.gz")),
+        ("meson_nodownload", MissingDownload("subprojects/fmt.wrap")),
         ("wget", MissingDownload("https://example.org/data.csv")),
         ("curl", MissingDownload("https://example.org/data.csv")),
     ],
@@ -57,6 +58,7 @@ def test_messages_of_other_tools_are_known(log: bytes, source: str) -> None:
         b"-- see https://example.org for help\n/src/a.cc:1:1: error: expected unqualified-id",
         b"CMake Error at CMakeLists.txt:3 (find_package):\n  Could not find a package configuration file",
         b"ld: cannot find -lfmt",
+        b"Automatic wrap-based subproject downloading is disabled\nSubproject a is buildable: NO (disabling)",
     ],
 )
 def test_other_failures_are_no_downloads(log: bytes) -> None:

@@ -131,7 +131,15 @@ class TestRefusals:
             parse_project_file(with_dependencies(lines))
 
 
-class TestCMake:
+MESON = [
+    "if [ -f meson.build ]; then",
+    'mkdir -p subprojects/packagecache && ln -sf "$BENCHGATE_DEPS"/* subprojects/packagecache/ &&',
+    'export MESON_PACKAGE_CACHE_DIR="${MESON_PACKAGE_CACHE_DIR:-$PWD/subprojects/packagecache}"',
+    "fi",
+]
+
+
+class TestBuildCommands:
     def test_fetch_content_and_cpm_find_each_dependency_beside_the_file(self) -> None:
         assert cmake_file({"Json_x": JSON}) == (
             "# The dependencies of benchgate.yaml, for FetchContent and CPM.\n"
@@ -143,7 +151,23 @@ class TestCMake:
             'export BENCHGATE_DEPS="${BENCHGATE_DEPS:-/deps}"',
             f'export CMAKE_PREFIX_PATH="${{CMAKE_PREFIX_PATH:+$CMAKE_PREFIX_PATH:}}{PREFIXES}"',
             'export CMAKE_TOOLCHAIN_FILE="${CMAKE_TOOLCHAIN_FILE:-$BENCHGATE_DEPS/.benchgate.cmake}"',
+            *MESON,
         ]
+
+    @pytest.mark.parametrize("name", ["fmt-1.2.tar.gz", "fmt_1.2-3_patch.zip", "fmt.TGZ", "fmt.tar"])
+    def test_an_archive_that_stays_a_file_is_no_directory_for_cmake(self, name: str) -> None:
+        opening = shell_opening({name: FMT})
+
+        assert "CMAKE_PREFIX_PATH" not in opening
+        assert opening.endswith("\n".join([*MESON, ""]))
+        assert "set(" not in cmake_file({name: FMT})
+
+    @pytest.mark.parametrize("name", ["fmt", "fmt-1.2", "targz", "fmt.zip.txt", "zip"])
+    def test_any_other_name_is_a_directory(self, name: str) -> None:
+        assert not FMT.is_file(name)
+
+    def test_a_repository_is_always_a_directory(self) -> None:
+        assert not JSON.is_file("json.zip")
 
     def test_without_dependencies_a_command_stays_as_it_is(self) -> None:
         assert shell_opening({}) == ""
