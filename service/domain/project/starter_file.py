@@ -44,7 +44,10 @@ BUILD_FILES: Final[Mapping[BuildSystem, tuple[str, ...]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A benchmark program: its path below ``build/``, and the number of its benchmarks if it was asked."""
+    """A benchmark program: its path below ``build/``, and the number of its benchmarks if it was asked.
+
+    ``target`` is what the build system calls it: for Meson, the path without ``build/``.
+    """
 
     path: str
     target: str
@@ -55,10 +58,11 @@ class Program:
 class ProjectFacts:
     """The facts from which a project file is written.
 
-    ``directory`` has the project, relative to the top; empty: the top. ``options`` switch the benchmarks on.
-    ``preset`` is a preset of CMake for release builds, and ``configuration`` the chosen one of a generator
-    that has several; empty: none. ``dependencies`` were downloaded while the project was configured and
-    built. ``is_tried``: init has built and asked the programs; otherwise a person must check them.
+    ``directory`` has the project, relative to the top; empty: the top. ``options`` switch the benchmarks on, or
+    Meson's downloads off. ``preset`` is a preset of CMake for release builds, and ``configuration`` the chosen
+    one of a generator that has several; empty: none. ``dependencies`` were downloaded while the project was
+    configured and built. ``is_tried``: init has built and asked the programs; otherwise a person must check
+    them.
     """
 
     system: BuildSystem
@@ -70,6 +74,9 @@ class ProjectFacts:
     is_tried: bool = False
     directory: str = ""
 
+
+NO_DOWNLOAD: Final = "--wrap-mode=nodownload"
+"""The option of Meson that takes only downloads that are there, and fails at once if one is missing."""
 
 _EXAMPLE: Final = Program("build/my_benchmark", "my_benchmark")
 _EDIT: Final = "   # EDIT"
@@ -88,7 +95,7 @@ _MESON_PROGRAM: Final = re.compile(rf"executable\s*\(\s*'{_NAME}'([^)]*)\)")
 _COMPILE: Final[Mapping[BuildSystem, str]] = MappingProxyType(
     {
         BuildSystem.CMAKE: "cmake --build build --parallel $(nproc){configuration}" + _TARGETS + "{targets}",
-        BuildSystem.MESON: "meson compile -C build",
+        BuildSystem.MESON: "meson compile -C build {targets}",
         BuildSystem.MAKE: "make {targets} && cp {targets} build/",
         BuildSystem.BAZEL: "bazel build -c opt //:{targets} && cp -L bazel-bin/{targets} build/",
         BuildSystem.OTHER: "./build.sh",
@@ -97,7 +104,7 @@ _COMPILE: Final[Mapping[BuildSystem, str]] = MappingProxyType(
 _ONLY_THESE: Final[Mapping[BuildSystem, str]] = MappingProxyType(
     {
         BuildSystem.CMAKE: "Only the programs that link Google Benchmark: no other is measured.",
-        BuildSystem.MESON: "All targets of the project.",
+        BuildSystem.MESON: "Only the programs that link Google Benchmark: no other is measured.",
         BuildSystem.MAKE: "Nothing lists the programs of a Makefile: name them, and copy them into build/.",
         BuildSystem.BAZEL: "Name the programs, and copy them into build/. The build has no network.",
         BuildSystem.OTHER: "The command that puts the programs into build/.",
@@ -148,7 +155,10 @@ def programs_in_text(system: BuildSystem, files: Mapping[str, str]) -> tuple[Pro
             found = []
     places = [(posixpath.dirname(path), name) for path, name in found]
     programs = [
-        Program(posixpath.join("build", place, name), name)
+        Program(
+            posixpath.join("build", place, name),
+            posixpath.join(place, name) if system is BuildSystem.MESON else name,
+        )
         for place, name in places
         if _DIRECTORY.fullmatch(place)
     ]
@@ -181,12 +191,13 @@ def starter_file(facts: ProjectFacts) -> str:
             build.append(f"      configure: {configure}")
     configuration = f" --config {facts.configuration}" if facts.configuration else ""
     targets = " ".join(dict.fromkeys(program.target for program in programs))
-    compile_ = _COMPILE[facts.system].format(targets=targets, configuration=configuration)
+    template = _COMPILE[facts.system]
+    compile_ = template.format(targets=targets, configuration=configuration)
     why = _ONLY_THESE[facts.system]
     if len(compile_) > _LONGEST_COMMAND:
         why, compile_ = (
             "All targets, because the names of the programs are too long for one key.",
-            compile_.split(_TARGETS)[0],
+            template.format(targets="", configuration=configuration).removesuffix(_TARGETS).rstrip(),
         )
     build += [f"      # {why}", f"      compile: {compile_}{edit}"]
     if kept := kept_places(facts.dependencies):
@@ -221,7 +232,9 @@ def _reasons(facts: ProjectFacts) -> Iterator[str]:
         yield f"{facts.preset} is a preset for release builds; -B, because programs must be below build/."
     else:
         yield "A release build, because that is what users run."
-    if facts.options:
+    if NO_DOWNLOAD in facts.options:
+        yield "nodownload: builds have no network, and Meson would try a missing download for half a minute."
+    if facts.options not in {(), (NO_DOWNLOAD,)}:
         yield "The options switch the benchmarks on, which this project builds only if asked."
     if facts.directory:
         yield f"The project in {facts.directory} has the benchmarks; the one at the top has none."

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import CommandFailed, NotFound
-from service.domain.project.starter.meson_reply import meson_options, meson_programs
-from service.domain.project.starter_file import BuildSystem, Program, ProjectFacts
+from service.domain.project.starter.meson_reply import has_default_wraps, meson_options, meson_programs
+from service.domain.project.starter_file import NO_DOWNLOAD, BuildSystem, Program, ProjectFacts
+from service.steps.local.init_wraps import find_wraps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +27,8 @@ def ask_meson(inquiry: Inquiry) -> ProjectFacts:
     """
     build, options = inquiry.scratch / "plain", tuple[str, ...]()
     targets = _set_up(inquiry, build)
-    if wanted := meson_options(inquiry.run("sh", "-c", _INTROSPECT, "sh", "--buildoptions", str(build))):
+    known = _introspect(inquiry, "--buildoptions", build)
+    if wanted := meson_options(known):
         again = inquiry.scratch / "options"
         try:
             more = _set_up(inquiry, again, *wanted)
@@ -37,19 +39,27 @@ def ask_meson(inquiry: Inquiry) -> ProjectFacts:
                 build, options, targets = again, wanted, more
     if not targets:
         raise NotFound("no program of this Meson project links Google Benchmark")
-    inquiry.progress.say("building")
+    dependencies = find_wraps(inquiry, _introspect(inquiry, "--projectinfo", build))
+    if dependencies and has_default_wraps(known):
+        options = (NO_DOWNLOAD, *options)
+    inquiry.progress.say(f"building the programs that link Google Benchmark: {len(targets)}")
     try:
-        inquiry.run("meson", "compile", "-C", str(build), "--ninja-args=-k0")
+        inquiry.run(
+            *("meson", "compile", "-C", str(build), "--ninja-args=-k0"), *(target.path for target in targets)
+        )
     except CommandFailed as failed:
         inquiry.progress.note(f"{failed}\n{failed.tail}")
-    programs = inquiry.ask(build, [Program(f"build/{each.path}", each.name) for each in targets])
+    programs = inquiry.ask(build, [Program(f"build/{each.path}", each.path) for each in targets])
     if not programs:
         raise NotFound("no program that links Google Benchmark can be built here and lists benchmarks")
-    return ProjectFacts(BuildSystem.MESON, programs, options, is_tried=True)
+    return ProjectFacts(BuildSystem.MESON, programs, options, dependencies=dependencies, is_tried=True)
 
 
 def _set_up(inquiry: Inquiry, build: Path, *options: str) -> tuple[Target, ...]:
     inquiry.progress.say(f"setting up: meson {' '.join(options)}")
     inquiry.run("meson", "setup", str(build), str(inquiry.directory), "--buildtype=release", *options)
-    answer = inquiry.run("sh", "-c", _INTROSPECT, "sh", "--targets", str(build))
-    return meson_programs(answer, str(build))
+    return meson_programs(_introspect(inquiry, "--targets", build), str(build))
+
+
+def _introspect(inquiry: Inquiry, what: str, build: Path) -> str:
+    return inquiry.run("sh", "-c", _INTROSPECT, "sh", what, str(build))

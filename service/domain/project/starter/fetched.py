@@ -163,6 +163,11 @@ def fetched_from(fetched: Sequence[Fetched]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(hosts))
 
 
+def is_fetchable(source: str) -> bool:
+    """Return whether machines may fetch from a URL."""
+    return _fetchable(source) != ""
+
+
 def _fetchable(source: str) -> str:
     """Return a URL that machines may fetch from; empty if this is none. A path is one of this machine."""
     url = f"file://{source}" if posixpath.isabs(source) else source

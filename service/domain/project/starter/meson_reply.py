@@ -1,4 +1,4 @@
-"""The answers of ``meson introspect``: options for benchmarks, and the benchmark programs."""
+"""The answers of ``meson introspect``: options for benchmarks, the benchmark programs, and subprojects."""
 
 from __future__ import annotations
 
@@ -34,6 +34,18 @@ def meson_options(answer: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def has_default_wraps(answer: str) -> bool:
+    """Return whether the project leaves it to Meson when wraps are used.
+
+    Args:
+        answer: the output of ``--buildoptions``.
+
+    Raises:
+        BadInput: it is no answer of Meson.
+    """
+    return any(each["name"] == "wrap_mode" and each["value"] == "default" for each in _read(answer))
+
+
 def meson_programs(answer: str, build: str) -> tuple[Target, ...]:
     """List the executables that link Google Benchmark, except those of subprojects.
 
@@ -58,11 +70,31 @@ def _links(target: dict[str, Any]) -> bool:
     return any(map(is_library, words)) or "bench" in target["name"].lower()
 
 
+def meson_subprojects(answer: str) -> tuple[str, tuple[str, ...]]:
+    """Return the directory of subprojects, and the names of those that the configured project uses.
+
+    Args:
+        answer: the output of ``--projectinfo``.
+
+    Raises:
+        BadInput: it is no answer of Meson.
+    """
+    try:
+        (found,) = _read(f"[{answer}]")
+        return found["subproject_dir"], tuple(each["name"] for each in found["subprojects"])
+    except (KeyError, TypeError, ValueError):
+        raise _unreadable() from None
+
+
 def _read(answer: str) -> list[dict[str, Any]]:
     try:
         read = json.loads(answer)
     except ValueError:
         read = None
     if not isinstance(read, list):
-        raise BadInput("its answer cannot be read", "meson introspect")
+        raise _unreadable()
     return read
+
+
+def _unreadable() -> BadInput:
+    return BadInput("its answer cannot be read", "meson introspect")

@@ -6,7 +6,9 @@ from typing import Final
 import pytest
 
 from service.domain.project.project_file import parse_project_file, problems_of
+from service.domain.project.starter.fetched import Download, Fetched
 from service.domain.project.starter_file import (
+    NO_DOWNLOAD,
     BuildSystem,
     Program,
     ProjectFacts,
@@ -33,6 +35,11 @@ executable('speed', 'b.cc', dependencies: [benchmark_dep])
 executable('tests', 't.cc', dependencies: [gtest])
 """
 ASKED: Final = (Program("build/bench/queue_bench", "queue_bench", 12), Program("build/one", "one", 1))
+WRAPS: Final = (
+    Fetched("fmt-12.0.0.tar.gz", Download("https://example.org/v12.tar.gz"), "a" * 64),
+    Fetched("fmt_12.0.0-1_patch.zip", Download("https://example.org/get_patch"), "b" * 64),
+    Fetched("core", Download(git="https://git.example.org/core.git"), "c" * 40),
+)
 FACTS: Final = {
     "cmake_options.yaml": ProjectFacts(
         BuildSystem.CMAKE, ASKED, ("-DQUEUE_BUILD_BENCHMARKS=ON",), is_tried=True
@@ -41,6 +48,13 @@ FACTS: Final = {
         BuildSystem.CMAKE, ASKED, preset="linux", configuration="Release", is_tried=True
     ),
     "cmake_untried.yaml": ProjectFacts(BuildSystem.CMAKE, (Program("build/a", "a"),)),
+    "meson_wraps.yaml": ProjectFacts(
+        BuildSystem.MESON,
+        (Program("build/perf/speed", "perf/speed", 3),),
+        (NO_DOWNLOAD, "-Dbenchmarks=enabled"),
+        dependencies=WRAPS,
+        is_tried=True,
+    ),
     "make.yaml": ProjectFacts(BuildSystem.MAKE),
     "bazel.yaml": ProjectFacts(BuildSystem.BAZEL),
 }
@@ -69,13 +83,24 @@ def test_a_starter_file_has_no_errors_and_names_the_programs(
         [f"build/{'a' * 120}", f"build/x/{'a' * 120}"],
     ],
 )
-def test_many_equal_and_long_names_are_accepted(paths: list[str]) -> None:
+@pytest.mark.parametrize("system", [BuildSystem.CMAKE, BuildSystem.MESON])
+def test_many_equal_and_long_names_are_accepted(system: BuildSystem, paths: list[str]) -> None:
     programs = tuple(Program(path, path.rpartition("/")[2]) for path in paths)
-    text = starter_file(ProjectFacts(BuildSystem.CMAKE, programs, is_tried=True))
+    text = starter_file(ProjectFacts(system, programs, is_tried=True))
 
     assert problems_of(text) == ()
     (job,) = parse_project_file(text).jobs
     assert job.benchmark.programs == tuple(paths)
+
+
+@pytest.mark.parametrize("system", [BuildSystem.CMAKE, BuildSystem.MESON])
+def test_all_targets_are_built_if_their_names_are_too_long(system: BuildSystem) -> None:
+    names = [f"{'long' * 25}{number}" for number in range(50)]
+    programs = tuple(Program(f"build/{name}", name) for name in names)
+    job = parse_project_file(starter_file(ProjectFacts(system, programs, is_tried=True))).job("perf")
+
+    assert job.configuration.build is not None
+    assert job.configuration.build.compile in {"cmake --build build --parallel", "meson compile -C build"}
 
 
 @pytest.mark.parametrize("name", FACTS)

@@ -10,6 +10,7 @@ import pytest
 
 from service.domain.building.sandbox_command import Completed
 from service.domain.errors import NotFound
+from service.domain.project.starter.fetched import Download, Fetched
 from service.domain.project.starter_file import BuildSystem, Program, ProjectFacts
 from service.steps.local.init_inquiry import Inquiry
 from service.steps.local.init_meson import ask_meson
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from service.ports.building import ByteSink
 
 SAMPLES: Final = Path(__file__).parents[3] / "samples" / "meson_introspect"
+URL: Final = "https://example.org/v1.zip"
 OPTION: Final = "-Dbench_extra=enabled"
 
 
@@ -33,6 +35,8 @@ class RecordedMeson:
     has_programs: bool = True
     notes: list[str] = field(default_factory=list)
     is_on: bool = False
+    compiled: tuple[str, ...] = ()
+    wraps: bytes = b'"default",'
 
     def in_force(self) -> Mapping[str, str]:
         return {}
@@ -45,10 +49,13 @@ class RecordedMeson:
         if "setup" in argv:
             self.is_on = OPTION in argv
         elif "--buildoptions" in argv:
-            log.write((SAMPLES / "buildoptions.json").read_bytes())
+            log.write((SAMPLES / "buildoptions.json").read_bytes().replace(b'"default",', self.wraps, 1))
         elif "--targets" in argv:
             log.write(self._targets(argv[-1]))
+        elif "--projectinfo" in argv:
+            log.write((SAMPLES / "projectinfo.json").read_bytes())
         elif "compile" in argv:
+            self.compiled = argv[argv.index("-C") + 2 :]
             program = Path(argv[argv.index("-C") + 1], "perf/speed")
             program.parent.mkdir(parents=True)
             program.touch()
@@ -76,10 +83,34 @@ def ask(tmp_path: Path, meson: RecordedMeson) -> ProjectFacts:
 def test_an_option_is_switched_on_if_it_brings_a_program(
     tmp_path: Path, options: tuple[str, ...], *, needs_option: bool
 ) -> None:
-    found = (Program("build/perf/speed", "speed", 1),)
+    found = (Program("build/perf/speed", "perf/speed", 1),)
     assert ask(tmp_path, RecordedMeson(needs_option)) == ProjectFacts(
         BuildSystem.MESON, found, options, is_tried=True
     )
+
+
+def test_only_the_benchmark_programs_are_built(tmp_path: Path) -> None:
+    meson = RecordedMeson()
+    ask(tmp_path, meson)
+
+    assert meson.compiled == ("--ninja-args=-k0", "perf/speed")
+
+
+@pytest.mark.parametrize(
+    ("wraps", "options"), [("default", ("--wrap-mode=nodownload", OPTION)), ("nofallback", (OPTION,))]
+)
+def test_the_wraps_of_subprojects_in_use_are_pinned(
+    tmp_path: Path, wraps: str, options: tuple[str, ...]
+) -> None:
+    subprojects = tmp_path / "subprojects"
+    subprojects.mkdir()
+    for name in ("google-benchmark", "unused"):
+        wrap = f"[wrap-file]\nsource_url = {URL}\nsource_filename = {name}.zip\nsource_hash = {'a' * 64}\n"
+        (subprojects / f"{name}.wrap").write_text(wrap)
+    found = ask(tmp_path, RecordedMeson(wraps=f'"{wraps}",'.encode()))
+
+    assert found.dependencies == (Fetched("google-benchmark.zip", Download(URL), "a" * 64),)
+    assert found.options == options
 
 
 def test_an_option_that_cannot_be_set_up_is_named_and_left_out(tmp_path: Path) -> None:

@@ -13,10 +13,16 @@ import pytest
 
 from service.domain.errors import BadInput
 from service.domain.project.starter.cmake_reply import Target
-from service.domain.project.starter.meson_reply import meson_options, meson_programs
+from service.domain.project.starter.meson_reply import (
+    has_default_wraps,
+    meson_options,
+    meson_programs,
+    meson_subprojects,
+)
 
 SAMPLES: Final = Path(__file__).parents[4] / "samples" / "meson_introspect"
 TARGETS: Final = (SAMPLES / "targets.json").read_text(encoding="utf-8")
+PROJECT: Final = (SAMPLES / "projectinfo.json").read_text(encoding="utf-8")
 OPTIONS: Final = (SAMPLES / "buildoptions.json").read_text(encoding="utf-8")
 SPEED: Final = Target("speed", "perf/speed")
 
@@ -52,6 +58,11 @@ def test_the_options_for_benchmarks_that_are_off_are_switched_on() -> None:
     assert set(meson_options(off)) == {"-Dbench_extra=enabled", "-Dbenchmarks=true"}
 
 
+@pytest.mark.parametrize(("value", "expected"), [("default", True), ("nofallback", False)])
+def test_the_wrap_mode_of_the_project_is_noticed(value: str, *, expected: bool) -> None:
+    assert has_default_wraps(changed(OPTIONS, "wrap_mode", {"value": value})) == expected
+
+
 @pytest.mark.parametrize("name", ["vendored:benchmarks", "tests"])
 def test_other_options_and_those_of_subprojects_are_left_alone(name: str) -> None:
     text = changed(OPTIONS, "bench_extra", {"name": name})
@@ -62,3 +73,13 @@ def test_other_options_and_those_of_subprojects_are_left_alone(name: str) -> Non
 def test_what_is_no_answer_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="meson introspect: its answer cannot be read"):
         meson_options(text)
+
+
+def test_the_subprojects_in_use_are_named_with_their_directory() -> None:
+    assert meson_subprojects(PROJECT) == ("subprojects", ("vendored", "google-benchmark"))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"subproject_dir": "x"}', "{}, {}", "1"])
+def test_what_names_no_subprojects_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="meson introspect: its answer cannot be read"):
+        meson_subprojects(text)
