@@ -60,6 +60,7 @@ target_link_libraries(broken benchmark)
 }
 
 TOOL: Final = "set(TOOL loaded)\n"
+NOTHING: Final = {"CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(empty NONE)\n"}
 
 
 def write(directory: Path, files: Mapping[str, str]) -> None:
@@ -194,8 +195,17 @@ add_dependencies(queue_bench data)
     assert (tmp_path / "project" / "build" / "data" / "numbers.txt").is_file()
 
 
+def test_the_next_build_system_counts_if_one_has_no_benchmark_programs(tmp_path: Path) -> None:
+    # Without project(), Meson fails too if it is installed.
+    done = init(tmp_path, {**NOTHING, "meson.build": "executable('core_bench', 'a.c')\n"})
+
+    assert done.returncode == 0, done.stderr
+    assert " for Meson\n  benchmark program build/core_bench\n" in done.stdout
+    assert "no program of this CMake project links Google Benchmark" in done.stderr
+
+
 def test_a_project_without_benchmark_programs_ends_with_one_sentence(tmp_path: Path) -> None:
-    done = init(tmp_path, {"CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(empty NONE)\n"})
+    done = init(tmp_path, {**NOTHING, "meson.build": "# no programs\n", "Makefile": ""})
 
     assert done.returncode == 3
     last = done.stderr.splitlines()[-1]

@@ -15,7 +15,7 @@ import click
 from service.adapters.local.repository import top_of
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.cli.local.progress import TerminalProgress
-from service.domain.errors import BadInput, CommandFailed
+from service.domain.errors import BadInput, CommandFailed, NotFound
 from service.domain.project.project_file import FILE_NAME
 from service.domain.project.starter.cmake_files import PRESETS
 from service.domain.project.starter.fetched import fetched_from
@@ -62,20 +62,19 @@ def command(file: Path, *, force: bool) -> None:
         )
     if not file.parent.is_dir():
         raise BadInput("No such directory", str(file.parent))
-    system = _system_of(file.parent)
-    facts = _look_at(file.parent.resolve(), system)
+    facts = _look_at(file.parent.resolve())
     text = starter_file(facts)
     try:
         with file.open("w" if force else "x", encoding="utf-8") as stream:
             stream.write(text)
     except OSError as error:
         raise BadInput(error.strerror or str(error), str(file)) from None
-    click.echo(f"wrote {file} for {system}")
+    click.echo(f"wrote {file} for {facts.system}")
     for program in facts.programs:
         count = "" if program.benchmarks is None else f", benchmarks: {program.benchmarks}"
         click.echo(f"  benchmark program {program.path}{count}")
     if not facts.is_tried:
-        click.echo(f"  {_UNKNOWN.get(system, 'nothing of it was tried: check the lines marked EDIT')}")
+        click.echo(f"  {_UNKNOWN.get(facts.system, 'nothing of it was tried: check the lines marked EDIT')}")
     allowed = fetched_from(facts.dependencies)
     setting = f"BENCHGATE_FETCH_FROM='{json.dumps(allowed)}' " if allowed else ""
     click.echo(f"try it on the last commit before you commit it:\n  {setting}{_trial(file)}")
@@ -101,29 +100,64 @@ def _top_of(directory: Path) -> Path:
         return directory.resolve()
 
 
-def _look_at(directory: Path, system: BuildSystem) -> ProjectFacts:
-    """Ask the build system; search its files if it cannot be asked."""
-    files = dict(_build_files(directory, system))
-    tool = _TOOLS.get(system)
-    if tool and shutil.which(tool):
-        click.echo(
-            "configuring and building in a temporary directory, with your own permissions and network",
-            err=True,
+def _look_at(directory: Path) -> ProjectFacts:
+    """Ask the build systems until one has benchmark programs; search the files of one that nobody can ask."""
+    without = list[str]()
+    not_asked = list[BuildSystem]()
+    facts: ProjectFacts | None = None
+    for system in _systems_of(directory):
+        try:
+            facts = _ask(directory, system)
+        except NotFound as none:
+            without.append(str(none))
+            continue
+        if facts:
+            break
+        not_asked.append(system)
+    else:
+        searched = (
+            ProjectFacts(system, programs_in_text(system, dict(_build_files(directory, system))))
+            for system in not_asked
         )
-        with TemporaryDirectory(prefix="benchgate-init-") as scratch, TerminalProgress() as progress:
-            try:
-                inquiry = Inquiry(DirectRunner(without=HIDDEN), directory, Path(scratch).resolve(), progress)
-                return ask_cmake(inquiry, files) if system is BuildSystem.CMAKE else ask_meson(inquiry)
-            except CommandFailed as failed:
-                progress.note(f"{failed}\n{failed.tail}")
-    return ProjectFacts(system, programs_in_text(system, files))
+        facts = next((found for found in searched if found.programs or not without), None)
+    if facts is None:
+        raise NotFound("; ".join(without))
+    for sentence in without:
+        click.echo(sentence, err=True)
+    return facts
 
 
-def _system_of(directory: Path) -> BuildSystem:
-    for system, names in BUILD_FILES.items():
-        if any((directory / name).is_file() for name in names):
-            return system
-    return BuildSystem.OTHER
+def _ask(directory: Path, system: BuildSystem) -> ProjectFacts | None:
+    """Ask a build system; None if it cannot be asked.
+
+    Raises:
+        NotFound: it has no benchmark program.
+    """
+    tool = _TOOLS.get(system)
+    if not tool or not shutil.which(tool):
+        return None
+    click.echo(
+        f"asking {system}: configuring and building in a temporary directory, with your own permissions and "
+        "network",
+        err=True,
+    )
+    with TemporaryDirectory(prefix="benchgate-init-") as scratch, TerminalProgress() as progress:
+        try:
+            inquiry = Inquiry(DirectRunner(without=HIDDEN), directory, Path(scratch).resolve(), progress)
+            if system is BuildSystem.MESON:
+                return ask_meson(inquiry)
+            return ask_cmake(inquiry, dict(_build_files(directory, system)))
+        except CommandFailed as failed:
+            progress.note(f"{failed}\n{failed.tail}")
+            return None
+
+
+def _systems_of(directory: Path) -> tuple[BuildSystem, ...]:
+    """Return the build systems that can list their programs; else the first of the others."""
+    found = [
+        system for system, names in BUILD_FILES.items() if any((directory / name).is_file() for name in names)
+    ]
+    return tuple(system for system in found if system in _TOOLS) or (*found, BuildSystem.OTHER)[:1]
 
 
 def _build_files(directory: Path, system: BuildSystem) -> Iterator[tuple[str, str]]:
