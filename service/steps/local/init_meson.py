@@ -5,16 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import CommandFailed, NotFound
-from service.domain.project.starter.meson_reply import has_default_wraps, meson_options, meson_programs
+from service.domain.project.starter.meson_reply import (
+    has_default_wraps,
+    meson_benchmarks,
+    meson_options,
+    meson_programs,
+)
 from service.domain.project.starter_file import NO_DOWNLOAD, BuildSystem, Program, ProjectFacts
+from service.domain.text import plain
 from service.steps.local.init_wraps import find_wraps
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from service.domain.project.starter.cmake_reply import Target
     from service.steps.local.init_inquiry import Inquiry
 
+_OTHERS: Final = "nanobench and Catch2, with `format` in a file that you write"
+_LONGEST: Final = 300  # characters of the project's own benchmarks
 _INTROSPECT: Final = 'exec meson introspect "$@" 2>/dev/null'  # warnings are no part of the answer
 
 
@@ -38,7 +47,7 @@ def ask_meson(inquiry: Inquiry) -> ProjectFacts:
             if len(more) > len(targets):
                 build, options, targets = again, wanted, more
     if not targets:
-        raise NotFound("no program of this Meson project links Google Benchmark")
+        raise NotFound(_without(meson_benchmarks(_introspect(inquiry, "--benchmarks", build), str(build))))
     dependencies = find_wraps(inquiry, _introspect(inquiry, "--projectinfo", build))
     if dependencies and has_default_wraps(known):
         options = (NO_DOWNLOAD, *options)
@@ -53,6 +62,13 @@ def ask_meson(inquiry: Inquiry) -> ProjectFacts:
     if not programs:
         raise NotFound("no program that links Google Benchmark can be built here and lists benchmarks")
     return ProjectFacts(BuildSystem.MESON, programs, options, dependencies=dependencies, is_tried=True)
+
+
+def _without(commands: Sequence[str]) -> str:
+    """Describe a project whose benchmarks use another library, or none."""
+    named = plain(", ".join(commands), _LONGEST)
+    others = f"; its own benchmarks are {named}: Benchgate also measures {_OTHERS}" if commands else ""
+    return f"no program of this Meson project links Google Benchmark{others}"
 
 
 def _set_up(inquiry: Inquiry, build: Path, *options: str) -> tuple[Target, ...]:

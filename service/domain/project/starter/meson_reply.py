@@ -1,9 +1,10 @@
-"""The answers of ``meson introspect``: options for benchmarks, the benchmark programs, and subprojects."""
+"""The answers of ``meson introspect``: options for benchmarks, benchmark programs and subprojects."""
 
 from __future__ import annotations
 
 import json
 import posixpath
+import shlex
 from typing import Any, Final
 
 from service.domain.errors import BadInput
@@ -68,6 +69,21 @@ def _links(target: dict[str, Any]) -> bool:
     """Earlier versions of Meson list no arguments of linkers, so a name is enough: the program is asked."""
     words = [word for source in target["target_sources"] for word in source.get("parameters", ())]
     return any(map(is_library, words)) or "bench" in target["name"].lower()
+
+
+def meson_benchmarks(answer: str, build: str) -> tuple[str, ...]:
+    """List the commands that the project declares as benchmarks; paths are relative to the build directory.
+
+    Args:
+        answer: the output of ``--benchmarks``.
+        build: the build directory, an absolute path.
+
+    Raises:
+        BadInput: it is no answer of Meson.
+    """
+    prefix = f"{build}/"
+    found = (shlex.join(word.removeprefix(prefix) for word in each["cmd"]) for each in _read(answer))
+    return tuple(dict.fromkeys(found))
 
 
 def meson_subprojects(answer: str) -> tuple[str, tuple[str, ...]]:

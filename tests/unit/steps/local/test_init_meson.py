@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -36,6 +37,7 @@ class RecordedMeson:
     notes: list[str] = field(default_factory=list)
     is_on: bool = False
     compiled: tuple[str, ...] = ()
+    declared: tuple[str, ...] = ()
     wraps: bytes = b'"default",'
 
     def in_force(self) -> Mapping[str, str]:
@@ -52,6 +54,8 @@ class RecordedMeson:
             log.write((SAMPLES / "buildoptions.json").read_bytes().replace(b'"default",', self.wraps, 1))
         elif "--targets" in argv:
             log.write(self._targets(argv[-1]))
+        elif "--benchmarks" in argv:
+            log.write(json.dumps([{"cmd": command.split()} for command in self.declared]).encode())
         elif "--projectinfo" in argv:
             log.write((SAMPLES / "projectinfo.json").read_bytes())
         elif "compile" in argv:
@@ -123,6 +127,12 @@ def test_an_option_that_cannot_be_set_up_is_named_and_left_out(tmp_path: Path) -
 def test_a_project_without_benchmark_programs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no program of this Meson project links Google Benchmark"):
         ask(tmp_path, RecordedMeson(has_programs=False))
+
+
+def test_the_benchmarks_of_other_libraries_are_named(tmp_path: Path) -> None:
+    meson = RecordedMeson(has_programs=False, declared=("/srv/tests -ts=bench", "perf.py"))
+    with pytest.raises(NotFound, match=r"Benchmark; its own benchmarks are /srv/tests -ts=bench, perf\.py: "):
+        ask(tmp_path, meson)
 
 
 def test_a_program_that_is_not_built_is_named(tmp_path: Path) -> None:

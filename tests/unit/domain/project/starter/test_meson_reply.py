@@ -15,6 +15,7 @@ from service.domain.errors import BadInput
 from service.domain.project.starter.cmake_reply import Target
 from service.domain.project.starter.meson_reply import (
     has_default_wraps,
+    meson_benchmarks,
     meson_options,
     meson_programs,
     meson_subprojects,
@@ -73,6 +74,13 @@ def test_other_options_and_those_of_subprojects_are_left_alone(name: str) -> Non
 def test_what_is_no_answer_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="meson introspect: its answer cannot be read"):
         meson_options(text)
+
+
+def test_the_declared_benchmarks_are_commands() -> None:
+    command = ["/home/dev/build/perf/tests", "-ts=all of it", "/home/dev/data"]
+    answer = json.dumps([{"name": "bench", "cmd": command}, {"name": "again", "cmd": command}])
+
+    assert meson_benchmarks(answer, "/home/dev/build") == ("perf/tests '-ts=all of it' /home/dev/data",)
 
 
 def test_the_subprojects_in_use_are_named_with_their_directory() -> None:
