@@ -134,7 +134,11 @@ FetchContent_MakeAvailable(benchmark)
     ("place", "directory", "command"),
     [
         ("my project", "my project", "benchgate gate --project-file benchgate.yaml\n"),
-        ("my project", ".", "benchgate gate --repo 'my project' --project-file 'my project/benchgate.yaml'\n"),
+        (
+            "my project",
+            ".",
+            "benchgate gate --repo 'my project' --project-file 'my project/benchgate.yaml'\n",
+        ),
         ("my project/below", "my project", "benchgate gate --project-file below/benchgate.yaml\n"),
     ],
 )

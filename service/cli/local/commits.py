@@ -108,7 +108,9 @@ def _resolve_base(repo: Path, base: str) -> str:
         if base != _PARENT:
             raise
         resolve_revision(repo, "HEAD")
-        what = "HEAD has no parent here, so there is nothing to compare it with: `--base` names another commit"
+        what = (
+            "HEAD has no parent here, so there is nothing to compare it with: `--base` names another commit"
+        )
         raise BadInput(what, str(repo.resolve())) from None
 
 

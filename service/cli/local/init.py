@@ -85,8 +85,8 @@ def _trial(file: Path) -> str:
     top = _top_of(file.parent)
     if top != file.parent.resolve():
         click.echo(
-            f"note: {file.parent} is not the top of the repository, where Benchgate reads {FILE_NAME} and runs "
-            f"its commands: move the file to {top}, and let the commands and programs begin there",
+            f"note: {file.parent} is not the top of the repository, where Benchgate reads {FILE_NAME} and "
+            f"runs its commands: move the file to {top}, and let the commands and programs begin there",
             err=True,
         )
     repo = () if _top_of(Path()) == top else ("--repo", str(file.parent))

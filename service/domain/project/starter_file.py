@@ -58,11 +58,11 @@ class Program:
 class ProjectFacts:
     """The facts from which a project file is written.
 
-    ``directory`` has the project, relative to the top; empty: the top. ``options`` switch the benchmarks on, or
-    Meson's downloads off. ``preset`` is a preset of CMake for release builds, and ``configuration`` the chosen
-    one of a generator that has several; empty: none. ``dependencies`` were downloaded while the project was
-    configured and built. ``is_tried``: init has built and asked the programs; otherwise a person must check
-    them.
+    ``directory`` has the project, relative to the top; empty: the top. ``options`` switch the benchmarks on,
+    or Meson's downloads off. ``preset`` is a preset of CMake for release builds, and ``configuration`` the
+    chosen one of a generator that has several; empty: none. ``dependencies`` were downloaded while the
+    project was configured and built. ``is_tried``: init has built and asked the programs; otherwise a person
+    must check them.
     """
 
     system: BuildSystem

@@ -108,7 +108,9 @@ def list_benchmarks(
     suites = tuple(ListedSuite(each, seconds[each.suite], pairs_of(each.suite)) for each in listings)
     course = Course.of(spec, listings)
     outlook = course.cost(pair)
-    return ListedJob(spec.job.name, suites, time, pair, course.decisive, outlook, report.seconds, report.causes)
+    return ListedJob(
+        spec.job.name, suites, time, pair, course.decisive, outlook, report.seconds, report.causes
+    )
 
 
 class _Phases:

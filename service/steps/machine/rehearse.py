@@ -146,7 +146,7 @@ def fix_listings(
 def without_choice(
     suites: Iterable[Suite], rehearsals: Collection[Rehearsal], pattern: str
 ) -> frozenset[str]:
-    """Name the suites of which a build's filter chooses nothing that is known, if it chooses anything at all."""
+    """Name the suites of which a build's filter chooses nothing known, if it chooses anything at all."""
     chosen = {
         suite.name: any(
             _is_chosen(pattern, name, new_name(suite.renamed, name))

@@ -94,9 +94,7 @@ class Unlisted(MemorySandbox):
 
 
 OTHER = {"name": "other", "program": "build/bench", "filter": "BM_slow"}
-WITH_UNLISTED = parse_job(
-    "perf", {**CONFIG, "suites": [{**CONFIG["suites"][0], "filter": "BM_same"}, OTHER]}
-)
+WITH_UNLISTED = parse_job("perf", {**CONFIG, "suites": [{**CONFIG["suites"][0], "filter": "BM_same"}, OTHER]})
 
 
 class TestFilter:
