@@ -239,7 +239,7 @@ class TestSetUp:
         }
         (listing,) = fix_listings(session, sides)
 
-        assert (listing.long, listing.multiple) == ({"BM_a"}, multiple)
+        assert (listing.long, listing.multiple) == (frozenset({"BM_a"}), multiple)
 
     def test_one_benchmark_alone_tells_the_set_up_of_the_program(self, tmp_path: Path) -> None:
         program = loading(9.0, BM_a=1e-6, BM_b=1e-6)

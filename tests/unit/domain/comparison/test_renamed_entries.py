@@ -1,0 +1,81 @@
+"""The size that votes for a benchmark that the patch renames: that of its name in the parent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from service.domain.comparison.launch import Launch
+from service.domain.comparison.suite import Listing
+from service.domain.decision.judge_build import judge_measured, slow_downs, suspected_of_layout
+from service.domain.decision.vote import Outcome
+from service.domain.identity import Side
+from service.domain.inference.policy import Layout, Policy
+from service.domain.measuring.pair_record import MeasuredPairs, PairRecord, RawLaunch, encode
+from service.domain.project.benchmark import BenchmarkConfiguration, Suite
+from service.domain.project.job import Job
+from service.domain.project.job_kinds import JobKind
+from service.domain.wording.measured_causes import measured_causes
+from tests.unit.domain.gbench_files import row, whole
+
+PAIRS: Final = 20
+JOB: Final = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=(Suite("s", "build/s"),)))
+LISTING: Final = Listing("s", ("BM_new/8",), ("BM_new/8",), renamed={"BM_new/8": "BM_old/8"})
+LENIENT: Final = {"BM_old": 0.1}  # of the target branch, for the name that it knows
+OF_NEW_NAME: Final = {"BM_new": 0.1}  # another benchmark's, that the patch puts its own under
+
+
+def job_with(vote_at_of: dict[str, float]) -> Job:
+    return replace(JOB, policy=Policy(layout=Layout.OFF, vote_at_of=vote_at_of))
+
+
+def records(slower: float = 1.05) -> list[PairRecord]:
+    def raw(side: Side, name: str, time: float) -> RawLaunch:
+        return RawLaunch("s", side, whole(row(name, cpu_time=time, real_time=time)), {})
+
+    return [
+        PairRecord(
+            pair,
+            encode(
+                [raw(Side.BASE, "BM_old/8", 100.0), raw(Side.PATCH, "BM_new/8", 100.0 * slower + pair / 99)]
+            ),
+        )
+        for pair in range(PAIRS)
+    ]
+
+
+def launches(slower: float = 1.05) -> list[Launch]:
+    return [
+        Launch(pair, side, "s", {"BM_new/8": {"cpu_time": time}}, {})
+        for pair in range(PAIRS)
+        for side, time in ((Side.BASE, 1.0), (Side.PATCH, slower + pair / 9900))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("vote_at_of", "outcome", "words"),
+    [
+        (LENIENT, Outcome.PASSED, "by less than 10 %"),
+        (OF_NEW_NAME, Outcome.SLOWER, "1 of 1 result is slower;"),
+    ],
+)
+def test_a_renamed_benchmark_votes_by_the_entry_of_its_former_name(
+    vote_at_of: dict[str, float], outcome: Outcome, words: str
+) -> None:
+    """Before, a new name could choose a lenient entry, and an honest rename lost that of the old name."""
+    job = job_with(vote_at_of)
+    found = judge_measured(job, [LISTING.to_mapping()], records())
+
+    assert found.judgement.outcome is outcome
+    assert words in measured_causes(found, job.policy, "m")[0]
+
+
+@pytest.mark.parametrize(("vote_at_of", "count"), [(LENIENT, 0), (OF_NEW_NAME, 1)])
+def test_what_is_measured_again_follows_the_same_entry(vote_at_of: dict[str, float], count: int) -> None:
+    job = job_with(vote_at_of)
+
+    assert len(slow_downs(job, [LISTING], launches(), MeasuredPairs())) == count
+    confirming = replace(job, policy=replace(job.policy, layout=Layout.CONFIRM))
+    assert len(suspected_of_layout(confirming, [LISTING], launches(), {})) == count
