@@ -86,13 +86,6 @@ def test_a_build_cannot_write_to_it(machine: Machine, tools: Path) -> None:
     assert (tools / "bin/cc").read_text() == COMPILER
 
 
-def test_what_is_beside_a_mount_stays_hidden(tools: Path) -> None:
-    (tools.parent / "secret").touch()
-    sandbox = BubblewrapSandbox(mounts=[read_mount(str(tools), {})])
-
-    assert run(sandbox, "ls", "-A", str(tools.parent))[1] == "tools\n"
-
-
 @pytest.fixture
 def everywhere(monkeypatch: pytest.MonkeyPatch, tools: Path) -> None:
     """The setting has the tools, which are below /tmp in tests."""
@@ -127,14 +120,12 @@ def test_a_worker_and_a_gate_show_the_directories_of_the_setting(
 def test_programs_of_another_tool_chain_and_machines_with_another_are_not_mixed(
     monkeypatch: pytest.MonkeyPatch, tools: Path, tmp_path: Path
 ) -> None:
-    before, again = worker(tmp_path / "home"), worker(tmp_path / "home")
+    before = worker(tmp_path / "home")
     (tools / "bin/cc").write_text(COMPILER + "# upgraded\n")
     upgraded = worker(tmp_path / "home")
     monkeypatch.delenv("BENCHGATE_MOUNTS")
     without = worker(tmp_path / "home")
 
-    assert before.toolchain == again.toolchain
-    assert before.sandbox.in_force() == again.sandbox.in_force()
     assert len({before.toolchain, upgraded.toolchain, without.toolchain}) == 3
     facts = [str(host.sandbox.in_force()) for host in (before, upgraded, without)]
     assert len(set(facts)) == 3
