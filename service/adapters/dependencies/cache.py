@@ -117,8 +117,12 @@ class CachedDependencies(Dependencies):
             limits=Limits(1800.0, _MEMORY, processes=16, file_bytes=MOST_BYTES, log_bytes=1 << 20),
         )
         done = self._sandbox.run(command, log=log, watch=watch)
+        tree = out / "tree"
+        # An archive may have taken over the program that unpacked it; all that follows is done on the host.
+        if done.is_success and (tree.is_symlink() or not tree.is_dir()):
+            raise BadInput("the archive cannot be used: it is unpacked to no directory", plain(url))
         if done.is_success:
-            return out / "tree"
+            return tree
         said = plain((log.getvalue().decode(errors="replace").splitlines() or [""])[-1]) or done.end
         if done.exit_code == _REFUSED or done.stopped_by in {StoppedBy.MEMORY, StoppedBy.WALL}:
             raise BadInput(f"the archive cannot be used: {said}", plain(url))

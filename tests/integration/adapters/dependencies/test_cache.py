@@ -6,24 +6,30 @@ import hashlib
 import io
 import os
 import signal
+import stat
 import tarfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from typing_extensions import override
 
 from service.adapters.dependencies.cache import CachedDependencies
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.scratch import DirectoryScratch
-from service.domain.building.sandbox_command import Command, Mount
+from service.domain.building.sandbox_command import Command, Completed, Mount
 from service.domain.errors import BadInput, Transient
 from service.domain.project.dependencies import DIRECTORY, Dependency
 from service.domain.sources.allowed import AllowedSources
+from service.ports.building import Sandbox
 from tests.integration.adapters.dependencies.mirror import running_mirror
 from tests.integration.adapters.git.git_repository import Repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from service.ports.building import ByteSink
 
 pytestmark = pytest.mark.integration
 
@@ -42,7 +48,24 @@ def dependencies(tmp_path: Path, sandbox: BubblewrapSandbox) -> CachedDependenci
     return machine(tmp_path, sandbox)
 
 
-def machine(tmp_path: Path, sandbox: BubblewrapSandbox, allowed: str = "") -> CachedDependencies:
+@dataclass
+class TakenOver(Sandbox):
+    """A sandbox in which an archive runs its own code: a link stands where the files belong."""
+
+    target: Path
+
+    @override
+    def in_force(self) -> Mapping[str, str]:
+        return {}
+
+    @override
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
+        (out,) = (mount.source for mount in command.mounts if mount.target == "/out")
+        (Path(out) / "tree").symlink_to(self.target)
+        return Completed(0, 0.0)
+
+
+def machine(tmp_path: Path, sandbox: Sandbox, allowed: str = "") -> CachedDependencies:
     """A machine that may fetch from the test's directory; others with these arguments share its files."""
     sources = AllowedSources.parse([allowed or f"file://{tmp_path}/"])
     return CachedDependencies(tmp_path / "kept", sources, DirectoryScratch(tmp_path / "scratch"), sandbox)
@@ -118,6 +141,18 @@ class TestArchives:
 
         expected = f"dependency fmt: {fmt.url}: the archive cannot be used: {reason}"
         assert str(refused.value) == expected
+        assert kept(tmp_path) == []
+
+    def test_an_archive_that_takes_the_sandbox_over_changes_no_file_of_the_machine(
+        self, tmp_path: Path
+    ) -> None:
+        victim = tmp_path / "victim"
+        victim.mkdir(mode=0o700)
+        taken = machine(tmp_path, TakenOver(victim))
+
+        with pytest.raises(BadInput, match="it is unpacked to no directory"):
+            taken.provide({"fmt": archive(tmp_path / "fmt.tar.gz", a="f")}, keep_on)
+        assert stat.S_IMODE(victim.stat().st_mode) == 0o700
         assert kept(tmp_path) == []
 
     def test_one_with_another_digest_leaves_nothing(
