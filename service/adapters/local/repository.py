@@ -59,11 +59,11 @@ def commit_working_tree(repository: Path) -> str:
 
     Raises:
         BadInput: there is no working tree or no commit, git cannot read a file, or the untracked files are
-            more than ``MOST_UNTRACKED_BYTES``.
+            more than ``MOST_UNTRACKED_BYTES`` or in a working tree of their own.
     """
     head = resolve_revision(repository, "HEAD")
     top = Path(_ask(repository, "rev-parse", "--show-toplevel").removesuffix("\n"))
-    _refuse_large(top)
+    _refuse_unusable(top)
     index = top / _ask(top, "rev-parse", "--git-path", "index").removesuffix("\n")
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "index"
@@ -85,9 +85,15 @@ def changed_submodules(repository: Path) -> tuple[str, ...]:
     return tuple(row[-1] for row in rows if row[2][0] == "S" and row[2][2:] != "..")
 
 
-def _refuse_large(top: Path) -> None:
+def _refuse_unusable(top: Path) -> None:
     sizes: dict[str, int] = {}
     for name in _ask(top, "ls-files", "-z", "--others", "--exclude-standard").split("\0")[:-1]:
+        if name.endswith("/"):  # a commit would have an empty directory there
+            raise BadInput(
+                f"{plain(name)} is a working tree of its own, whose files no commit here has: name it in "
+                ".gitignore, or make it a submodule",
+                str(top),
+            )
         part = name.split("/")[0] + ("/" if "/" in name else "")
         sizes[part] = sizes.get(part, 0) + _size_of(top / name)
     if sum(sizes.values()) > MOST_UNTRACKED_BYTES:

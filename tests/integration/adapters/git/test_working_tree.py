@@ -128,13 +128,15 @@ def test_a_bare_repository_has_no_working_tree(project: TinyProject, tmp_path: P
         commit_working_tree(bare)
 
 
-def test_a_nested_repository_without_a_commit_is_named(project: TinyProject) -> None:
-    (project.path / "nested").mkdir()
-    project.git("init", "-q", "nested")
-    with pytest.raises(
-        BadInput, match=r"git cannot read the working tree: .*nested/' does not have a commit"
-    ):
+@pytest.mark.parametrize("words", [("init", "-q"), ("worktree", "add", "-q", "--detach")])
+def test_a_nested_working_tree_is_refused_because_its_files_would_be_missing(
+    project: TinyProject, words: tuple[str, ...]
+) -> None:
+    project.git(*words, "nested")
+    with pytest.raises(BadInput, match=r"nested/ is a working tree of its own, .* name it in .gitignore"):
         commit_working_tree(project.path)
+    project.commit({".gitignore": "nested/\n"})
+    assert changes(project, commit_working_tree(project.path)) == []
 
 
 def test_submodules_with_changes_that_are_not_committed_there_are_named(
