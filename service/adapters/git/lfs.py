@@ -8,6 +8,7 @@ import netrc
 import os
 import stat
 import time
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
 import httpx
@@ -44,6 +45,7 @@ _SETTINGS: Final = ".lfsconfig"
 _ANSWER_BYTES: Final = 4 << 20  # of a batch; 100 signed addresses have about 200 KiB
 _CHUNK: Final = 1 << 20
 _PART: Final = ".part"
+_MOST_REDIRECTS: Final = 3  # to the storage behind a server
 _GONE: Final = frozenset({404, 410})
 _TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0)
 
@@ -91,6 +93,19 @@ class LfsObjects:
             objects.write(pointer, place / outer.folder / path)
 
 
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """An LFS server with the credentials of this machine, which no other server gets."""
+
+    client: httpx.Client
+    url: str
+    auth: httpx.Auth | None
+
+    def has(self, url: str) -> bool:
+        """Return whether an address is one of this server."""
+        return _origin(url) == _origin(self.url)
+
+
 class _Objects:
     """The objects of the server of one repository."""
 
@@ -123,11 +138,11 @@ class _Objects:
             for unfinished in self._directory.glob(f"*{_PART}"):
                 unfinished.unlink()  # of a killed process
             wanted = self._lacking(foreign.values())  # another process may have had the same wish
-            auth = _credentials(server)
             try:
                 with httpx.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
+                    asked = _Server(client, server, _credentials(server))
                     for first in range(0, len(wanted), BATCH):
-                        self._download(client, server, auth, wanted[first : first + BATCH])
+                        self._download(asked, wanted[first : first + BATCH])
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 reason = plain(str(error)) or type(error).__name__
                 raise Transient(f"LFS server {plain(shown(server))}: {reason}") from error
@@ -164,35 +179,37 @@ class _Objects:
         except BadInput as error:
             raise self._missing(path, pointer, error.what) from None
 
-    def _download(
-        self,
-        client: httpx.Client,
-        server: str,
-        auth: httpx.Auth | None,
-        wanted: Sequence[tuple[str, Pointer]],
-    ) -> None:
+    def _download(self, server: _Server, wanted: Sequence[tuple[str, Pointer]]) -> None:
         """Ask the server where some objects are, and download them."""
         headers = {"Accept": MEDIA_TYPE, "Content-Type": MEDIA_TYPE, "Accept-Encoding": "identity"}
         body = json.dumps(batch_request(pointer for _, pointer in wanted)).encode()
-        where = f"{server}/objects/batch"
-        with client.stream("POST", where, content=body, headers=headers, auth=auth) as response:
+        where, name = f"{server.url}/objects/batch", plain(shown(server.url))
+        with server.client.stream("POST", where, content=body, headers=headers, auth=server.auth) as response:
             if response.status_code != httpx.codes.OK:
-                raise Transient(f"LFS server {plain(shown(server))}: it answers {response.status_code}")
+                raise Transient(f"LFS server {name}: it answers {response.status_code}")
             answer = b"".join(_bounded(response, _ANSWER_BYTES, self._ends))
         try:
             found = read_batch(json.loads(answer))
         except (ValueError, RecursionError):
-            raise Transient(f"LFS server {plain(shown(server))}: the answer is no JSON") from None
+            raise Transient(f"LFS server {name}: the answer is no JSON") from None
         for path, pointer in wanted:
             download = found.get(pointer.oid) or Download(error="nothing about the object")
             if download.error:
                 why = f"the server answers: {plain(download.error)}; `git lfs push` may help"
                 raise self._missing(path, pointer, why)
-            is_own = _origin(download.url) == _origin(server)
-            if not is_own:
+            self._follow(server, path, pointer, download)
+
+    def _follow(self, server: _Server, path: str, pointer: Pointer, download: Download) -> None:
+        """Download an object, maybe from the storage to which its server redirects."""
+        for _ in range(_MOST_REDIRECTS + 1):
+            if not server.has(download.url):
                 self._require_allowed(path, pointer, download)
-            has_own = any(name.lower() == "authorization" for name in download.headers)
-            self._fetch(client, path, pointer, download, auth if is_own and not has_own else None)
+            url = self._fetch(server, path, pointer, download)
+            if not url:
+                return
+            is_same = _origin(url) == _origin(download.url)
+            download = Download(url, download.headers if is_same else {})
+        raise self._missing(path, pointer, f"its server redirects more than {_MOST_REDIRECTS} times")
 
     def _require_allowed(self, path: str, pointer: Pointer, download: Download) -> None:
         try:
@@ -200,17 +217,20 @@ class _Objects:
         except BadInput as error:
             raise self._missing(path, pointer, f"the server has it elsewhere; {error}") from None
 
-    def _fetch(
-        self, client: httpx.Client, path: str, pointer: Pointer, download: Download, auth: httpx.Auth | None
-    ) -> None:
+    def _fetch(self, server: _Server, path: str, pointer: Pointer, download: Download) -> str:
+        """Fetch an object; return the address to which the answer redirects, empty if it does not."""
+        has_own = any(name.lower() == "authorization" for name in download.headers)
+        auth = server.auth if server.has(download.url) and not has_own else None
         # No compression: an unpacked response could be a thousand times longer than what was sent.
         headers = {**download.headers, "Accept-Encoding": "identity"}
         unfinished = self._directory / f"{pointer.oid}{_PART}"
         try:
             with (
-                client.stream("GET", download.url, headers=headers, auth=auth) as response,
+                server.client.stream("GET", download.url, headers=headers, auth=auth) as response,
                 unfinished.open("wb") as file,
             ):
+                if response.has_redirect_location:
+                    return str(response.url.join(response.headers["Location"]))
                 if response.status_code in _GONE:
                     raise self._missing(path, pointer, f"the server answers {response.status_code}")
                 if response.status_code != httpx.codes.OK:
@@ -220,6 +240,7 @@ class _Objects:
                 file.flush()
                 os.fsync(file.fileno())
             unfinished.rename(self._directory / pointer.oid)
+            return ""
         finally:
             unfinished.unlink(missing_ok=True)
 

@@ -23,7 +23,8 @@ class LfsServer(ThreadingHTTPServer):
     """A server; ``objects`` are sent by their IDs, and ``host`` is the host that it says they are at.
 
     ``asked`` has method, path and user of each request. ``status`` is the answer to a batch. With ``pause``
-    seconds, an object is sent byte by byte; ``sent`` counts these.
+    seconds, an object is sent byte by byte; ``sent`` counts these. ``redirects`` is the beginning of the
+    address to which a request for an object is redirected; empty: it is not.
     """
 
     daemon_threads = True
@@ -36,6 +37,7 @@ class LfsServer(ThreadingHTTPServer):
         self.status = 200
         self.pause = 0.0
         self.sent = 0
+        self.redirects = ""
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @override
@@ -70,7 +72,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self._note()
-        content = self.server.objects[self.path.removeprefix(_HREF)]
+        if self.server.redirects and self.path.startswith(_HREF):
+            self.send_response(302)
+            self.send_header("Location", self.server.redirects + self.path.removeprefix(_HREF))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        content = self.server.objects[self.path.rpartition("/")[2]]
         if not self.server.pause:
             self._send(200, content)
             return

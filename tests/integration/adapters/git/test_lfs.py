@@ -179,6 +179,28 @@ def test_another_host_must_be_allowed(checkout: Checkout, server: LfsServer) -> 
     assert checkout.files(commit, f"http://localhost:{server.server_port}/objects")["a.bin"] == CONTENT
 
 
+def test_a_redirect_to_a_storage_is_followed_if_that_is_allowed(
+    checkout: Checkout, server: LfsServer
+) -> None:
+    """As GitLab answers, without the credentials of the machine."""
+    checkout.url = checkout.url.replace("//", "//ci:secret@")
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    server.redirects = f"http://localhost:{server.server_port}/storage/"
+    assert "its operator can add localhost to BENCHGATE_FETCH_FROM" in checkout.refusal(commit)
+    server.asked.clear()
+    assert checkout.files(commit, f"{server.redirects}")["a.bin"] == CONTENT
+    assert [(path.split("/")[1], user) for _, path, user in server.asked[1:]] == [
+        ("objects", "ci"),
+        ("storage", ""),
+    ]
+
+
+def test_redirects_without_an_end_are_refused(checkout: Checkout, server: LfsServer) -> None:
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
+    server.redirects = "/objects/"
+    assert checkout.refusal(commit).endswith("its server redirects more than 3 times")
+
+
 def test_credentials_are_sent_to_the_own_server_only(checkout: Checkout, server: LfsServer) -> None:
     checkout.url = checkout.url.replace("//", "//ci:secret@")
     commits = [
