@@ -16,7 +16,7 @@ from service.adapters.git.bare import check_out, create, has_commit, locked, run
 from service.adapters.git.command import LOCAL_SECONDS, Answer, run_git
 from service.adapters.git.submodules import Repository, Submodules
 from service.adapters.removal import remove_tree
-from service.domain.errors import BadInput, NotFound, Transient
+from service.domain.errors import BadInput, Incomplete, NotFound, Transient
 from service.domain.linting.touched_lines import lines_in
 from service.domain.sources.allowed import NOTHING
 from service.ports.building import Source
@@ -174,10 +174,14 @@ class GitSource(Source):
         mirror = self._path_of(project)
         with self._worktree_directory() as directory:
             place = directory / "src"
-            marked = check_out(mirror, commit, place, project)
-            if whole:
-                origin = (self._clone and self._clone.origin) or self._remotes(project)
-                self._submodules.fill(place, Repository(mirror, commit, origin, self._clone, marked), project)
+            try:
+                marked = check_out(mirror, commit, place, project)
+                if whole:
+                    origin = (self._clone and self._clone.origin) or self._remotes(project)
+                    outer = Repository(mirror, commit, origin, self._clone, marked)
+                    self._submodules.fill(place, outer, project)
+            except BadInput as error:  # git wrote too much about them
+                raise Incomplete("sources", str(error)) from None
             yield place
 
     def _path_of(self, project: str) -> Path:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.git import submodules
+from service.adapters.git import command, submodules
 from service.adapters.git.lfs import LfsObjects
 from service.adapters.git.mirror import FETCH_SECONDS, GitSource
 from service.adapters.git.submodules import Clone
@@ -266,6 +266,13 @@ def test_a_server_without_https_is_refused(checkout: Checkout, url: str) -> None
     commit = checkout.commit({".gitattributes": MARKED, "a.bin": _pointer(b"x")})
     checkout.url = url
     assert "LFS files are fetched over https" in checkout.refusal(commit)
+
+
+def test_settings_that_are_too_large_are_refused(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "OUTPUT_BYTES", 1 << 20)
+    large = b"[lfs]\nfetchexclude = " + b"x" * (2 << 20)
+    commit = checkout.commit({".lfsconfig": large, ".gitattributes": MARKED, "a.bin": _pointer(b"x")})
+    assert checkout.refusal(commit) == "sources: git config wrote more than 1 MiB"
 
 
 def test_a_project_can_leave_files_out(checkout: Checkout) -> None:

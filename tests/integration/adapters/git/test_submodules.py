@@ -222,6 +222,13 @@ def test_a_file_that_git_would_not_use_is_refused(
     assert refusal(source, commit).startswith("submodules: ")
 
 
+def test_a_file_that_git_lists_at_great_length_is_refused(source: GitSource, project: Repository) -> None:
+    """Each line of the list has the whole name of the section."""
+    content = b'[submodule "%s"]\n' % (b"x" * 20_000) + b"a = 1\n" * 4000
+    commit = project.commit({".gitmodules": content, "lib": UNKNOWN})
+    assert refusal(source, commit) == "sources: git config wrote more than 64 MiB"
+
+
 def test_a_file_that_includes_another_reads_nothing_else(
     source: GitSource, project: Repository, tmp_path: Path
 ) -> None:
