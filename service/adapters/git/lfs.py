@@ -272,7 +272,8 @@ def _server_of_settings(outer: Repository) -> str:
 def _pointer_at(root: Path, path: str) -> Pointer | None:
     """Read a file of a checkout if it is a pointer; nothing is read through a link."""
     file = root / path
-    if file.parent.resolve() != root.resolve().joinpath(*path.split("/")[:-1]):
+    # Unlike Path.resolve, it accepts a loop of links.
+    if os.path.realpath(file.parent) != str(root.resolve().joinpath(*path.split("/")[:-1])):
         return None
     try:
         state = file.lstat()

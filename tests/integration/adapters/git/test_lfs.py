@@ -320,7 +320,8 @@ def test_nothing_is_read_or_written_through_a_link(server: LfsServer, tmp_path: 
         (tmp_path / name / "a.bin").write_bytes(pointer)
     (tmp_path / "place/link").symlink_to("../outside")
     (tmp_path / "place/link.bin").symlink_to("../outside/a.bin")
-    marked = ("folder/a.bin", "link/a.bin", "link.bin")
+    (tmp_path / "place/loop").symlink_to("loop")
+    marked = ("folder/a.bin", "link/a.bin", "link.bin", "loop/a.bin")
     outer = submodules.Repository(tmp_path, "0" * 40, url, None, marked)
     LfsObjects(tmp_path / "lfs", AllowedSources(), 60).fill(tmp_path / "place", outer, url)
     assert (tmp_path / "outside/a.bin").read_bytes() == pointer
