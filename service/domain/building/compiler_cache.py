@@ -60,7 +60,7 @@ def environment_of(toolchain: str, limit: int, *, is_writable: bool) -> Mapping[
     The preprocessed source decides, not the names and times of headers, because a new header may come before
     a known one. Compilers count by their content, and all else of the tool chain by its fingerprint.
     """
-    # Without statistics, ccache would not know the size of a cache that it writes.
+    # Without statistics, ccache would not know the size of a cache that it writes. Its 0 is no limit.
     readonly = {"CCACHE_READONLY": "1", "CCACHE_NOSTATS": "1"}
     return {
         "CMAKE_C_COMPILER_LAUNCHER": "ccache",
@@ -73,7 +73,7 @@ def environment_of(toolchain: str, limit: int, *, is_writable: bool) -> Mapping[
         "CCACHE_PREFIX_CPP": f"{_OWN}/{PREPROCESSOR}",
         "CCACHE_TEMPDIR": f"{_OWN}/temporary",
         "CCACHE_STATSLOG": f"{_OWN}/{STATISTICS}",
-        **({"CCACHE_MAXSIZE": f"{limit >> 20}Mi"} if is_writable else readonly),
+        **({"CCACHE_MAXSIZE": f"{max(limit >> 10, 1)}Ki"} if is_writable else readonly),
     }
 
 

@@ -50,8 +50,14 @@ def test_a_build_that_may_not_add_cannot_write_to_the_cache(*, is_writable: bool
 
     assert (cache.writable, own.writable) == (is_writable, True)
     assert ("CCACHE_READONLY" in env) is not is_writable
-    assert env.get("CCACHE_MAXSIZE") == ("1024Mi" if is_writable else None)
+    assert env.get("CCACHE_MAXSIZE") == ("1048576Ki" if is_writable else None)
     assert env["CCACHE_NAMESPACE"] == "gcc 14"
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(1, "1Ki"), (1_000_000, "976Ki")])
+def test_a_small_cache_has_a_limit_too(limit: int, expected: str) -> None:
+    """To ccache, 0 is none."""
+    assert environment_of("gcc 14", limit, is_writable=True)["CCACHE_MAXSIZE"] == expected
 
 
 def test_hits_and_misses_are_counted_and_nothing_else() -> None:
