@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _START: Final = re.compile(r'\{\s*+"results"\s*+:\s*+\[')
+# As C++ prints them: the error of a measurement that is 0, such as the instructions of an empty loop.
+_NO_NUMBER: Final = re.compile(r'(":\s*+)-?(?:nan|inf)(?=\s*+[,}])')
 _MISSING: Final = "standard output has no JSON of nanobench"
 _NO_TITLE: Final = "benchmark"  # of every Bench that has none of its own
 _COUNTERS: Final = (
@@ -37,7 +39,7 @@ def read_nanobench(data: bytes) -> tuple[ForeignBenchmark, ...]:
     """
     if len(data) > LARGEST:
         raise BadResults(f"it has {len(data)} bytes; at most {LARGEST} are read")
-    text = data.decode("utf-8", "replace")
+    text = _NO_NUMBER.sub(r"\g<1>0", data.decode("utf-8", "replace"))
     if not _START.search(text):
         raise BadResults(_MISSING)
     return with_own_names(each for document in _documents(text) for each in _benchmarks(document))

@@ -92,6 +92,16 @@ def test_a_benchmark_without_a_time_has_an_error() -> None:
     assert [row.error for row in found.rows] == ["it reports no time"]
 
 
+@pytest.mark.parametrize("printed", ["nan", "-nan", "inf", "-inf"])
+def test_a_number_that_json_does_not_have_damages_nothing(printed: str) -> None:
+    """nanobench prints them if the machine counts no instruction of a benchmark that is nearly empty."""
+    error = b'"medianAbsolutePercentError(instructions)": '
+    found = document(result("a", 1e-6) | {"error": 0}).replace(b'"error": 0', error + printed.encode())
+
+    assert error + printed.encode() in found
+    assert read_names(found) == ["a"]
+
+
 def test_a_program_that_ran_nothing_has_no_benchmarks() -> None:
     assert read_nanobench(b'{"results": []}') == ()
 
@@ -129,7 +139,12 @@ def test_rows_that_would_be_far_larger_than_the_file_are_refused() -> None:
 
 def test_time_grows_with_size_only() -> None:
     begun = process_time()
-    for hostile in (b"{" + b" " * 4_000_000, b'{"results":' * 400_000, b'{"results": [1' + b",1" * 1_000_000):
+    for hostile in (
+        b"{" + b" " * 4_000_000,
+        b'{"results":' * 400_000,
+        b'{"results": [1' + b",1" * 1_000_000,
+        b'":' + b" " * 4_000_000,
+    ):
         with pytest.raises(BadResults):
             read_nanobench(hostile)
 
