@@ -13,7 +13,7 @@ class SandboxSettings(BaseModel):
     sandbox: Literal["bubblewrap", "none"] = "bubblewrap"
     fetch_from: list[str] = Field(
         default_factory=list,
-        description="hosts, or beginnings of URLs, that dependencies may be fetched from; empty: none",
+        description="hosts, or beginnings of URLs, of dependencies, submodules and LFS files; empty: none",
     )
     mounts: list[str] = Field(
         default_factory=list,

@@ -176,6 +176,7 @@ def as_asked(spec: BuildSpec, asked: Asked) -> BuildSpec:
     """Make the specification of the build that a person asks for."""
     job = spec.job
     if asked.minutes:
+        # A key without a value has its default.
         policy = {**(job.source.get("policy") or {}), "machine_time": 60 * asked.minutes}
         job = parse_job(job.name, {**job.source, "policy": policy})
     longer = Longer(ALL, look_from(asked.pairs)) if asked.pairs else None

@@ -192,6 +192,13 @@ class TestMinutes:
         assert asked.job.policy == replace(JOB.policy, machine_time=180.0)
         assert asked.job.build_hash == JOB.build_hash, "the programs are found in the cache"
 
+    @pytest.mark.parametrize("given", [{}, {"policy": None}], ids=["no policy", "policy without keys"])
+    def test_a_job_without_a_policy_has_one_with_them(self, tmp_path: Path, given: dict[str, Any]) -> None:
+        source = {key: value for key, value in CONFIG.items() if key != "policy"}
+        spec = Desk(tmp_path).spec(parse_job("perf", source | given))
+
+        assert as_asked(spec, Asked(minutes=3)).job.policy.machine_time == 180.0
+
     def test_the_way_to_more_is_the_option(self, tmp_path: Path) -> None:
         """Not the key of the file, which the option replaces."""
         desk = Desk(tmp_path, seconds=40.0)
