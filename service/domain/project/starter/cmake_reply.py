@@ -21,7 +21,7 @@ QUERIES: Final = ("codemodel-v2", "cache-v2")
 
 _LIBRARY: Final = re.compile(r"(?:^|[\s/])(?:lib|-l)benchmark(?:_main)?(?:\.(?:a|so|lib)[\d.]*)?(?=\s|$)")
 _INCLUDED: Final = re.compile(r"(?:^|/)(?:google-?)?benchmark(?:-src)?/include/?$")
-_OWN: Final = "benchmark"  # the target that only Google Benchmark's own project defines
+_OWN: Final = "benchmark"  # the library that only Google Benchmark's own project defines
 # A name that means the same to CMake, a shell and YAML.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._+-]+(?:/[A-Za-z0-9._+-]+)*")
 
@@ -84,8 +84,9 @@ def _programs(configuration: Mapping[str, Any], targets: list[dict[str, Any]]) -
     for summary, target in zip(configuration["targets"], targets, strict=True):
         project = configuration["projects"][summary["projectIndex"]]
         is_top = "parentIndex" not in project
-        siblings = {targets[place]["name"] for place in project.get("targetIndexes", ())}
-        if target["type"] != "EXECUTABLE" or (not is_top and _OWN in siblings) or not _links(target):
+        siblings = [targets[place] for place in project.get("targetIndexes", ())]
+        libraries = {each["name"] for each in siblings if each["type"].endswith("_LIBRARY")}
+        if target["type"] != "EXECUTABLE" or (not is_top and _OWN in libraries) or not _links(target):
             continue
         source = target["paths"]["source"]
         # CMake writes a path outside the project, such as that of a download, as an absolute one.

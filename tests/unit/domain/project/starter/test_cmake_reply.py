@@ -47,6 +47,20 @@ def test_the_programs_of_a_library_that_the_project_fetches_are_left_out() -> No
     assert parse_reply(files("fetched_library")).programs == (Target("queue_bench", "bench/queue_bench"),)
 
 
+@pytest.mark.parametrize("kind", ["EXECUTABLE", "UTILITY"])
+def test_a_program_beside_another_target_of_the_name_of_the_library_is_found(kind: str) -> None:
+    """Such as `add_custom_target(benchmark …)`, which runs the programs."""
+
+    def change(_name: str, content: dict[str, Any]) -> None:
+        if content.get("type") == "STATIC_LIBRARY":
+            content["type"] = kind
+        if content.get("name") == "library_test":
+            content["paths"]["source"] = "bench"
+
+    programs = parse_reply(files("fetched_library", change)).programs
+    assert "library_test" in {program.name for program in programs}
+
+
 def test_a_generator_of_several_configurations_builds_the_one_for_releases() -> None:
     reply = parse_reply(files("several_configurations"))
 
