@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.compile_errors import first_error
 from service.domain.building.sandbox_command import Command, Limits
 from service.domain.errors import CommandFailed
+from service.domain.gbench.listing import names_in
 from service.domain.project.starter_file import Program
 from service.domain.text import plain
 
@@ -25,7 +26,6 @@ _BUILD: Final = Limits(log_bytes=None)  # as long as the service gives a command
 _ASK: Final = Limits(wall_seconds=60.0, log_bytes=16 << 20)  # listing runs no benchmark, but may read data
 _LIST: Final = 'exec "$0" --benchmark_list_tests=true "$@" 2>/dev/null'
 _NONE: Final = "--benchmark_filter=^$"  # a name is never empty
-_NO_MATCH: Final = "Failed to match any benchmarks"  # the library prints it instead of names
 _TAIL: Final = 12  # lines
 
 
@@ -84,21 +84,24 @@ class Inquiry:
                 continue
             self.progress.say(f"listing the benchmarks of {program.path}")
             try:
-                listing = self._lines(file)
-                # A program of another kind prints the same; so does one of the library that prints more.
-                other = self._lines(file, _NONE) if listing else ()
+                listing = self._list(file)
             except CommandFailed as failed:
                 self.progress.note(
                     f"left out: {program.path} lists no benchmark: {failed.end}; "
                     "if it needs arguments or a file, add it with `args` or `cwd`"
                 )
                 continue
-            if names := set(listing).difference(other):
+            if names := listing.difference(self._lines_beside(file) if listing else ()):
                 yield Program(program.path, program.target, len(names))
             else:
                 self.progress.note(f"left out: {program.path} lists no benchmark")
 
-    def _lines(self, program: Path, *flags: str) -> tuple[str, ...]:
-        """Return the lines that a program prints if it is asked to list its benchmarks."""
-        printed = self.run("sh", "-c", _LIST, str(program), *flags, limits=_ASK).splitlines()
-        return tuple(line for line in printed if line.strip() and not line.startswith(_NO_MATCH))
+    def _list(self, program: Path, *flags: str) -> frozenset[str]:
+        return frozenset(names_in(self.run("sh", "-c", _LIST, str(program), *flags, limits=_ASK)))
+
+    def _lines_beside(self, program: Path) -> frozenset[str]:
+        """Return what a program prints beside names; one of another kind prints all of its lines again."""
+        try:
+            return self._list(program, _NONE)
+        except CommandFailed:  # it may end so if nothing matches its filter
+            return frozenset()

@@ -13,6 +13,7 @@ from service.domain.comparison.renaming import with_names
 from service.domain.errors import BadResults, BenchgateError, CommandFailed
 from service.domain.gbench.foreign import as_gbench
 from service.domain.gbench.libraries import recognise
+from service.domain.gbench.listing import names_in
 from service.domain.gbench.reader import ReadLimits, read_run
 from service.domain.identity import Side
 from service.domain.machine.environment import load_between
@@ -37,7 +38,7 @@ from service.domain.measuring.pair_record import RESULT_BYTES, RawLaunch, launch
 from service.domain.measuring.repetitions import SHORT, Rehearsed, repetitions_of
 from service.domain.measuring.whole_programs import WHOLE_PROGRAMS, NotMeasured, read_whole
 from service.domain.testing.timed import GROUP, TimedSuite, durations, ran_in, too_short
-from service.domain.text import clean, plain
+from service.domain.text import plain
 from service.steps.building.build_sources import BUILD
 
 if TYPE_CHECKING:
@@ -55,11 +56,9 @@ if TYPE_CHECKING:
     from service.steps.building.session import BuildSession
 
 MAX_LISTED: Final = 10_000  # more rows than that are an attack on the database
-_MAX_NAME: Final = 1024  # as long as a name in results may be
 # Rows beyond one for each repetition: statistics of a benchmark, and benchmarks that the filter did not name.
 _STATISTICS: Final = 16
 _SPARE_BENCHMARKS: Final = 100
-_NO_MATCH: Final = "Failed to match any benchmarks"
 _PAD: Final = "BENCHGATE_PAD"
 _COUNTED_SECONDS: Final = 0.2  # of the last trial; a tenth of it is longer than Valgrind needs to translate
 
@@ -102,22 +101,15 @@ class Launcher:
         """The suites of the job by name."""
         return {suite.name: suite for suite in self.session.spec.job.benchmark.suites}
 
-    def names(self, suite: Suite, side: Side) -> list[str]:
+    def names(self, suite: Suite, side: Side) -> tuple[str, ...]:
         """The lines that a side's program lists under the suite's filter; not all need be benchmarks.
 
         Raises:
             SideFailed: it does not list, or lists too much.
         """
         _, output, _ = self._run(suite, side, to_list(suite, self.session.host.cpus))
-        # Not splitlines(): it also splits at characters that the reader of results keeps in a name. A name
-        # that the reader would change or refuse is left out on both sides, because no result could be matched
-        # to it. A filter that matches nothing makes the library print a sentence instead of names.
         printed = output.decode("utf-8", "replace")
-        names = [
-            name
-            for name in printed.split("\n")
-            if 0 < len(name) <= _MAX_NAME and name == clean(name) and not name.startswith(_NO_MATCH)
-        ]
+        names = names_in(printed)
         if len(names) > MAX_LISTED:
             what = f"prints more than {MAX_LISTED} lines"
             raise SideFailed(side, suite.name, what, is_listing=True, program=recognise(printed))

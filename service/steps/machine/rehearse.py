@@ -63,7 +63,7 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
     tests: dict[str, TestRun] = {}
     for suite in launcher.session.spec.job.benchmark.suites:
         before = parent.names.get(suite.name, ())
-        stage, listed = Stage.LISTING, []
+        stage, listed = Stage.LISTING, tuple[str, ...]()
         names[suite.name] = ()
         try:
             if isinstance(suite, TimedSuite):

@@ -226,6 +226,12 @@ def test_a_program_that_lists_nothing_is_named(tmp_path: Path, cmake: RecordedCM
     assert progress.notes[-1] == f"left out: build/stack_bench {reason}"
 
 
+def test_a_program_that_fails_if_its_filter_matches_nothing_has_its_benchmarks(tmp_path: Path) -> None:
+    (program,) = ask(tmp_path, RecordedCMake(refused=("--benchmark_filter=^$",)))[0].programs
+
+    assert program.benchmarks == 2
+
+
 def test_lines_that_a_program_always_prints_are_no_benchmarks(tmp_path: Path) -> None:
     printed = "Running on a machine with 2 CPUs\n"
     (program,) = ask(tmp_path, RecordedCMake(listing=f"{printed}BM_Push\n", always=printed))[0].programs
