@@ -115,7 +115,8 @@ def test_what_fetch_content_downloads_is_pinned(tmp_path: Path) -> None:
     head = commit(library)
     fetching = f"""
 include(FetchContent)
-FetchContent_Declare(benchmark GIT_REPOSITORY {library} GIT_TAG HEAD)
+FetchContent_Declare(benchmark GIT_REPOSITORY {library} GIT_TAG HEAD
+  PATCH_COMMAND ${{CMAKE_COMMAND}} -E true)
 FetchContent_MakeAvailable(benchmark)
 """
     project = {name: text for name, text in PROJECT.items() if not name.startswith("third_party/")}
@@ -125,8 +126,9 @@ FetchContent_MakeAvailable(benchmark)
 
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "project" / "benchgate.yaml").read_text()
-    pinned = f"  benchmark:\n    git: file://{library}\n    commit: {head}\n"
-    assert pinned in text
+    edit = "  # EDIT: its PATCH_COMMAND does not run"
+    assert f"  benchmark: {edit}\n    git: file://{library}\n    commit: {head}\n" in text
+    assert "\n  check the lines marked EDIT\n" in done.stdout
     assert f"""BENCHGATE_FETCH_FROM='["file://{tmp_path}/"]' benchgate gate""" in done.stdout
 
 

@@ -75,6 +75,8 @@ def command(file: Path, *, force: bool) -> None:
         click.echo(f"  benchmark program {program.path}{count}")
     if not facts.is_tried:
         click.echo(f"  {_UNKNOWN.get(facts.system, 'nothing of it was tried: check the lines marked EDIT')}")
+    elif "# EDIT" in text:
+        click.echo("  check the lines marked EDIT")
     allowed = fetched_from(facts.dependencies)
     setting = f"BENCHGATE_FETCH_FROM='{json.dumps(allowed)}' " if allowed else ""
     click.echo(f"try it on the last commit before you commit it:\n  {setting}{_trial(file)}")
