@@ -25,6 +25,7 @@ _TRACE: Final = "-trace-"
 # The downloads of FetchContent, which are found otherwise; what CMake tries; and directories of
 # ExternalProject, which does not take files that are there already.
 _NOT_WALKED: Final = re.compile(r"_deps|CMakeFiles|.*-prefix")
+_FETCHED: Final = re.compile(r"build/_deps/[^/]+-src/")
 _COMMIT: Final = re.compile(r"^[0-9a-f]{40}$", re.MULTILINE)
 
 
@@ -54,6 +55,8 @@ def _files(inquiry: Inquiry, build: Path, urls: Iterable[tuple[Path, str]]) -> I
         problem = ""
         if not path.is_file():
             problem = "the project removes the file"
+        elif _FETCHED.match(place):
+            problem = "it belongs to another download, which no build can write to"
         elif not place or not is_harmless(name):
             problem = "its place or name is unusual"
         elif tarfile.is_tarfile(path) or zipfile.is_zipfile(path):

@@ -112,6 +112,7 @@ def test_a_download_that_cannot_be_put_back_is_named(build: Path) -> None:
         *traced(build, git, write(build / "x.tar.gz", archive.getvalue())),
         *traced(build, git, write(build.parent.parent / "elsewhere")),
         *traced(build, git, write(build / "a: b")),
+        *traced(build, git, write(build / "_deps" / "lib-src" / "x.txt")),
     )
 
     assert found == ()
@@ -120,6 +121,7 @@ def test_a_download_that_cannot_be_put_back_is_named(build: Path) -> None:
         "the project removes the file",
         "the project unpacks it by itself",
         "its place or name is unusual",
+        "it belongs to another download, which no build can write to",
     }
 
 
