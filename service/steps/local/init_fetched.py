@@ -91,7 +91,7 @@ def _pin(inquiry: Inquiry, download: Download, kept: Path) -> str:
         return commit[0] if commit else ""
     files = [path for path in kept.iterdir() if path.is_file()] if kept.is_dir() else []
     # CMake reads an archive of this machine at its own place.
-    archive = files[0] if len(files) == 1 else Path(download.url)
+    archive = files[0] if len(files) == 1 else Path(download.url.removeprefix("file://"))
     if not archive.is_file():
         return ""
     with archive.open("rb") as stream:

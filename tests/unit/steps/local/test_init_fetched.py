@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pytest
+
 from service.domain.building.sandbox_command import Completed
 from service.domain.project.starter.cmake_reply import CacheEntry
 from service.domain.project.starter.fetched import Download
@@ -119,6 +121,21 @@ def test_a_warning_of_git_is_no_part_of_the_pin(tmp_path: Path) -> None:
     (fetched,) = find(tmp_path, Git(answer=f"warning: unable to access 'attributes'\n{COMMIT}"))
 
     assert fetched.pin == COMMIT
+
+
+@pytest.mark.parametrize("scheme", ["file://", ""])
+def test_an_archive_of_this_machine_is_pinned_where_it_is(tmp_path: Path, scheme: str) -> None:
+    """CMake makes no copy of it."""
+    archive = tmp_path / "mirror" / "fmt-1.2.zip"
+    archive.parent.mkdir()
+    archive.write_bytes(b"archive")
+    populating = populate(tmp_path, "fmt", "populate_url.txt") / "CMakeLists.txt"
+    text = populating.read_text()
+    populating.write_text(text.replace("https://example.org/fmt-1.2.zip", f"{scheme}{archive}"))
+
+    (fetched,) = find(tmp_path, Git())
+
+    assert fetched.pin == hashlib.sha256(b"archive").hexdigest()
 
 
 def test_downloads_without_a_pin_are_named(tmp_path: Path) -> None:
