@@ -215,7 +215,9 @@ def test_a_project_without_benchmark_programs_ends_with_one_sentence(tmp_path: P
 
     assert done.returncode == 3
     last = done.stderr.splitlines()[-1]
-    assert last == "benchgate: no program of this CMake project links Google Benchmark"
+    assert last == (
+        "benchgate: no program of this CMake project links Google Benchmark; Meson could not be asked"
+    )
     assert not (tmp_path / "benchgate.yaml").exists()
 
 

@@ -123,7 +123,7 @@ def _look_at(directory: Path) -> ProjectFacts:
         )
         facts = next((found for found in searched if found.programs or not without), None)
     if facts is None:
-        raise NotFound("; ".join(without))
+        raise NotFound("; ".join((*without, *(f"{system} could not be asked" for system in not_asked))))
     for sentence in without:
         click.echo(sentence, err=True)
     return facts
