@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from service.domain.identity import RunKind, digest_of
 from service.domain.inference.verdict import RULE
 from service.domain.project.project_file import Commands, parse_job
+from service.domain.sources.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +50,7 @@ class Longer:
 
 
 NO_COMMANDS: Final = Commands()
-_ONLY_IF_SET: Final = ("is_renaming", "filter", "is_time_asked")
+_ONLY_IF_SET: Final = ("is_renaming", "filter", "is_time_asked", "workspace")
 LOCAL: Final = "local"
 """The instance of a build on a developer's machine."""
 
@@ -65,7 +66,8 @@ class BuildSpec:
     empty if a previous version planned the build. ``second``: the slow-downs that vote −1 are measured again
     in a sequence of their own. ``is_renaming``: the patch set's own project file says what it renames.
     ``filter``: of a local gate, which launches and compares the benchmarks that it chooses; empty: all.
-    ``is_time_asked``: a person chose the machine time of a local gate.
+    ``is_time_asked``: a person chose the machine time of a local gate. ``workspace``: all repositories of the
+    project, if it has several, at the commits of the planning.
     """
 
     kind: RunKind
@@ -83,6 +85,7 @@ class BuildSpec:
     is_renaming: bool = False
     filter: str = ""
     is_time_asked: bool = False
+    workspace: Workspace | None = None
 
     @property
     def is_local(self) -> bool:
@@ -113,6 +116,7 @@ class BuildSpec:
             self.jobs,
             RULE,
             *([self.session] if self.session else []),
+            *([self.workspace.digest] if self.workspace else []),
         ]
         return digest_of({"sequence": parts})
 
@@ -121,6 +125,12 @@ class BuildSpec:
         """The sequence, or empty if a build with this specification shares nothing with others."""
         job = self.job
         return self.sequence if job.kind.is_known and job.configuration.shares_results else ""
+
+    @property
+    def build_hash(self) -> str:
+        """A digest of all that makes the programs of a revision, besides the project's own repository."""
+        own = self.job.build_hash
+        return digest_of({"build": own, "workspace": self.workspace.digest}) if self.workspace else own
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
@@ -140,6 +150,7 @@ class BuildSpec:
                 "config": self.job.source,
                 "longer": asdict(self.longer) if self.longer else None,
             }
+            | ({"workspace": self.workspace.to_mapping()} if self.workspace else {})
         )
 
     @staticmethod
@@ -161,4 +172,5 @@ class BuildSpec:
             is_renaming=found.get("is_renaming", False),
             filter=found.get("filter", ""),
             is_time_asked=found.get("is_time_asked", False),
+            workspace=Workspace.from_mapping(found["workspace"]) if found.get("workspace") else None,
         )

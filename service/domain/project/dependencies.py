@@ -32,7 +32,7 @@ def _fetched(url: str) -> str:
 
 _Url = Annotated[str, text(r"[!-~]{1,2000}", "URLs that begin with https://"), after(_fetched)]
 _SHA256: Final = text(r"[0-9a-f]{64}", "64 hexadecimal digits in lower case, as `sha256sum` prints them")
-_COMMIT: Final = text(r"[0-9a-f]{40}", "whole commit IDs of 40 hexadecimal digits in lower case")
+COMMIT: Final = text(r"[0-9a-f]{40}", "whole commit IDs of 40 hexadecimal digits in lower case")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Dependency(Record):
     url: Annotated[_Url | None, about("of an archive, or of a single file")] = None
     sha256: Annotated[str | None, _SHA256, about("of the archive or file")] = None
     git: Annotated[_Url | None, about("of a repository")] = None
-    commit: Annotated[str | None, _COMMIT, about("of the repository")] = None
+    commit: Annotated[str | None, COMMIT, about("of the repository")] = None
 
     @property
     def source(self) -> str:

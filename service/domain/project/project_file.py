@@ -16,6 +16,7 @@ from service.domain.inference.policy import ON_NOTHING, Policy, VoteWhen
 from service.domain.project.dependencies import Pinned
 from service.domain.project.job import Job, Paths
 from service.domain.project.job_kinds import KINDS, OWN_FILE, Configuration, JobKind
+from service.domain.project.manifest_key import Manifest, ManifestKey
 from service.domain.project.schema import json_schemas, problems_in, read
 from service.domain.project.yaml_reader import Path, Places, read_yaml
 
@@ -70,6 +71,7 @@ class ProjectFile:
     jobs: tuple[Job, ...]
     label: str = "Verified"
     commands: Commands = Commands()
+    manifest: ManifestKey | None = None
 
     def job(self, name: str) -> Job:
         """Return the job of that name; BadProjectFile if there is none, with the names of all jobs."""
@@ -88,6 +90,7 @@ class _Written(Record):
     label: Annotated[str, _LABEL, about("the label that is voted on")] = "Verified"
     jobs: Annotated[dict[Name, Any], limit(min_length=1), about("what runs for each patch set, by name")]
     dependencies: Pinned = field(default_factory=dict)
+    manifest: Manifest = None
     commands: Annotated[Commands, about("who may use commands")] = field(default_factory=Commands)
 
 
@@ -124,7 +127,7 @@ def parse_project_file(text: str, *, where: str = FILE_NAME) -> ProjectFile:
     shared = written["dependencies"] if keys.dependencies else {}
     sources = {name: _with_dependencies(source, shared) for name, source in keys.jobs.items()}
     jobs = tuple(_job(name, source, ("jobs", name), places) for name, source in sources.items())
-    return ProjectFile(jobs, keys.label, keys.commands)
+    return ProjectFile(jobs, keys.label, keys.commands, keys.manifest)
 
 
 def problems_of(text: str, *, where: str = FILE_NAME) -> tuple[BadProjectFile, ...]:

@@ -21,7 +21,7 @@ MOST: Final = 200  # of a revision; the largest known projects have about 160
 
 SHOWN: Final = 80  # characters of a path or an address, so that a message has room for what to do
 _COMMIT_SHOWN: Final = 12
-_LONGEST: Final = 500  # characters of a name, path or address
+LONGEST: Final = 500  # characters of a name, path or address
 _SECTION: Final = "submodule."
 _AUTHORITY: Final = re.compile(r"([a-z][a-z0-9+.-]*)://([^/]*)/?", re.IGNORECASE)
 _SCP: Final = re.compile(r"(?![^/]*::)([^/\s:]+):(?!/)")  # user@host:path
@@ -46,17 +46,21 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Submodule:
-    """A submodule of a revision: its path from the top of all sources, its commit and its full address."""
+    """A submodule of a revision: its path from the top of all sources, its commit and its full address.
+
+    ``what`` names it in errors; a project of a manifest is fetched and placed as a submodule is.
+    """
 
     name: str
     path: str
     commit: str
     url: str
+    what: str = "submodule"
 
     def missing(self, why: str) -> Incomplete:
         """Describe why it cannot be had."""
         where = f"{plain(shown(self.url), SHOWN)} at {self.commit[:_COMMIT_SHOWN]}"
-        return Incomplete(f"submodule {plain(self.path, SHOWN)}", f"{where}: {why}")
+        return Incomplete(f"{self.what} {plain(self.path, SHOWN) or 'at the top'}", f"{where}: {why}")
 
 
 def read_entries(listed: bytes) -> tuple[Entry, ...]:
@@ -192,13 +196,13 @@ def shown(url: str) -> str:
 def _entry(name: str, found: Mapping[str, str]) -> Entry:
     what = f"submodule {brief(name)}"
     path, url = found["path"].rstrip("/"), found["url"]
-    for label, text, is_bad in (("name", name, _leaves), ("path", path, _leaves), ("URL", url, misleads)):
-        if len(text) > _LONGEST or is_bad(text):
+    for label, text, is_bad in (("name", name, leaves), ("path", path, leaves), ("URL", url, misleads)):
+        if len(text) > LONGEST or is_bad(text):
             raise Incomplete(what, f".gitmodules gives it the {label} {brief(text)}, which is not allowed")
     return Entry(name, path, url, is_left_out=found.get("update") == "none")
 
 
-def _leaves(path: str) -> bool:
+def leaves(path: str) -> bool:
     """Return whether a name or path could lead out of a directory, or to git's own."""
     parts = [part.lower() for part in path.split("/")]
     return (
@@ -210,10 +214,10 @@ def _leaves(path: str) -> bool:
 
 
 def misleads(url: str) -> bool:
-    """Return whether git or a server could take an address of a patch set for something else."""
+    """Return whether git or a server could take an address for something else."""
     is_relative = url.startswith(("./", "../"))
     return (
-        not 0 < len(url) <= _LONGEST
+        not 0 < len(url) <= LONGEST
         or url.startswith("-")
         or not url.isprintable()
         or (not is_relative and ".." in url.split("/"))

@@ -66,7 +66,7 @@ def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> I
             :data:`service.domain.comparison.link_layout.VARIANTS`, the same objects in an order of its own.
     """
     host, spec, binaries = session.host, session.spec, session.claimed
-    key = BinaryKey(revision.tree, spec.job.build_hash, host.toolchain, revision.trust)
+    key = BinaryKey(revision.tree, spec.build_hash, host.toolchain, revision.trust)
     wanted = key.relinked(variant) if variant else key
 
     def build() -> str:

@@ -8,6 +8,7 @@ import pytest
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.identity import RunKind
 from service.domain.project.project_file import Commands, Permission, parse_job
+from service.domain.sources.workspace import OtherProject, Workspace
 
 CONFIG = {
     "kind": "benchmark",
@@ -18,10 +19,18 @@ BASE = Revision("b" * 40, "t1", "refs/changes/01/1/1", "reviewed")
 PATCH = Revision("p" * 40, "t2", "refs/changes/01/1/1", "unreviewed")
 SPEC = BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", BASE, PATCH, parse_job("perf", CONFIG))
 
+ALL = Workspace("https://h/m", "c" * 40, "core", (OtherProject("net", "https://h/net", "d" * 40),))
+MOVED = replace(ALL, others=(replace(ALL.others[0], commit="e" * 40),))
+
 
 @pytest.mark.parametrize(
     "spec",
-    [SPEC, replace(SPEC, base=None, commands=Commands(rerun="perf")), replace(SPEC, filter="BM_a")],
+    [
+        SPEC,
+        replace(SPEC, workspace=ALL),
+        replace(SPEC, base=None, commands=Commands(rerun="perf")),
+        replace(SPEC, filter="BM_a"),
+    ],
 )
 def test_a_spec_survives_the_database(spec: BuildSpec) -> None:
     again = BuildSpec.from_mapping(json.loads(json.dumps(spec.to_mapping())))
@@ -49,6 +58,7 @@ def test_a_spec_of_a_previous_version_names_permissions_without_their_groups() -
         replace(SPEC, job=parse_job("other", CONFIG)),
         replace(SPEC, project="other"),
         replace(SPEC, kind=RunKind.POST_SUBMIT),
+        replace(SPEC, workspace=ALL),
     ],
 )
 def test_what_changes_the_measurement_starts_a_new_sequence(other: BuildSpec) -> None:
@@ -59,3 +69,11 @@ def test_a_new_patch_set_with_the_same_trees_continues_the_sequence() -> None:
     again = replace(SPEC, patch=replace(PATCH, commit="q" * 40, ref="refs/changes/01/1/2"))
 
     assert again.sequence == SPEC.sequence
+
+
+def test_a_moved_repository_beside_the_project_makes_other_pairs_and_programs() -> None:
+    before, after = replace(SPEC, workspace=ALL), replace(SPEC, workspace=MOVED)
+
+    assert before.sequence != after.sequence
+    assert len({SPEC.build_hash, before.build_hash, after.build_hash}) == 3
+    assert SPEC.build_hash == SPEC.job.build_hash  # programs of earlier versions stay in the cache

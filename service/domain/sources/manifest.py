@@ -1,0 +1,254 @@
+"""Manifests of Google's ``repo``: the repositories of a project, their addresses, places and revisions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import BadInput
+from service.domain.sources.manifest_file import read_elements
+from service.domain.sources.submodules import LONGEST, leaves, misleads, server_of, shown
+from service.domain.sources.workspace import PlacedFile
+from service.domain.text import brief, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from service.domain.sources.manifest_file import Element
+
+MOST: Final = 200  # projects, as submodules of a revision
+_MOST_FILES: Final = 50  # of a manifest; each may include others
+_MOST_PLACED: Final = 1000  # files that are copied or linked
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+# Stricter than git: no pattern and no option of `git ls-remote`.
+_REF: Final = re.compile(r"refs/(?:heads|tags)/(?!.*(?:\.\.|//|@\{))[\w+@#,=][\w.+@#,=/-]{0,199}(?<![./])")
+_IS_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[^/\s:]+@[^/\s:]+:")
+_PATTERN: Final = re.compile(r"[*?\[]")
+# The groups of `repo init` by default, on Linux.
+_LEFT_OUT, _CHOSEN = "notdefault", frozenset({"all", "default", "platform-linux"})
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project of a manifest.
+
+    Args:
+        name: as in the manifest; on Gerrit, most often that of the project.
+        path: its place below the top; empty for the top itself.
+        url: its address, without credentials.
+        revision: a commit, or a ref.
+        has_submodules: `repo` would fetch its submodules too.
+        files: copied and linked from it.
+        where: its file and line.
+    """
+
+    name: str
+    path: str
+    url: str
+    revision: str
+    has_submodules: bool = False
+    files: tuple[PlacedFile, ...] = ()
+    where: str = ""
+
+    @property
+    def is_pinned(self) -> bool:
+        """Return whether the manifest names its commit."""
+        return bool(_COMMIT.fullmatch(self.revision))
+
+
+def read_manifest(
+    file: str, read: Callable[[str], str | None], url: str, own: str = ""
+) -> tuple[Project, ...]:
+    """Read a manifest with all files that it includes, as ``repo sync`` would lay it out on Linux.
+
+    Args:
+        file: its path in the repository.
+        read: returns the text of a file of the repository; None if there is no such regular file.
+        url: the address of the repository, to which those of remotes may be relative.
+        own: what the addresses of the change's own server begin with; a relative address does not leave it.
+
+    Raises:
+        BadInput: the manifest cannot be used; names file, line and element.
+    """
+    found = _Reader(read)
+    found.add_file(file, frozenset())
+    return found.projects(shown(url), shown(own), file)
+
+
+def find_own(projects: Sequence[Project], name: str, url: str, branch: str, manifest: str) -> Project:
+    """Return the project of a change: by its name, or else by the end of its address.
+
+    Args:
+        projects: of the manifest.
+        name: of the change's project on the review server.
+        url: the address that it is fetched from.
+        branch: the target branch, which chooses one of several places; empty if it is not known.
+        manifest: names the manifest in errors.
+
+    Raises:
+        BadInput: the manifest does not have it, or has it at several places.
+    """
+    path = shown(url).rstrip("/").removesuffix(".git")
+    ends = [each for each in projects if f"/{path}".endswith((f"/{each.name}", f":{each.name}"))]
+    longest = max((len(each.name) for each in ends), default=0)
+    same = [each for each in projects if each.name == name] or [
+        each for each in ends if len(each.name) == longest
+    ]
+    if not same:
+        raise BadInput(f"the manifest has no project {brief(name)} ({brief(path)})", manifest)
+    chosen = [each for each in same if each.revision == f"refs/heads/{branch}"]
+    if len(same) > 1 and len(chosen) != 1:
+        places = listed([each.path or "." for each in same])
+        raise BadInput(
+            f"the manifest has the project {same[0].name} at several places: {places}; Benchgate chooses the "
+            "one whose revision is the target branch",
+            manifest,
+        )
+    return chosen[0] if len(same) > 1 else same[0]
+
+
+@dataclass
+class _Reader:
+    """The elements of all files, in the order in which ``repo`` reads them."""
+
+    read: Callable[[str], str | None]
+    remotes: dict[str, Element] = field(default_factory=dict)
+    default: Element | None = None
+    listed: list[tuple[Element, frozenset[str]]] = field(default_factory=list)
+    files: int = 0
+
+    def add_file(self, name: str, groups: frozenset[str], where: str = "") -> None:
+        """Read a file; its projects are in more groups."""
+        self.files += 1
+        if self.files > _MOST_FILES:
+            raise BadInput(f"more than {_MOST_FILES} files are included", where)
+        text = None if len(name) > LONGEST or leaves(name) else self.read(name)
+        if text is None:
+            raise BadInput(f"the manifest's repository has no regular file {brief(name)}", where)
+        for element in read_elements(text, name):
+            self._add(element, groups)
+
+    def _add(self, element: Element, groups: frozenset[str]) -> None:
+        match element.name:
+            case "include":
+                self.add_file(element.required("name"), groups | _groups(element), element.where)
+            case "remote":
+                known = self.remotes.setdefault(element.required("name"), element)
+                if known.attributes != element.attributes:
+                    raise BadInput(
+                        f"`remote` {brief(known.required('name'))} is also at {known.where}", element.where
+                    )
+            case "default":
+                if self.default is not None and self.default.attributes != element.attributes:
+                    raise BadInput(f"`default` is also at {self.default.where}", element.where)
+                self.default = element
+            case "project":
+                self.listed.append((element, groups | _groups(element)))
+            case _:
+                self._remove(element)
+
+    def _remove(self, element: Element) -> None:
+        wanted = {name: value for name, value in element.attributes.items() if name != "optional"}
+        if not wanted:
+            raise BadInput("`remove-project` needs a `name` or a `path`", element.where)
+
+        def is_removed(project: Element) -> bool:
+            names = {"name": project.required("name"), "path": _place_of(project)}
+            return all(names[key].strip("/") == value.strip("/") for key, value in wanted.items())
+
+        kept = [each for each in self.listed if not is_removed(each[0])]
+        if len(kept) == len(self.listed) and not element.says("optional"):
+            raise BadInput("`remove-project` names no project that is listed before", element.where)
+        self.listed = kept
+
+    def projects(self, url: str, own: str, file: str) -> tuple[Project, ...]:
+        """Return the projects in the groups that ``repo`` chooses by default."""
+        chosen = [
+            self._project(element, url, own)
+            for element, groups in self.listed
+            if _LEFT_OUT not in groups or groups & _CHOSEN
+        ]
+        if len(chosen) > MOST:
+            raise BadInput(f"the manifest has {len(chosen)} projects; allowed are {MOST}", file)
+        if sum(len(each.files) for each in chosen) > _MOST_PLACED:
+            raise BadInput(f"the manifest copies and links more than {_MOST_PLACED} files", file)
+        places: dict[str, Project] = {}
+        for each in chosen:
+            if (other := places.setdefault(each.path, each)) is not each:
+                raise BadInput(f"`project` {brief(other.name)} has the same path", each.where)
+        return tuple(chosen)
+
+    def _project(self, element: Element, url: str, own: str) -> Project:
+        name, path = element.required("name"), _place_of(element)
+        default = self.default.attributes if self.default else {}
+        remote_name = element.attributes.get("remote") or default.get("remote", "")
+        if remote_name not in self.remotes:
+            raise BadInput(f"there is no `remote` {brief(remote_name)} for `project`", element.where)
+        remote = self.remotes[remote_name]
+        revisions = (element.attributes, remote.attributes, default)
+        revision = next(filter(None, (each.get("revision") for each in revisions)), "")
+        if not revision:
+            raise BadInput("`project` has no revision, and neither has `default`", element.where)
+        address = shown(f"{_base_of(remote, url, own)}{name}")
+        for label, text, is_bad in (("name", name, leaves), ("address", address, misleads)):
+            if len(text) > LONGEST or is_bad(text):
+                raise BadInput(f"`project` has the {label} {brief(text)}: not allowed", element.where)
+        with_submodules = element.says("sync-s")
+        if with_submodules is None and self.default:
+            with_submodules = self.default.says("sync-s")
+        files = tuple(_placed(each, path) for each in element.children)
+        ref = _ref_of(revision, element.where)
+        return Project(name, path, address, ref, bool(with_submodules), files, element.where)
+
+
+def _groups(element: Element) -> frozenset[str]:
+    return frozenset(filter(None, re.split(r"[,\s]+", element.attributes.get("groups", ""))))
+
+
+def _place_of(element: Element) -> str:
+    """Return the path of a project, which must stay below the top."""
+    path = (element.attributes.get("path") or element.required("name")).rstrip("/")
+    return "" if path == "." else _inner(path, "path", element)
+
+
+def _inner(path: str, label: str, element: Element) -> str:
+    if len(path) > LONGEST or leaves(path) or ".repo" in path.lower().split("/"):
+        raise BadInput(f"`{element.name}` has the {label} {brief(path)}: not allowed", element.where)
+    return path
+
+
+def _placed(element: Element, folder: str) -> PlacedFile:
+    source, target = (element.required(name).rstrip("/") for name in ("src", "dest"))
+    if _PATTERN.search(source):
+        raise BadInput(f"`{element.name}` has a pattern as `src`: name each file", element.where)
+    is_link = element.name == "linkfile"
+    if not (is_link and source == "."):
+        source = f"{folder}/{_inner(source, 'src', element)}".lstrip("/")
+    else:
+        source = folder
+    return PlacedFile(source, _inner(target, "dest", element), is_link)
+
+
+def _ref_of(revision: str, where: str) -> str:
+    if _COMMIT.fullmatch(revision):
+        return revision
+    ref = revision if revision.startswith("refs/") else f"refs/heads/{revision}"
+    if not _REF.fullmatch(ref):
+        raise BadInput(f"the revision {brief(revision)} is no branch, tag or whole commit ID", where)
+    return ref
+
+
+def _base_of(remote: Element, url: str, own: str) -> str:
+    """Return what the addresses of a remote's projects begin with, as ``repo`` resolves ``fetch``."""
+    fetch = remote.required("fetch")
+    if _IS_ABSOLUTE.match(fetch):
+        return f"{fetch.rstrip('/')}/"
+    begin = own if own and url.startswith(own) else server_of(url)
+    folders = [] if fetch.startswith("/") else [each for each in url[len(begin) :].split("/") if each][:-1]
+    for part in fetch.split("/"):
+        if part == "..":
+            folders = folders[:-1]
+        elif part not in {"", "."}:
+            folders.append(part)
+    return begin + "".join(f"{each}/" for each in folders)

@@ -1,0 +1,255 @@
+"""Tests for reading a manifest of `repo`: what it lays out, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.domain.errors import BadInput
+from service.domain.sources.manifest import Project, find_own, read_manifest
+from service.domain.sources.workspace import OtherProject, PlacedFile, Workspace
+
+URL = "https://review.example.com/team/manifest"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+ORIGIN = '<remote name="origin" fetch=".."/><default remote="origin" revision="main"/>'
+# A real one has this much around its projects.
+WHOLE = f"""<?xml version="1.0" encoding="UTF-8"?>
+<!-- all of it -->
+<manifest>
+  <notice>read <b>this</b></notice>
+  <remote name="origin" alias="o" fetch=".." review="https://review.example.com" pushurl="ssh://x"/>
+  <remote name="github" fetch="ssh://git@github.com/someone/" revision="refs/tags/v1"/>
+  <default remote="origin" revision="main" sync-j="4" sync-c="true" sync-s="true" dest-branch="main"/>
+  <manifest-server url="https://example.com"/>
+  <superproject name="all" remote="origin"/>
+  <contactinfo bugurl="https://example.com"/>
+  <project name="team/core" path="core">
+    <annotation name="a" value="b"/>
+    <copyfile src="top/CMakeLists.txt" dest="CMakeLists.txt"/>
+    <linkfile src="." dest="links/core"/>
+  </project>
+  <project name="team/net" sync-s="false" groups="all-of-them,net"/>
+  <project name="fmt" path="libs/fmt/" remote="github" clone-depth="1"/>
+  <project name="team/fixed" path="libs/fixed" revision="{COMMIT}"/>
+  <project name="team/docs" groups="notdefault,docs"/>
+  <project name="team/linux" groups="notdefault platform-linux"/>
+  <repo-hooks in-project="team/core" enabled-list="pre-upload"/>
+</manifest>
+"""
+
+
+def projects(text: str, url: str = URL, own: str = "", **files: str) -> dict[str, Project]:
+    there = {"default.xml": text, **{f"{name}.xml": content for name, content in files.items()}}
+    return {each.name: each for each in read_manifest("default.xml", there.get, url, own)}
+
+
+def manifest(*elements: str) -> str:
+    return "<manifest>" + "\n".join((ORIGIN, *elements)) + "</manifest>"
+
+
+def test_a_manifest_lists_places_addresses_and_revisions() -> None:
+    found = projects(WHOLE)
+    assert {name: (each.path, each.url, each.revision) for name, each in found.items()} == {
+        "team/core": ("core", "https://review.example.com/team/core", "refs/heads/main"),
+        "team/net": ("team/net", "https://review.example.com/team/net", "refs/heads/main"),
+        "fmt": ("libs/fmt", "ssh://github.com/someone/fmt", "refs/tags/v1"),
+        "team/fixed": ("libs/fixed", "https://review.example.com/team/fixed", COMMIT),
+        "team/linux": ("team/linux", "https://review.example.com/team/linux", "refs/heads/main"),
+    }
+    assert [name for name, each in found.items() if not each.has_submodules] == ["team/net"]
+    assert [name for name, each in found.items() if each.is_pinned] == ["team/fixed"]
+    assert found["team/core"].files == (
+        PlacedFile("core/top/CMakeLists.txt", "CMakeLists.txt", is_link=False),
+        PlacedFile("core", "links/core", is_link=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("fetch", "url", "own", "base"),
+    [
+        ("..", "https://h/a/b/manifest", "", "https://h/a/"),
+        (".", "https://h/a/manifest", "", "https://h/a/"),
+        ("../x/", "https://h/a/manifest/", "", "https://h/x/"),
+        ("sub", "https://h/a/manifest", "", "https://h/a/sub/"),
+        ("/other", "https://h/a/manifest", "", "https://h/other/"),
+        ("../../..", "https://h/manifest", "", "https://h/"),
+        ("..", "ssh://me@h:29418/manifest", "", "ssh://h:29418/"),
+        ("..", "git@h:team/manifest", "", "git@h:"),
+        ("..", "/srv/git/manifest", "/srv/git/", "/srv/git/"),
+        ("..", "https://me:pw@h/r/a/manifest", "https://me:pw@h/r/a/", "https://h/r/a/"),
+        ("..", "https://h/manifest", "https://h/r/", "https://h/"),
+        ("https://other/x/", "https://h/manifest", "", "https://other/x/"),
+        ("git@other:x", "https://h/manifest", "", "git@other:x/"),
+    ],
+)
+def test_relative_addresses_are_resolved_as_repo_does_and_stay_on_the_own_server(
+    fetch: str, url: str, own: str, base: str
+) -> None:
+    text = (
+        f'<manifest><remote name="o" fetch="{fetch}"/><project name="x" remote="o" revision="r"/></manifest>'
+    )
+    assert projects(text, url, own)["x"].url == f"{base}x"
+
+
+def test_files_are_included_and_projects_removed_in_order() -> None:
+    more = '<manifest><project name="b"/><project name="c"/></manifest>'
+    found = projects(
+        manifest(
+            '<project name="a"/>',
+            '<include name="more.xml" groups="g"/>',
+            '<remove-project name="a"/>',
+            '<remove-project path="c"/>',
+            '<remove-project name="gone" optional="true"/>',
+            '<project name="a" path="again" revision="refs/heads/x/y"/>',
+        ),
+        more=more,
+    )
+    assert {name: each.path for name, each in found.items()} == {"b": "b", "a": "again"}
+    text = manifest('<include name="more.xml" groups="notdefault"/>')
+    assert projects(text, more=more) == {}
+
+
+ENTITIES = '<!DOCTYPE m [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><manifest>&b;</manifest>'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (ENTITIES, "default.xml:1: it has a document type"),
+        ('<!DOCTYPE m SYSTEM "file:///etc/passwd"><manifest/>', "default.xml:1: it has a document type"),
+        ("<manifest>", "default.xml:1: it is not XML: no element found"),
+        ("<notice/>", "default.xml:1: Benchgate does not read the element 'notice'"),
+        (
+            manifest('<extend-project name="a"/>'),
+            "Benchgate does not read the element 'extend-project' inside",
+        ),
+        (manifest('<submanifest name="a"/>'), "Benchgate does not read the element 'submanifest' inside"),
+        (
+            manifest('<project name="a"><project name="b"/></project>'),
+            "Benchgate does not read the element 'project' inside `project`",
+        ),
+        (
+            manifest('\n<project name="a" odd="b"/>'),
+            "default.xml:3: Benchgate does not read 'odd' of `project`",
+        ),
+        (manifest('<project path="a"/>'), "the attribute `name` of `project` is missing"),
+        (
+            manifest('<include name="gone.xml"/>'),
+            "default.xml:2: the manifest's repository has no regular file",
+        ),
+        (manifest('<include name="../x.xml"/>'), "has no regular file '../x.xml'"),
+        (manifest('<include name="default.xml"/>'), "more than 50 files are included"),
+        (manifest('<remote name="origin" fetch="."/>'), "`remote` 'origin' is also at default.xml:1"),
+        (manifest('<default remote="x"/>'), "`default` is also at default.xml:1"),
+        (manifest('<remove-project name="x"/>'), "`remove-project` names no project that is listed before"),
+        (manifest("<remove-project/>"), "`remove-project` needs a `name` or a `path`"),
+        (manifest('<project name="a" remote="x"/>'), "there is no `remote` 'x' for `project`"),
+        (manifest('<project name="a"/>', '<project name="b" path="a"/>'), "`project` 'a' has the same path"),
+        (manifest('<project name="a" revision="--upload-pack=x"/>'), "is no branch, tag or whole commit ID"),
+        (manifest('<project name="a" revision="*"/>'), "the revision '*' is no branch"),
+        (manifest('<project name="a" revision="a..b"/>'), "the revision 'a..b' is no branch"),
+        (manifest('<project name="a" revision="refs/changes/1/1/1"/>'), "is no branch, tag"),
+        (manifest('<project name="../a"/>'), "`project` has the path '../a': not allowed"),
+        (manifest('<project name="../a" path="a"/>'), "`project` has the name '../a': not allowed"),
+        *(
+            (manifest(f'<project name="a" path="{path}"/>'), f"`project` has the path {path!r}: not allowed")
+            for path in ("/a", "a/../b", "..", "a//b", "./a", ".git", "a/.GIT/b", ".repo/x", "-a", "a\\b")
+        ),
+        (
+            manifest('<project name="a"><copyfile src="../x" dest="y"/></project>'),
+            "`copyfile` has the src '../x': not allowed",
+        ),
+        (
+            manifest('<project name="a"><linkfile src="x" dest="a/../../y"/></project>'),
+            "`linkfile` has the dest 'a/../../y': not allowed",
+        ),
+        (
+            manifest('<project name="a"><linkfile src="*.h" dest="y"/></project>'),
+            "`linkfile` has a pattern as `src`: name each file",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_file_line_and_element(text: str, message: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        projects(text)
+    assert message in str(refused.value)
+
+
+def test_no_address_starts_a_program_or_has_a_password() -> None:
+    for fetch in ("ext::sh -c x", "-u"):
+        text = manifest(f'<remote name="x" fetch="{fetch}"/>', '<project name="a" remote="x"/>')
+        assert projects(text)["a"].url.startswith("https://review.example.com/team/")
+    text = manifest('<remote name="x" fetch="https://me:pw@h"/>', '<project name="a" remote="x"/>')
+    assert projects(text)["a"].url == "https://h/a"
+
+
+def test_too_many_projects_are_refused() -> None:
+    text = manifest(*(f'<project name="p{number}"/>' for number in range(201)))
+    with pytest.raises(BadInput, match="201 projects; allowed are 200"):
+        projects(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "branch", "path"),
+    [
+        ("team/core", "anything", "", "core"),
+        ("local-0123", "ssh://me@h:29418/team/core.git", "", "core"),
+        ("local-0123", "git@h:net", "", "net"),
+        ("product/net", "https://h/a/product/net", "", "net"),
+        ("lib", "https://h/lib", "v1", "old"),
+        ("lib", "https://h/lib", "main", "new"),
+    ],
+)
+def test_the_project_of_a_change_is_found_by_its_name_or_address(
+    name: str, url: str, branch: str, path: str
+) -> None:
+    found = projects(
+        manifest(
+            '<project name="core" path="x"/>',
+            '<project name="team/core" path="core"/>',
+            '<project name="net"/>',
+        )
+    )
+    text = manifest('<project name="lib" path="new"/>', '<project name="lib" path="old" revision="v1"/>')
+    several = read_manifest("default.xml", {"default.xml": text}.get, URL)
+    assert find_own([*found.values(), *several], name, url, branch, "m").path == path
+
+
+def test_a_project_that_is_missing_or_ambiguous_is_refused() -> None:
+    text = manifest('<project name="lib" path="new"/>', '<project name="lib" path="old" revision="v1"/>')
+    several = read_manifest("default.xml", {"default.xml": text}.get, URL)
+    with pytest.raises(BadInput, match="at several places: new, old"):
+        find_own(several, "lib", "https://h/lib", "", "m")
+    with pytest.raises(BadInput, match="the manifest has no project 'core'"):
+        find_own(several, "core", "https://h/notlib", "", "m")
+
+
+OTHERS = (
+    OtherProject("core/libs/fmt", "https://h/fmt", COMMIT),
+    OtherProject("net", "https://h/net", COMMIT),
+)
+
+
+@pytest.mark.parametrize(
+    ("folder", "path", "own"),
+    [
+        ("core", "core/a.cpp", "a.cpp"),
+        ("core", "core/libs/fmt/a.cpp", ""),
+        ("core", "corex/a.cpp", ""),
+        ("core", "net/a.cpp", ""),
+        ("", "a.cpp", "a.cpp"),
+        ("", "net/a.cpp", ""),
+        ("net/inner", "net/inner/a.cpp", "a.cpp"),
+    ],
+)
+def test_a_file_belongs_to_the_innermost_repository(folder: str, path: str, own: str) -> None:
+    workspace = Workspace("https://h/m", COMMIT, folder, OTHERS)
+    assert workspace.own_path(path) == own
+    assert not own or workspace.path_below_top(own) == path
+
+
+def test_a_workspace_survives_storage_and_differs_by_its_sources_only() -> None:
+    workspace = Workspace("https://h/m", COMMIT, "core", OTHERS, (PlacedFile("core/x", "x", is_link=True),))
+    assert Workspace.from_mapping(workspace.to_mapping()) == workspace
+    other_manifest = Workspace("https://h/n", "f" * 40, "core", OTHERS, workspace.files)
+    assert other_manifest.digest == workspace.digest
+    assert Workspace("https://h/m", COMMIT, "core", OTHERS[1:], workspace.files).digest != workspace.digest
