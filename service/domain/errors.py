@@ -13,7 +13,7 @@
     ├── Permanent            the same call will fail again
     │   ├── NotFound         the requested object does not exist (any more)
     │   │   └── Ambiguous    several changes have the requested number; names their addresses
-    │   ├── Incomplete       a submodule or LFS file of a revision cannot be had; names it, and what to do
+    │   ├── Incomplete       a part of the sources (submodule, LFS file, project of a manifest) cannot be had
     │   └── Unfit            this host cannot do the work (no sandbox, too few CPUs)
     ├── CommandFailed        a program of the project under test failed; has the end of its log
     │   └── ProgramMissing   the build did not create a program
@@ -112,7 +112,7 @@ class Ambiguous(NotFound):
 
 
 class Incomplete(Permanent):
-    """The sources of a revision lack a submodule or an LFS file.
+    """The sources of a revision lack a submodule, an LFS file or a project of the manifest.
 
     Args:
         what: the missing part (``submodule third_party/lib``).

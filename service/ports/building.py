@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from service.domain.building.sandbox_command import Command, Completed
     from service.domain.linting.touched_lines import Lines
     from service.domain.project.dependencies import Dependency
+    from service.domain.project.manifest_key import ManifestKey
+    from service.domain.sources.workspace import Workspace
 
 
 class Differences(Protocol):
@@ -68,7 +70,22 @@ class Source(Differences, Protocol):
             BadInput: the file is larger than 1 MiB, or not UTF-8.
         """
 
-    def checkout(self, project: str, revision: str, *, whole: bool = True) -> AbstractContextManager[Path]:
+    def workspace(self, project: str, branch: str, wanted: ManifestKey) -> Workspace:
+        """Read the manifest of a project, and return the commits that its other repositories have now.
+
+        Args:
+            project: its name.
+            branch: of the change, which chooses if the manifest has the project at several places; may be
+                empty.
+            wanted: the key of the project file.
+
+        Raises:
+            BadInput: the manifest cannot be used, or names what does not exist or is not allowed.
+        """
+
+    def checkout(
+        self, project: str, revision: str, workspace: Workspace | None = None, *, whole: bool = True
+    ) -> AbstractContextManager[Path]:
         """Create a directory with the files of a revision, and remove it at the end of the block.
 
         Never run git in it: a patch set may have put a ``.git`` there, and it is no work tree of the mirror.
@@ -76,11 +93,13 @@ class Source(Differences, Protocol):
         Args:
             project: its name.
             revision: is checked out.
+            workspace: is laid out around it, so that the directory is the top of all repositories.
             whole: with the files of its submodules and the content of Git LFS files. Otherwise their
                 directories are empty, and these are pointer files.
 
         Raises:
-            Incomplete: a submodule or LFS file cannot be had; says which one, and what to do.
+            Incomplete: a submodule, LFS file or other repository cannot be had or placed; says which one,
+                and what to do.
             Permanent: the directory cannot be removed afterwards.
         """
 

@@ -8,6 +8,7 @@ import pytest
 
 from service.adapters.git.mirror import GitSource
 from service.domain.errors import Incomplete, NotFound
+from service.domain.project.manifest_key import ManifestKey
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import Commit, MemorySource
 
@@ -33,6 +34,9 @@ class SourceSite(Protocol):
     def commit_without_submodule(self) -> str:
         """Create a commit with a file ``x`` and a submodule ``lib`` that nobody has, and fetch it."""
 
+    def other(self) -> str:
+        """Create a manifest with the project and one repository ``lib``, and return its commit."""
+
 
 class MemorySite:
     def __init__(self) -> None:
@@ -45,9 +49,14 @@ class MemorySite:
         self.source.commits[UNKNOWN] = Commit(None, {"x": "1"}, Incomplete("submodule lib", "missing"))
         return UNKNOWN
 
+    def other(self) -> str:
+        self.source.others["lib"] = UNKNOWN
+        return UNKNOWN
+
 
 class GitSite:
     def __init__(self, directory: Path) -> None:
+        self._directory = directory
         self._repository = Repository(directory / "repository")
         self.source = GitSource(directory / "mirrors", lambda _: str(self._repository.path))
 
@@ -62,6 +71,12 @@ class GitSite:
         commit = self._repository.commit({"x": b"1", ".gitmodules": urls, "lib": UNKNOWN})
         self.source.fetch(PROJECT, commit)
         return commit
+
+    def other(self) -> str:
+        text = '<manifest><remote name="o" fetch="."/><default remote="o" revision="master"/>'
+        text += f'<project name="repository" path="{PROJECT}"/><project name="lib"/></manifest>'
+        Repository(self._directory / "manifest").commit({"default.xml": text.encode()})
+        return Repository(self._directory / "lib").commit({"y": b"y"})
 
 
 @pytest.fixture(params=["memory", pytest.param("git", marks=pytest.mark.integration)])
@@ -130,6 +145,18 @@ class TestSource:
             pass
         with site.source.checkout(PROJECT, commit, whole=False) as directory:
             assert (directory / "x").read_text() == "1"
+
+    def test_a_workspace_has_the_project_in_its_folder_and_commits_of_the_others(
+        self, site: SourceSite
+    ) -> None:
+        commit, other = site.commit({"x": "1"}), site.other()
+        workspace = site.source.workspace(PROJECT, "master", ManifestKey("../manifest", "master"))
+        assert (workspace.folder, *((each.path, each.commit) for each in workspace.others)) == (
+            PROJECT,
+            ("lib", other),
+        )
+        with site.source.checkout(PROJECT, commit, workspace) as directory:
+            assert (directory / PROJECT / "x").read_text() == "1"
 
 
 class TestDifferences:

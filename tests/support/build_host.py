@@ -18,6 +18,7 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.errors import Incomplete, LeaseLost, NotFound
 from service.domain.identity import RunKind
 from service.domain.machine.environment import Load
+from service.domain.sources.workspace import OtherProject, Workspace
 from service.steps.building.session import BuildHost, BuildSession
 from tests.support.memory.dependencies import MemoryDependencies
 from tests.support.memory.files import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from service.domain.linting.touched_lines import Lines
     from service.domain.measuring.pair_record import PairRecord
     from service.domain.project.job import Job
+    from service.domain.project.manifest_key import ManifestKey
     from service.ports.building import ByteSink
     from service.ports.machine import BuildOutput
 
@@ -67,6 +69,8 @@ class MemorySource:
     fetched: list[str] = field(default_factory=list)
     fault: Exception | None = None
     meanwhile: Callable[[], None] = lambda: None
+    others: dict[str, str] = field(default_factory=dict)  # commits of a manifest's other projects, by path
+    laid_out: list[tuple[str, Workspace | None]] = field(default_factory=list)
 
     def commit(self, commit: str, parent: str | None, files: Mapping[str, str], *refs: str) -> str:
         self.commits[commit] = Commit(parent, files)
@@ -116,15 +120,25 @@ class MemorySource:
         }
         return {path: ranges for path, ranges in diffs.items() if ranges}
 
+    def workspace(self, project: str, branch: str, wanted: ManifestKey) -> Workspace:
+        if self.fault is not None:
+            raise self.fault
+        others = tuple(OtherProject(path, f"{wanted.git}/{path}", at) for path, at in self.others.items())
+        return Workspace(wanted.git, "0" * 40, project, others)
+
     @contextmanager
-    def checkout(self, project: str, revision: str, *, whole: bool = True) -> Iterator[Path]:
+    def checkout(
+        self, project: str, revision: str, workspace: Workspace | None = None, *, whole: bool = True
+    ) -> Iterator[Path]:
         commit = self._commit(revision)
+        self.laid_out.append((revision, workspace))
         if whole and commit.incomplete is not None:
             raise commit.incomplete
         with tempfile.TemporaryDirectory() as name:
+            top = Path(name) / (workspace.folder if workspace else "")
             for path, text in commit.files.items():
-                (Path(name) / path).parent.mkdir(parents=True, exist_ok=True)
-                (Path(name) / path).write_text(text)
+                (top / path).parent.mkdir(parents=True, exist_ok=True)
+                (top / path).write_text(text)
             yield Path(name)
 
     def _commit(self, revision: str) -> Commit:

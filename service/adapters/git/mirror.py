@@ -8,12 +8,14 @@ import os
 import re
 import secrets
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
 from service.adapters.git.bare import check_out, create, has_commit, locked, run_locked
 from service.adapters.git.command import LOCAL_SECONDS, Answer, run_git
+from service.adapters.git.manifests import Manifests
 from service.adapters.git.submodules import Repository, Submodules
 from service.adapters.removal import remove_tree
 from service.domain.errors import BadInput, Incomplete, NotFound, Transient
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
 
     from service.adapters.git.submodules import Clone
     from service.domain.linting.touched_lines import Lines
+    from service.domain.project.manifest_key import ManifestKey
     from service.domain.sources.allowed import AllowedSources
+    from service.domain.sources.workspace import Workspace
 
 FETCH_SECONDS: Final = 1200.0  # the first fetch of a large project over a slow line
 TEXT_BYTES: Final = 1 << 20  # far more than any hand-written project file
@@ -59,7 +63,7 @@ class GitSource(Source):
     Args:
         root: the directory, which belongs to this program.
         remotes: returns the URL or path to fetch a project from; the operator chooses it, not an event.
-        allowed: the sources of submodules, besides the project's own server.
+        allowed: the sources of submodules and other repositories, besides the project's own server.
         clone: the user's clone of the project, on a developer's machine.
         submodules: the directory of their mirrors; by default below ``root``.
         fetch_seconds: limit for a fetch.
@@ -80,6 +84,7 @@ class GitSource(Source):
         self._remotes = remotes
         self._clone = clone
         self._submodules = Submodules(submodules or root / "submodules", allowed, fetch_seconds)
+        self._manifests = Manifests(self._submodules, allowed)
         self._fetch_seconds = fetch_seconds
         for directory in (self._mirrors, self._worktrees):
             directory.mkdir(parents=True, exist_ok=True)
@@ -168,21 +173,33 @@ class GitSource(Source):
         return lines_in(self._ask(project, "diff-tree", *_CHANGED_LINES, *trees, "--", *paths).output)
 
     @override
+    def workspace(self, project: str, branch: str, wanted: ManifestKey) -> Workspace:
+        return self._manifests.workspace(wanted, project, self._origin_of(project), branch)
+
+    @override
     @contextmanager
-    def checkout(self, project: str, revision: str, *, whole: bool = True) -> Iterator[Path]:
+    def checkout(
+        self, project: str, revision: str, workspace: Workspace | None = None, *, whole: bool = True
+    ) -> Iterator[Path]:
         commit = self._resolve(project, revision, "commit")
         mirror = self._path_of(project)
         with self._worktree_directory() as directory:
             place = directory / "src"
+            own = Repository(mirror, commit, self._origin_of(project), self._clone)
             try:
-                marked = check_out(mirror, commit, place, project)
-                if whole:
-                    origin = (self._clone and self._clone.origin) or self._remotes(project)
-                    outer = Repository(mirror, commit, origin, self._clone, marked)
-                    self._submodules.fill(place, outer, project)
+                if workspace is not None:
+                    self._submodules.lay_out(place, own, project, workspace)
+                else:
+                    own = replace(own, marked=check_out(mirror, commit, place, project))
+                    if whole:
+                        self._submodules.fill(place, own, project)
             except BadInput as error:  # git wrote too much about them
                 raise Incomplete("sources", str(error)) from None
             yield place
+
+    def _origin_of(self, project: str) -> str:
+        """Return the address to which those of other repositories are relative."""
+        return (self._clone and self._clone.origin) or self._remotes(project)
 
     def _path_of(self, project: str) -> Path:
         if not _PROJECT.fullmatch(project):

@@ -1,4 +1,4 @@
-"""Submodules put into a checked-out revision, from mirrors that all checkouts of this machine share."""
+"""Other repositories put into a checkout, from mirrors that all checkouts of this machine share."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from service.adapters.git.command import TransferLimits, run_git
 from service.adapters.git.lfs import LfsObjects
 from service.adapters.git.moved import MOST as MOST_MOVES
 from service.adapters.git.moved import moved_to
+from service.adapters.git.placing import put_file, require_free
 from service.domain.errors import BadInput, Incomplete, NotFound, Transient
 from service.domain.sources.submodules import (
     DEEPEST,
@@ -31,10 +32,12 @@ from service.domain.sources.submodules import (
 from service.domain.text import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from service.adapters.git.command import Answer
     from service.domain.sources.allowed import AllowedSources
+    from service.domain.sources.workspace import Workspace
 
 FILE_BYTES: Final = 4 << 30  # of a pack; the largest projects have about 1 GiB in one revision
 _LIST_BYTES: Final = 1 << 20  # of a .gitmodules, far more than any real one
@@ -65,6 +68,7 @@ class Repository:
     """A repository whose revision is checked out: its mirror, commit and address, and the user's clone.
 
     ``folder`` is its place in all sources, ``marked`` are the paths there that Git LFS may have elsewhere.
+    ``has_submodules``: its submodules are filled too.
     """
 
     mirror: Path
@@ -74,10 +78,11 @@ class Repository:
     marked: tuple[str, ...] = ()
     folder: str = ""
     depth: int = 0
+    has_submodules: bool = True
 
 
 class Submodules:
-    """Mirrors of submodules, one for each address, created on first use.
+    """Mirrors of submodules and of the projects of a manifest, one for each address, created on first use.
 
     A mirror has single commits without their history. No program of a patch set runs while the files are
     put into the checkout, so nobody changes it meanwhile.
@@ -106,28 +111,72 @@ class Submodules:
             Incomplete: a submodule or LFS file cannot be had; says which one, and what to do.
             Transient: git or a server does not answer.
         """
+        self._fill(place, [project], own_part(project.url, name))
+
+    def lay_out(self, place: Path, project: Repository, name: str, workspace: Workspace) -> None:
+        """Check out a project with all other repositories of its workspace, and put its files in place.
+
+        Args:
+            place: a directory that is missing.
+            project: what is checked out in the workspace's folder.
+            name: of the project, with which its address may end.
+            workspace: the others.
+
+        Raises:
+            Incomplete: a part cannot be had or put in its place; says which one, and what to do.
+            Transient: git or a server does not answer.
+        """
         own = own_part(project.url, name)
-        waiting, count = deque([project]), 0
+        parts = {each.path: each for each in workspace.others}
+        laid: list[Repository] = []
+        place.mkdir()
+        # An outer one before those that are nested in it.
+        for path in sorted((*parts, workspace.folder), key=lambda path: path.split("/")):
+            if path in parts:
+                repository = self.provide(parts[path].fetched, own)
+                repository = replace(repository, has_submodules=parts[path].has_submodules)
+            else:
+                repository = replace(project, folder=path)
+            require_free(place, path, f"project {plain(path)}")
+            marked = check_out(repository.mirror, repository.commit, place / path, plain(path) or name)
+            laid.append(replace(repository, marked=marked))
+        self._fill(place, laid, own)
+        for file in workspace.files:
+            put_file(place, file)
+
+    def _fill(self, place: Path, repositories: Iterable[Repository], own: str) -> None:
+        waiting, count = deque(repositories), 0
         while waiting:
             outer = waiting.popleft()
             self._objects.fill(place, outer, own)
-            for each in _listed(outer):
+            for each in _listed(outer) if outer.has_submodules else ():
                 count += 1
                 if count > MOST:
                     raise each.missing(f"there are more than {MOST} submodules")
                 if outer.depth == DEEPEST:
                     raise each.missing(f"submodules are nested deeper than {DEEPEST} levels")
-                inner = self._fetched(each, outer, own)
+                inner = self.provide(each, own, outer)
                 _require_empty(place, each)
                 what = f"the submodule {plain(each.path)}"
                 marked = check_out(inner.mirror, inner.commit, place / each.path, what)
                 waiting.append(replace(inner, marked=marked))
 
-    def _fetched(self, each: Submodule, outer: Repository, own: str) -> Repository:
-        """Fetch the commit of a submodule unless its mirror has it."""
+    def provide(self, each: Submodule, own: str, outer: Repository | None = None) -> Repository:
+        """Fetch the commit of a repository unless its mirror has it.
+
+        Args:
+            each: the commit; ``outer`` has it as a submodule.
+            own: what the addresses of the project's own server begin with.
+            outer: None for a repository of its own.
+
+        Raises:
+            Incomplete: it cannot be had.
+            Transient: git or the server does not answer.
+        """
         clone = _clone_of(each, outer)
         mirror = self._path_of(each.url)
-        found = Repository(mirror, each.commit, each.url, clone, folder=each.path, depth=outer.depth + 1)
+        depth = 0 if outer is None else outer.depth + 1
+        found = Repository(mirror, each.commit, each.url, clone, folder=each.path, depth=depth)
         if clone is not None:
             for directory in clone.directories:
                 if has_commit(directory, each.commit):
@@ -140,7 +189,7 @@ class Submodules:
                 url = address_to_fetch(url, own, self._allowed)
             except BadInput as error:
                 moved = "" if url == each.url else f"it moved to {plain(url)}; "
-                advice = "" if outer.clone is None else ", or run `git submodule update --init --recursive`"
+                advice = "" if clone is None else ", or run `git submodule update --init --recursive`"
                 raise each.missing(f"{moved}{error.what}{advice}") from None
             if not (url := self._fetch(each, mirror, url, is_own=url.startswith(own))):
                 return found
@@ -156,7 +205,7 @@ class Submodules:
                 create(mirror)
 
             def fetch(*arguments: str) -> Answer:
-                words, limits = (*_FETCH, *arguments), _limits_of(url)
+                words, limits = (*_FETCH, *arguments), limits_of(url)
                 answer = run_locked(mirror, words, lock, seconds=self._fetch_seconds, limits=limits)
                 if answer.code and _TOO_LARGE.search(answer.errors):
                     raise each.missing(f"it has more than {FILE_BYTES >> 30} GiB")
@@ -174,7 +223,9 @@ class Submodules:
                 if answer.code and _ASKS.search(answer.errors):
                     raise each.missing("there is no such repository, or this machine has no access to it")
                 try:
-                    answer.checked(f"fetch of the submodule {plain(each.path)} from {plain(shown(each.url))}")
+                    answer.checked(
+                        f"fetch of the {each.what} {plain(each.path)} from {plain(shown(each.url))}"
+                    )
                 except NotFound:
                     raise each.missing("there is no such repository") from None
                 if not has_commit(mirror, each.commit):
@@ -195,7 +246,7 @@ class Submodules:
 def _listed(outer: Repository) -> tuple[Submodule, ...]:
     """List the submodules of a revision."""
     where = f"submodules of {plain(outer.folder)}" if outer.folder else "submodules"
-    files = _tree_entries(outer, FILE)
+    files = tree_entries(outer, FILE)
     if FILE not in files:
         return ()
     mode, blob, size = files[FILE]
@@ -207,12 +258,12 @@ def _listed(outer: Repository) -> tuple[Submodule, ...]:
     entries = read_entries(answer.output)
     if len(entries) > MOST:
         raise Incomplete(where, f"{FILE} has more than {MOST} entries")
-    links = _tree_entries(outer, *(each.path for each in entries)) if entries else {}
+    links = tree_entries(outer, *(each.path for each in entries)) if entries else {}
     commits = {path: commit for path, (mode, commit, _) in links.items() if mode == _COMMIT_MODE}
     return submodules_of(entries, commits, outer.url, outer.folder)
 
 
-def _tree_entries(outer: Repository, *paths: str) -> dict[str, tuple[bytes, str, str]]:
+def tree_entries(outer: Repository, *paths: str) -> dict[str, tuple[bytes, str, str]]:
     """Return mode, object and size of the entries of a revision by path."""
     arguments = ("ls-tree", "-z", "--long", "--full-tree", "--end-of-options", outer.commit, *paths)
     listed = run_git(outer.mirror, arguments).checked("git ls-tree in a mirror").output
@@ -224,9 +275,9 @@ def _tree_entries(outer: Repository, *paths: str) -> dict[str, tuple[bytes, str,
     return found
 
 
-def _clone_of(each: Submodule, outer: Repository) -> Clone | None:
+def _clone_of(each: Submodule, outer: Repository | None) -> Clone | None:
     """Return the place where git keeps a submodule of the user's clone."""
-    if outer.clone is None:
+    if outer is None or outer.clone is None:
         return None
     directories = tuple(own / "modules" / each.name for own in outer.clone.directories)
     return Clone(directories, each.url)
@@ -250,7 +301,7 @@ def _require_empty(place: Path, each: Submodule) -> None:
         raise each.missing("other files are in its directory")
 
 
-def _limits_of(url: str) -> TransferLimits:
+def limits_of(url: str) -> TransferLimits:
     """Return the limits of a fetch from an address: it uses the protocol that was checked."""
     server = server_of(url)
     protocol = server.partition("://")[0].lower() if "://" in server else "ssh" if ":" in server else "file"

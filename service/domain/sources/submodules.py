@@ -120,9 +120,7 @@ def resolve(url: str, parent: str, what: str) -> str:
     for part in url.split("/"):
         if part == "..":
             if not folders:
-                raise Incomplete(
-                    what, f".gitmodules gives it the URL {brief(url)}, which leaves {shown(server)}"
-                )
+                raise Incomplete(what, f"its URL is {brief(url)}, which leaves {shown(server)}")
             folders.pop()
         elif part not in {"", "."}:
             folders.append(part)

@@ -224,7 +224,7 @@ class TestRefusals:
             ("- version", "benchgate.yaml:1: a mapping is needed, found a list"),
             (
                 "version: 1\njob: {}",
-                "yaml:2: job: unknown key; allowed are version, label, jobs, dependencies, manifest, commands",
+                "2: job: unknown key; allowed are version, label, jobs, dependencies, manifest, commands",
             ),
             (
                 f"{job_with(SUITES.strip())}commands: {{retry: all}}",

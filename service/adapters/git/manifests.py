@@ -1,0 +1,131 @@
+"""Manifests read from their repositories: each project's revision becomes a commit."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from service.adapters.git.command import run_git
+from service.adapters.git.moved import MOST as MOST_MOVES
+from service.adapters.git.moved import moved_to
+from service.adapters.git.submodules import limits_of, tree_entries
+from service.domain.errors import BadInput, Incomplete, NotFound
+from service.domain.sources.manifest import find_own, read_manifest
+from service.domain.sources.submodules import Submodule, address_to_fetch, own_part, resolve, shown
+from service.domain.sources.workspace import OtherProject, Workspace
+from service.domain.text import plain
+
+if TYPE_CHECKING:
+    from service.adapters.git.submodules import Repository, Submodules
+    from service.domain.project.manifest_key import ManifestKey
+    from service.domain.sources.allowed import AllowedSources
+
+_FILE_BYTES: Final = 1 << 20  # of a file of a manifest; those of the largest projects have a tenth
+_AT_ONCE: Final = 8  # questions to servers; most of their time is waiting
+_SECONDS: Final = 120.0  # of a question, with a slow sign-in
+_COMMIT: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """The reader of the manifests of projects.
+
+    Args:
+        repositories: the mirrors in which it keeps the manifests' repositories.
+        allowed: the sources besides the project's own server.
+    """
+
+    repositories: Submodules
+    allowed: AllowedSources
+
+    def workspace(self, wanted: ManifestKey, project: str, url: str, branch: str) -> Workspace:
+        """Read a manifest, and resolve the revisions of all projects but one's own.
+
+        Args:
+            wanted: the key of the project file.
+            project: whose key it is.
+            url: the address from which that is fetched.
+            branch: of the change.
+
+        Raises:
+            BadInput: the manifest cannot be used, or a repository or revision does not exist or is not
+                allowed; names it.
+            Transient: git or a server does not answer.
+        """
+        own = own_part(url, project)
+        where = f"manifest {plain(wanted.git)}"
+        try:
+            address = resolve(wanted.git, url, "manifest")
+            commit = self._commit_of(address, wanted.revision, own, where)
+            kept = self.repositories.provide(
+                Submodule(wanted.git, wanted.git, commit, shown(address), "manifest"), own
+            )
+        except Incomplete as error:
+            raise BadInput(error.why, error.what) from None
+
+        def read(file: str) -> str | None:
+            return _read(kept, file)
+
+        projects = read_manifest(wanted.file, read, address, own)
+        mine = find_own(projects, project, url, branch, f"{where}, {wanted.file}")
+        others = [each for each in projects if each is not mine]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            commits = pool.map(
+                lambda each: self._commit_of(
+                    each.url, each.revision, own, f"project {plain(each.name)} ({each.where})"
+                ),
+                others,
+            )
+            found = tuple(
+                OtherProject(each.path, each.url, commit, each.has_submodules)
+                for each, commit in zip(others, commits, strict=True)
+            )
+        files = tuple(file for each in projects for file in each.files)
+        return Workspace(shown(address), commit, mine.path, found, files)
+
+    def _commit_of(self, url: str, revision: str, own: str, where: str) -> str:
+        """Return the commit of a revision, which is one, or a ref of the repository at the address."""
+        if not revision.startswith("refs/"):
+            return revision
+        address = url
+        for _ in range(MOST_MOVES + 1):
+            try:
+                address = address_to_fetch(address, own, self.allowed)
+            except BadInput as error:
+                raise BadInput(str(error), where) from None
+            answer = run_git(
+                Path("/"),
+                ("ls-remote", "--end-of-options", address, revision, f"{revision}^{{}}"),
+                seconds=_SECONDS,
+                limits=limits_of(address),
+            )
+            if not (elsewhere := moved_to(address, answer)):
+                break
+            address = elsewhere
+        try:
+            answer.checked(f"the refs of {plain(shown(url))}")
+        except NotFound:
+            raise BadInput(f"there is no repository {plain(shown(url))}", where) from None
+        lines = (line.partition("\t") for line in answer.output.decode(errors="replace").splitlines())
+        refs = {ref: commit for commit, _, ref in lines}
+        # That of an annotated tag comes after the tag itself.
+        commit = refs.get(f"{revision}^{{}}") or refs.get(revision, "")
+        if len(commit) != _COMMIT:
+            raise BadInput(f"{plain(shown(url))} has no {plain(revision)}", where)
+        return commit
+
+
+def _read(kept: Repository, file: str) -> str | None:
+    """Read a regular file of a commit."""
+    mode, blob, size = tree_entries(kept, file).get(file, (b"", "", "0"))
+    if not mode.startswith(b"100"):
+        return None
+    if int(size) > _FILE_BYTES:
+        raise BadInput(f"larger than {_FILE_BYTES >> 20} MiB", plain(file))
+    content = run_git(kept.mirror, ("cat-file", "blob", blob)).checked("git cat-file in a mirror").output
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise BadInput("not UTF-8 text", plain(file)) from None
