@@ -54,6 +54,10 @@ class _Settings(BaseSettings):
         default_factory=dict, description="that URL by the instance, with several Gerrits (a JSON object)"
     )
     artifacts: Path | None = Field(None, description="artifact directory; by default `artifacts` below home")
+    fetch_from: list[str] = Field(
+        default_factory=list,
+        description="hosts, or beginnings of URLs, of sources besides a project's repository; empty: none",
+    )
 
     def __init__(self, **values: Any) -> None:  # noqa: ANN401 - whatever the fields take
         try:

@@ -11,10 +11,6 @@ class SandboxSettings(BaseModel):
     """The part of a machine's settings that says what builds can reach."""
 
     sandbox: Literal["bubblewrap", "none"] = "bubblewrap"
-    fetch_from: list[str] = Field(
-        default_factory=list,
-        description="hosts, or beginnings of URLs, of dependencies, submodules and LFS files; empty: none",
-    )
     mounts: list[str] = Field(
         default_factory=list,
         description="directories of tool chains and libraries that builds and launches see, read-only",

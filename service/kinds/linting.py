@@ -43,7 +43,7 @@ class Touched:
 
 
 def touched_by(session: BuildSession, *settings: str) -> Touched:
-    """Find the lines of C and C++ that the patch set touches.
+    """Find the lines of C and C++ that the patch set touches, by paths from the top of all sources.
 
     Args:
         session: whose patch set it is; all revisions are fetched.
@@ -57,12 +57,13 @@ def touched_by(session: BuildSession, *settings: str) -> Touched:
     base = spec.base.commit if spec.base else None
     endings = (*UNITS, *HEADERS, *settings)
     lines = source.changed_lines(spec.project, base, spec.patch.commit, endings)
+    place = spec.workspace.path_below_top if spec.workspace else str
     sources = {
-        path: ranges
+        place(path): ranges
         for path, ranges in sorted(lines.items())
         if path.endswith((*UNITS, *HEADERS)) and concerns(spec.job, [path])
     }
-    return Touched(sources, frozenset(lines))
+    return Touched(sources, frozenset(map(place, lines)))
 
 
 def conditions_of(session: BuildSession, tool: str) -> Mapping[str, Any]:

@@ -32,6 +32,7 @@ from service.domain.failures.configured import NO_PATTERNS, read_patterns
 from service.domain.gerrit.events import ABOUT_CHANGES
 from service.domain.health import part_of
 from service.domain.links import Links
+from service.domain.sources.allowed import AllowedSources
 from service.wiring.instances import check_instances, require_instances
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
     _require_git_urls(settings)
     patterns = failure_patterns(settings)
     engine = make_engine(settings.database_url)
-    git = settings.home / "control" / "git"
+    git, allowed = settings.home / "control" / "git", AllowedSources.parse(settings.fetch_from)
     return Control(
         store=PostgresStore(engine),
         upkeep=PostgresUpkeep(engine),
@@ -159,8 +160,8 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         queue=CeleryQueue(settings.redis_url),
         servers=_review_servers(settings),
         addresses={name: gerrit.url.rstrip("/") for name, gerrit in settings.gerrit_servers.items()},
-        source=GitSource(git, settings.remote),
-        sources=mirrors_by_instance(git, settings.remotes),
+        source=GitSource(git, settings.remote, allowed=allowed),
+        sources=mirrors_by_instance(git, settings.remotes, allowed),
         artifacts=DirectoryArtifacts(settings.artifacts_path),
         links=Links(settings.base_url, has_several=len(instances) > 1),
         listener=OutboxListener(settings.database_url),

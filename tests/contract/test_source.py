@@ -50,7 +50,7 @@ class MemorySite:
         return UNKNOWN
 
     def other(self) -> str:
-        self.source.others["lib"] = UNKNOWN
+        self.source.others["lib"], self.source.folder = UNKNOWN, PROJECT
         return UNKNOWN
 
 

@@ -70,6 +70,8 @@ class MemorySource:
     fault: Exception | None = None
     meanwhile: Callable[[], None] = lambda: None
     others: dict[str, str] = field(default_factory=dict)  # commits of a manifest's other projects, by path
+    folder: str = ""  # of the project in the workspace
+    bad_manifest: Exception | None = None
     laid_out: list[tuple[str, Workspace | None]] = field(default_factory=list)
 
     def commit(self, commit: str, parent: str | None, files: Mapping[str, str], *refs: str) -> str:
@@ -121,10 +123,10 @@ class MemorySource:
         return {path: ranges for path, ranges in diffs.items() if ranges}
 
     def workspace(self, project: str, branch: str, wanted: ManifestKey) -> Workspace:
-        if self.fault is not None:
-            raise self.fault
+        if self.bad_manifest is not None:
+            raise self.bad_manifest
         others = tuple(OtherProject(path, f"{wanted.git}/{path}", at) for path, at in self.others.items())
-        return Workspace(wanted.git, "0" * 40, project, others)
+        return Workspace(wanted.git, "0" * 40, self.folder, others)
 
     @contextmanager
     def checkout(

@@ -10,11 +10,13 @@ from pathlib import Path
 def read_clone(repository: Path) -> tuple[tuple[Path, ...], str]:
     """Return the directories in which git keeps submodules of a repository, and the URL of its origin.
 
-    A work tree that `git worktree` added has a directory of its own besides that of the clone. The URL is
-    empty if there is no remote `origin`.
+    A work tree that `git worktree` added has a directory of its own besides that of the clone. `repo` gives
+    the only remote another name than `origin`. The URL is empty if there is neither.
     """
     own = _ask(repository, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
-    origin = _ask(repository, "remote", "get-url", "origin")
+    remotes = _ask(repository, "remote").split()
+    name = remotes[0] if len(remotes) == 1 else "origin"
+    origin = _ask(repository, "remote", "get-url", name)
     return tuple(dict.fromkeys(map(Path, own.splitlines()))), origin.strip()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +32,7 @@ from service.steps.local.gate import (
     find_project_file,
     gate,
     local_spec,
+    local_workspace,
     rename_as,
 )
 from service.steps.local.list_benchmarks import list_benchmarks, listing_spec
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from service.cli.local.commits import Commits
     from service.domain.building.spec import BuildSpec
     from service.domain.project.job import Job
+    from service.domain.sources.workspace import Workspace
     from service.ports.building import Progress
     from service.steps.building.session import BuildHost
     from service.steps.local.list_benchmarks import ListedJob
@@ -133,11 +135,12 @@ def command(
         raise click.UsageError("--list measures one pair: leave out --pairs")
     asked = Asked(pattern or "", pairs, minutes)
     commits = open_commits(repo, base, patch, is_sandboxed=not no_sandbox)
-    jobs, not_built = _choose_jobs(commits, job_name, project_file, asked, as_list=as_list)
+    jobs, not_built, workspace = _choose_jobs(commits, job_name, project_file, asked, as_list=as_list)
     if not jobs and not not_built:
         click.echo("correct the file; `--project-file FILE` tries it before you commit it", err=True)
         ctx.exit(EXIT_USAGE)
-    call = _Call(commits, asked, seed or secrets.token_hex(8), list_benchmarks if as_list else gate)
+    seed = seed or secrets.token_hex(8)
+    call = _Call(commits, asked, seed, list_benchmarks if as_list else gate, workspace)
     results = [Result(verdict) for verdict in not_built]
     for each in results:
         each.show(as_json=as_json)
@@ -158,18 +161,20 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call: the commits that it compares, and what it does with their builds."""
+    """One call: the commits that it compares, what it does with their builds, and the other repositories."""
 
     commits: Commits
     asked: Asked
     seed: str
     execute: Callable[[BuildSpec, LocalBuild, BuildHost, Progress], LocalVerdict | ListedJob]
+    workspace: Workspace | None
 
     def run(self, job: Job, comparing: int) -> Result:
         """Run a job, one of so many that compare."""
         commits = self.commits
         sides = (commits.base_commit, commits.patch_commit)
         spec = as_asked(local_spec(commits.source, commits.project, *sides, job, comparing), self.asked)
+        spec = replace(spec, workspace=self.workspace if job.builds else None)
         if self.execute is list_benchmarks:
             spec = listing_spec(spec)
         build = LocalBuild(spec, self.seed, commits.home / "binaries")
@@ -191,8 +196,11 @@ def _say_wait() -> None:
 
 def _choose_jobs(
     commits: Commits, job_name: str | None, project_file: str | None, asked: Asked, *, as_list: bool
-) -> tuple[tuple[Job, ...], tuple[LocalVerdict, ...]]:
-    """Return the jobs to run, and verdicts of those that no changed file concerns; name the others."""
+) -> tuple[tuple[Job, ...], tuple[LocalVerdict, ...], Workspace | None]:
+    """Return the jobs to run, verdicts of those that no changed file concerns, and the jobs' repositories.
+
+    Name the jobs that are left out.
+    """
     text, where = _project_file(commits, project_file)
     jobs, misconfigured = choose_jobs(text, job_name, where)
     for job in misconfigured:
@@ -206,10 +214,11 @@ def _choose_jobs(
             click.echo(
                 f"left out, because only jobs that measure both sides were asked for: {names}", err=True
             )
-    if job_name or as_list:
-        return jobs, ()
-    sides = (commits.base_commit, commits.patch_commit)
-    return concerned_jobs(commits.source, commits.project, *sides, jobs)
+    others: tuple[LocalVerdict, ...] = ()
+    if not (job_name or as_list):
+        sides = (commits.base_commit, commits.patch_commit)
+        jobs, others = concerned_jobs(commits.source, commits.project, *sides, jobs)
+    return jobs, others, local_workspace(commits.source, commits.project, text, jobs)
 
 
 def _project_file(commits: Commits, named: str | None) -> tuple[str, str]:

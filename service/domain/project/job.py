@@ -59,6 +59,11 @@ class Job:
         return self.configuration.compares and not self.problem
 
     @property
+    def builds(self) -> bool:
+        """Return whether the job runs build commands, for which all repositories of the project are there."""
+        return self.configuration.build is not None
+
+    @property
     def benchmark(self) -> BenchmarkConfiguration:
         """The programs that a job which compares measures on both sides.
 

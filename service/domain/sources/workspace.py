@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.identity import digest_of
 from service.domain.sources.submodules import Submodule
+from service.domain.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,6 +80,12 @@ class Workspace:
     def path_below_top(self, path: str) -> str:
         """Make a path of the project's own repository one below the top."""
         return f"{self.folder}/{path}" if self.folder else path
+
+    def described(self) -> str:
+        """Describe the sources for the log of a build, a line for each repository."""
+        own = f"manifest {plain(self.manifest)} at {self.commit}; the project is in {self.folder or '.'}"
+        others = (f"{each.path or '.'}: {plain(each.url)} at {each.commit}" for each in self.others)
+        return "".join(f"== {plain(line, 1000)}\n" for line in (own, *others))
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""

@@ -119,7 +119,7 @@ def _relink(session: BuildSession, revision: Revision, key: BinaryKey) -> dict[B
         raise CommandFailed("relinking", "there is no replaceable linker, or no compile command")
     artifacts: dict[BinaryKey, str] = {}
     with (
-        host.source.checkout(session.spec.project, revision.commit) as tree,
+        session.checkout(revision) as tree,
         compiler_cache(session, revision) as cache,
     ):
         mounts = (Mount(host.linkers, "/linkers"), *cache.mounts)

@@ -64,14 +64,14 @@ def built_sources(
 
 @contextmanager
 def complete_sources(session: BuildSession, revision: Revision) -> Iterator[Path]:
-    """Create a directory with the sources of a revision, its submodules and LFS files.
+    """Create a directory with the sources of a revision, and all repositories of the build beside them.
 
     Raises:
         NotBuilt: one of these cannot be had.
     """
     with ExitStack() as stack:
         try:
-            tree = stack.enter_context(session.host.source.checkout(session.spec.project, revision.commit))
+            tree = stack.enter_context(session.checkout(revision))
         except Incomplete as missing:
             session.note(str(missing))
             raise NotBuilt(Stage.CHECKOUT, CommandFailed(missing.what, missing.why)) from missing

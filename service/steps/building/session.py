@@ -13,9 +13,10 @@ from service.steps.building.build_log import LOG_BYTES, BuildLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from service.domain.building.spec import BuildSpec
+    from service.domain.building.spec import BuildSpec, Revision
     from service.domain.machine.environment import Load
     from service.ports.building import (
         Artifacts,
@@ -80,6 +81,11 @@ class BuildSession:
     def dependency_mounts(self) -> tuple[Mount, ...]:
         """The read-only mount of the dependencies, for commands and launches alike."""
         return () if self.dependencies is None else (Mount(self.dependencies, DIRECTORY),)
+
+    def checkout(self, revision: Revision) -> AbstractContextManager[Path]:
+        """Create a directory with all sources of the build, and a revision of the project among them."""
+        spec = self.spec
+        return self.host.source.checkout(spec.project, revision.commit, spec.workspace)
 
     def note(self, text: str) -> None:
         """Show a line that stays, and keep it in the build's log."""

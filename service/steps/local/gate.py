@@ -27,6 +27,7 @@ from service.domain.wording.measured_causes import (
 from service.domain.wording.outlook import none_chosen, pairs_cut_short, pairs_too_few
 from service.ports.machine import Claimed
 from service.steps.machine.execute import execute_build
+from service.steps.planning.find_workspace import find_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from service.domain.decision.machine_report import MachineReport
     from service.domain.inference.verdict import Comparison
     from service.domain.project.job import Job
+    from service.domain.sources.workspace import Workspace
     from service.ports.building import Differences, Progress, Source
     from service.steps.building.session import BuildHost
 
@@ -164,6 +166,15 @@ def concerned_jobs(
 def _not_concerned(job: str) -> LocalVerdict:
     cause = f"{NO_MATCHING_FILES}; `--job {job}` runs it nevertheless"
     return LocalVerdict(job, (), BuildEnd(Outcome.NOT_BUILT, (cause,)), {})
+
+
+def local_workspace(source: Source, project: str, text: str, jobs: Sequence[Job]) -> Workspace | None:
+    """Resolve the manifest of a project file once for all of these jobs; None if no job needs it.
+
+    Raises:
+        BadInput: the manifest cannot be used.
+    """
+    return find_workspace(source, project, "", parse_project_file(text).manifest, jobs)
 
 
 def local_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:

@@ -19,9 +19,10 @@ from service.steps.building.build_log import BuildLog
 from service.steps.building.session import BuildSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from service.domain.building.findings import Finding
     from service.ports.building import Progress
     from service.ports.machine import Claimed
     from service.steps.building.session import BuildHost
@@ -52,8 +53,10 @@ def execute_build(
             session = replace(session, dependencies=_dependencies(session))
         except BadInput as error:
             return MachineReport(Outcome.MISCONFIGURED, (unusable_dependency(error),))
+        if spec.workspace is not None:
+            log.write(spec.workspace.described().encode())
         report: MachineReport = spec.job.kind.part("runner").run(session)
-        return report
+        return replace(report, findings=_own_findings(spec, report.findings))
 
     try:
         with ExitStack() as stack:  # the log is read to the end
@@ -63,6 +66,14 @@ def execute_build(
     except LeaseLost:
         return None
     return report
+
+
+def _own_findings(spec: BuildSpec, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Choose the findings in the project's own repository, by their paths there: the change has no others."""
+    if spec.workspace is None:
+        return tuple(findings)
+    placed = ((each, spec.workspace.own_path(each.path)) for each in findings)
+    return tuple(replace(each, path=path) for each, path in placed if path)
 
 
 def _dependencies(session: BuildSession) -> Path | None:

@@ -22,12 +22,14 @@ from service.domain.wording.outlook import LAST_RUNS, expected_duration
 from service.ports.queue import Task
 from service.ports.records import NewBuild, RunRecord
 from service.steps.planning.check_own_file import OwnFile, read_own_file
+from service.steps.planning.find_workspace import find_workspace
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
 from service.steps.planning.trust import is_allowed, reason_to_hold
 
 if TYPE_CHECKING:
     from service.domain.project.job import Job
     from service.domain.project.project_file import ProjectFile
+    from service.domain.sources.workspace import Workspace
     from service.ports.building import Source
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store, Transaction
@@ -73,6 +75,7 @@ class _Plan:
     builds: tuple[PlannedBuild, ...]
     own_file: OwnFile | None = None  # if the patch set changes the project file
     renaming: frozenset[str] = frozenset()  # the jobs for which that file renames benchmarks
+    workspace: Workspace | None = None  # of the builds, if the project has several repositories
 
     @property
     def voters(self) -> int:
@@ -94,7 +97,9 @@ def _plan(source: Source, run: RunRecord) -> _Plan:
         builds = plan_builds(project_file, paths)
     pairs = zip(project_file.jobs, of_branch.jobs, strict=True)
     renaming = frozenset(job.name for job, known in pairs if job.source != known.source)
-    return _Plan(project_file, base, patch, builds, own_file, renaming)
+    needed = [each.job for each in builds if each.is_needed]
+    workspace = find_workspace(source, run.project, run.branch, of_branch.manifest, needed)
+    return _Plan(project_file, base, patch, builds, own_file, renaming, workspace)
 
 
 def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revision]:
@@ -139,6 +144,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
             session,
             commands=plan.project_file.commands,
             is_renaming=job.name in plan.renaming,
+            workspace=plan.workspace if job.builds else None,
         )
 
     waits = False

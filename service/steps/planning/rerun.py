@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from service.domain.gerrit.comment_commands import RecheckCommand
     from service.domain.project.job import Job
     from service.domain.project.project_file import ProjectFile
+    from service.domain.sources.workspace import Workspace
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Pairs, Transaction
 
@@ -39,13 +40,19 @@ _MEASURED: Final = frozenset(
 
 
 def recheck(
-    tx: Transaction, run: RunRecord, wanted: RecheckCommand, comment_id: int, project_file: ProjectFile
+    tx: Transaction,
+    run: RunRecord,
+    wanted: RecheckCommand,
+    comment_id: int,
+    project_file: ProjectFile,
+    workspace: Workspace | None = None,
 ) -> str:
     """Run builds of a running or finished run again, and return the reply.
 
     Unfinished builds go on. New builds use the current configuration in ``project_file``. If that is
     unchanged, they continue the pairs of the last builds: slow-downs that vote −1 get a second opinion, one
-    for each sequence. The reply is empty if new builds were started that have something to measure.
+    for each sequence. A build that measured nothing gets the other repositories as they are now, in
+    ``workspace``. The reply is empty if new builds were started that have something to measure.
     """
     builds = tx.builds_of(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
@@ -54,7 +61,7 @@ def recheck(
         return _reason_without_targets(builds, finished, wanted)
     by_job = {build.job: build for build in builds}
     configured = {job.name: job for job in project_file.jobs}
-    specs = {job: _as_configured(tx, by_job[job], configured.get(job)) for job in targets}
+    specs = {job: _as_configured(tx, by_job[job], configured.get(job), workspace) for job in targets}
     problems = {job: spec.job.problem for job, spec in specs.items() if spec is not None and spec.job.problem}
     if len(problems) == len(targets):
         return problems[targets[0]]
@@ -123,7 +130,9 @@ def _targets(
     return failed_jobs(counted)
 
 
-def _as_configured(tx: Pairs, build: BuildRecord, job: Job | None) -> BuildSpec | None:
+def _as_configured(
+    tx: Pairs, build: BuildRecord, job: Job | None, workspace: Workspace | None
+) -> BuildSpec | None:
     """Make the spec with the job's current configuration and without extra pairs; None: no difference.
 
     If the configuration is unchanged, a build that is slower gets its second opinion. A patch set that
@@ -135,7 +144,10 @@ def _as_configured(tx: Pairs, build: BuildRecord, job: Job | None) -> BuildSpec 
     was_planned = build.sequence_id is not None or build.is_external
     is_alike = job is not None and (job.kind == spec.job.kind or not was_planned)
     if job is not None and is_alike and job.config_hash != spec.job.config_hash:
-        return replace(spec, job=job, longer=None, second=False)
+        newest = workspace if job.builds else None
+        return replace(spec, job=job, longer=None, second=False, workspace=newest)
+    if job is not None and job.builds and workspace != spec.workspace and build.outcome not in _MEASURED:
+        return replace(spec, longer=None, second=False, workspace=workspace)
     if build.outcome is Outcome.SLOWER and build.sequence_id is not None:
         stored = tx.stored_pairs(build.sequence_id)
         if stored and all(pair.variant != SECOND for pair in stored):

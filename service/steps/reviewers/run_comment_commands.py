@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.decision.overrides import OverrideKind
@@ -23,6 +23,7 @@ from service.domain.gerrit.comment_commands import (
 from service.domain.text import literal
 from service.domain.wording import replies
 from service.ports.records import CommentSource, NewOverride
+from service.steps.planning.find_workspace import find_workspace
 from service.steps.planning.new_run import check_of, start_run
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
 from service.steps.planning.rerun import recheck
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from service.domain.gerrit.comment_commands import ReviewCommand
     from service.domain.links import Links
     from service.domain.project.project_file import ProjectFile
+    from service.domain.sources.workspace import Workspace
     from service.ports.building import Source
     from service.ports.records import ReviewComment, RunRecord
     from service.ports.reviewing import ReviewServer
@@ -48,6 +50,7 @@ class CommandRequest:
     change: Change
     project_file: ProjectFile
     links: Links
+    workspace: Workspace | None = None  # of builds that are run again
 
 
 def run_comment_commands(
@@ -85,6 +88,14 @@ def _run_commands(
         _admit(server, request, command)
         for command in commands_in(comment.text, [job.name for job in project_file.jobs])
     ]
+    if any(isinstance(each, RecheckCommand | OkToTestCommand) for each in admitted):
+        names = (change.project, change.branch)
+        try:
+            found = find_workspace(source, *names, project_file.manifest, project_file.jobs)
+        except BadInput as error:
+            answer(store, comment, change.current.revision, links, str(error))
+            return
+        request = replace(request, workspace=found)
     with store.transaction() as tx:
         if tx.lock_comment(comment.id).is_pending:
             answers = [each if isinstance(each, str) else _run(tx, request, each) for each in admitted]
@@ -155,7 +166,7 @@ def _recheck(tx: Transaction, request: CommandRequest, run: RunRecord | None, co
         return ""
     if run.state is RunState.PLANNING:
         return ""  # all of its builds are about to start
-    return recheck(tx, run, command, request.comment.id, request.project_file)
+    return recheck(tx, run, command, request.comment.id, request.project_file, request.workspace)
 
 
 def _allow(tx: Transaction, request: CommandRequest, run: RunRecord | None) -> str:
