@@ -11,6 +11,7 @@ from dashboards.formatting import counted, fact
 from service.domain.errors import BadProjectFile
 from service.domain.machine.environment import UNKNOWN
 from service.domain.project.project_file import parse_job
+from service.domain.sources.workspace import Workspace
 from service.domain.text import plain
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ def build_facts(detail: BuildDetail) -> tuple[FactGroup, ...]:
         groups.append(_group("Tools", tools, {name: _TOOLS.get(name, name) for name in tools}))
     if commands := tuple(_commands(detail)):
         groups.append(FactGroup("Commands", commands))
+    if detail.workspace:
+        groups.append(FactGroup("Other repositories", tuple(_repositories(detail.workspace))))
     return tuple(groups)
 
 
@@ -110,6 +113,13 @@ def _commands(detail: BuildDetail) -> Iterator[tuple[str, str]]:
         for label, command in commands:
             if command:
                 yield label, plain(command, 1000)
+
+
+def _repositories(stored: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    workspace = Workspace.from_mapping(stored)
+    yield "manifest", f"{plain(workspace.manifest)} at {workspace.commit}"
+    for each in workspace.others:
+        yield plain(each.path) or ".", f"{plain(each.url)} at {each.commit}"
 
 
 def _group(title: str, values: Mapping[str, Any], labels: Mapping[str, str]) -> FactGroup:

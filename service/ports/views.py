@@ -197,9 +197,7 @@ class Build:
 class BuildOfRun(Build):
     """A build as part of a run."""
 
-    waived_by: str = field(
-        metadata={"description": "the override because of which its failure does not count; may be empty"}
-    )
+    waived_by: str = field(metadata={"description": "the override that waives its failure; may be empty"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,6 +241,7 @@ class BuildDetail:
     conditions: Mapping[str, Any] = field(default_factory=dict, metadata=_PAGES_ONLY)  # as MachineReport's
     seconds: Mapping[str, float] = field(default_factory=dict, metadata=_PAGES_ONLY)  # of each stage
     configuration: Mapping[str, Any] | None = field(default=None, metadata=_PAGES_ONLY)  # of the job
+    workspace: Mapping[str, Any] | None = field(default=None, metadata=_PAGES_ONLY)  # as Workspace's
     tests: str = field(default="", metadata=_PAGES_ONLY)  # the artifact with the test cases
     parents: tuple[ParentBuild, ...] = field(default=(), metadata=_PAGES_ONLY)  # that fail in the same way
     ends: Ends | None = field(default=None, metadata=_PAGES_ONLY)  # its failures if none can be made known

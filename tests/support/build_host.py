@@ -7,7 +7,6 @@ import json
 import math
 import random
 import re
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +17,8 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.errors import Incomplete, LeaseLost, NotFound
 from service.domain.identity import RunKind
 from service.domain.machine.environment import Load
-from service.domain.sources.workspace import OtherProject, Workspace
 from service.steps.building.session import BuildHost, BuildSession
-from tests.support.memory.dependencies import MemoryDependencies
+from tests.support.memory.dependencies import MemoryDependencies, MemoryManifest
 from tests.support.memory.files import (
     MemoryArtifacts,
     MemoryInspector,
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from service.domain.linting.touched_lines import Lines
     from service.domain.measuring.pair_record import PairRecord
     from service.domain.project.job import Job
-    from service.domain.project.manifest_key import ManifestKey
+    from service.domain.sources.workspace import Workspace
     from service.ports.building import ByteSink
     from service.ports.machine import BuildOutput
 
@@ -61,7 +59,7 @@ class Commit:
 
 
 @dataclass
-class MemorySource:
+class MemorySource(MemoryManifest):
     """Commits by id, branches and refs by name. ``meanwhile`` happens while a file is read."""
 
     commits: dict[str, Commit] = field(default_factory=dict)
@@ -69,10 +67,6 @@ class MemorySource:
     fetched: list[str] = field(default_factory=list)
     fault: Exception | None = None
     meanwhile: Callable[[], None] = lambda: None
-    others: dict[str, str] = field(default_factory=dict)  # commits of a manifest's other projects, by path
-    folder: str = ""  # of the project in the workspace
-    bad_manifest: Exception | None = None
-    laid_out: list[tuple[str, Workspace | None]] = field(default_factory=list)
 
     def commit(self, commit: str, parent: str | None, files: Mapping[str, str], *refs: str) -> str:
         self.commits[commit] = Commit(parent, files)
@@ -122,26 +116,15 @@ class MemorySource:
         }
         return {path: ranges for path, ranges in diffs.items() if ranges}
 
-    def workspace(self, project: str, branch: str, wanted: ManifestKey) -> Workspace:
-        if self.bad_manifest is not None:
-            raise self.bad_manifest
-        others = tuple(OtherProject(path, f"{wanted.git}/{path}", at) for path, at in self.others.items())
-        return Workspace(wanted.git, "0" * 40, self.folder, others)
-
     @contextmanager
     def checkout(
         self, project: str, revision: str, workspace: Workspace | None = None, *, whole: bool = True
     ) -> Iterator[Path]:
         commit = self._commit(revision)
-        self.laid_out.append((revision, workspace))
         if whole and commit.incomplete is not None:
             raise commit.incomplete
-        with tempfile.TemporaryDirectory() as name:
-            top = Path(name) / (workspace.folder if workspace else "")
-            for path, text in commit.files.items():
-                (top / path).parent.mkdir(parents=True, exist_ok=True)
-                (top / path).write_text(text)
-            yield Path(name)
+        with self.lay_out(revision, workspace, commit.files) as directory:
+            yield directory
 
     def _commit(self, revision: str) -> Commit:
         commit = self.refs.get(revision, revision)

@@ -1,19 +1,23 @@
-"""The dependencies of builds, from sources in memory."""
+"""The dependencies and other repositories of builds, from sources in memory."""
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from service.domain.errors import BadInput
 from service.domain.identity import digest_of
 from service.domain.project.dependencies import CMAKE_FILE, cmake_file
+from service.domain.sources.workspace import OtherProject, Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping
 
     from service.domain.project.dependencies import Dependency
+    from service.domain.project.manifest_key import ManifestKey
 
 
 @dataclass
@@ -42,3 +46,29 @@ class MemoryDependencies:
                 (place / name / path).write_text(text)
         (place / CMAKE_FILE).write_text(cmake_file(wanted))
         return place
+
+
+@dataclass(kw_only=True)
+class MemoryManifest:
+    """The commits of other projects by path, and the folder of the project itself."""
+
+    others: dict[str, str] = field(default_factory=dict)
+    folder: str = ""
+    bad_manifest: Exception | None = None
+    laid_out: list[tuple[str, Workspace | None]] = field(default_factory=list)
+
+    def workspace(self, project: str, branch: str, wanted: ManifestKey) -> Workspace:
+        if self.bad_manifest is not None:
+            raise self.bad_manifest
+        others = tuple(OtherProject(path, f"{wanted.git}/{path}", at) for path, at in self.others.items())
+        return Workspace(wanted.git, "0" * 40, self.folder, others)
+
+    @contextmanager
+    def lay_out(self, revision: str, workspace: Workspace | None, files: Mapping[str, str]) -> Iterator[Path]:
+        self.laid_out.append((revision, workspace))
+        with tempfile.TemporaryDirectory() as name:
+            place = Path(name) / (workspace.folder if workspace else "")
+            for path, text in files.items():
+                (place / path).parent.mkdir(parents=True, exist_ok=True)
+                (place / path).write_text(text)
+            yield Path(name)

@@ -45,7 +45,7 @@ def test_every_error_is_printed_with_line_key_and_allowed_values() -> None:
 
     assert code == 2
     assert printed.splitlines() == [
-        "<stdin>:2: lable: unknown key; allowed are version, label, jobs, dependencies, commands",
+        "<stdin>:2: lable: unknown key; allowed are version, label, jobs, dependencies, manifest, commands",
         "<stdin>:7: jobs.perf.suites[0]: the key 'program' is missing",
         f"<stdin>:8: jobs.perf.suites[0].programme: unknown key; allowed are {SUITE_KEYS}",
         "<stdin>:9: jobs.perf.suites[1].cpus: 0 is out of range; allowed is 1 to 1024",

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dashboards.environment import FactGroup, build_facts, machine_facts, stages
+from service.domain.sources.workspace import OtherProject, Workspace
 from service.ports.views import BuildDetail
 from tests.support.reading.views import build_view
 
@@ -70,6 +71,22 @@ def test_a_build_has_its_tools_and_commands() -> None:
             "Commands",
             (("configure", "cmake -B build -DCMAKE_BUILD_TYPE=Release"), ("compile", "cmake --build build")),
         ),
+    )
+
+
+def test_a_build_names_the_commits_of_the_other_repositories() -> None:
+    others = (
+        OtherProject("libs/net", "https://h/net", "d" * 40),
+        OtherProject("", "https://h/all", "e" * 40),
+    )
+    stored = Workspace("https://h/manifest", "c" * 40, "core", others).to_mapping()
+    (group,) = build_facts(replace(DETAIL, conditions={}, configuration=None, workspace=stored))
+
+    assert group.title == "Other repositories"
+    assert group.facts == (
+        ("manifest", f"https://h/manifest at {'c' * 40}"),
+        ("libs/net", f"https://h/net at {'d' * 40}"),
+        (".", f"https://h/all at {'e' * 40}"),
     )
 
 

@@ -92,7 +92,7 @@ SELECT false AS is_reused, b.log_url, b.environment_id, coalesce(e.facts, '{{}}'
        coalesce(e.fingerprint, '') AS fingerprint,
        coalesce(b.execution -> 'conditions', '{{}}') AS conditions,
        coalesce(b.execution -> 'seconds', '{{}}') AS seconds,
-       coalesce(b.execution ->> 'tests', '') AS tests, {_BUILD_COLUMNS}
+       coalesce(b.execution ->> 'tests', '') AS tests, b.spec -> 'workspace' AS workspace, {_BUILD_COLUMNS}
 FROM build AS b LEFT JOIN environment AS e ON e.id = b.environment_id
 {_NAMED}
 """)  # noqa: S608 - put together from constants
