@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from service.domain.building.spec import BuildSpec
     from service.domain.decision.machine_report import MachineReport
+    from service.domain.sources.workspace import Workspace
+    from service.ports.building import Source
     from service.steps.building.session import BuildHost
     from service.steps.local.gate import LocalVerdict
 
@@ -31,7 +34,13 @@ class Machine:
         self._repository = repository
         self._cache = cache
         self.host = host
+        self.workspace: Workspace | None = None
         self.log = b""
+
+    def give(self, repository: Repository, source: Source) -> None:
+        """Give the machine another repository."""
+        self._repository = repository
+        self.host = replace(self.host, source=source)
 
     def commits(
         self, before: Mapping[str, bytes | Path], after: Mapping[str, bytes | Path]
@@ -65,7 +74,7 @@ class Machine:
         base, patch = self.commits(before, after)
         parsed = parse_project_file(f"version: 1\njobs:\n  job:\n{job}").job("job")
         assert not parsed.problem
-        spec = local_spec(self.host.source, "kv", base, patch, parsed)
+        spec = replace(local_spec(self.host.source, "kv", base, patch, parsed), workspace=self.workspace)
         return LocalBuild(spec, "seed", self._cache), spec
 
 
