@@ -79,7 +79,7 @@ class Manifests:
                 others,
             )
             found = tuple(
-                OtherProject(each.path, each.url, commit, each.has_submodules)
+                OtherProject(each.path, OtherProject.url_to_store(each.url, own), commit, each.has_submodules)
                 for each, commit in zip(others, commits, strict=True)
             )
         files = tuple(file for each in projects for file in each.files)

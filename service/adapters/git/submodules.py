@@ -133,7 +133,7 @@ class Submodules:
         # An outer one before those that are nested in it.
         for path in sorted((*parts, workspace.folder), key=lambda path: path.split("/")):
             if path in parts:
-                repository = self.provide(parts[path].fetched, own)
+                repository = self.provide(parts[path].fetched(own), own)
                 repository = replace(repository, has_submodules=parts[path].has_submodules)
             else:
                 repository = replace(project, folder=path)

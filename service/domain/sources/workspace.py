@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.identity import digest_of
-from service.domain.sources.submodules import Submodule
+from service.domain.sources.submodules import Submodule, shown
 from service.domain.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_OWN: Final = "./"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,8 @@ class OtherProject:
 
     Args:
         path: its place below the top; empty for the top itself.
-        url: its address, without credentials.
+        url: its address, without credentials. That on the project's own server begins with ``./``, because
+            the control plane and machines may reach the server by different addresses.
         commit: of which it has the files.
         has_submodules: its submodules are filled too.
     """
@@ -29,10 +32,15 @@ class OtherProject:
     commit: str
     has_submodules: bool = False
 
-    @property
-    def fetched(self) -> Submodule:
-        """The commit to fetch."""
-        return Submodule(self.path, self.path, self.commit, self.url, "project")
+    @staticmethod
+    def url_to_store(url: str, own: str) -> str:
+        """Make the ``url`` of an address; ``own`` is what those of the project's own server begin with."""
+        return f"{_OWN}{url[len(shown(own)) :]}" if url.startswith(shown(own)) else url
+
+    def fetched(self, own: str) -> Submodule:
+        """Return the commit to fetch, by its whole address."""
+        url = f"{shown(own)}{self.url.removeprefix(_OWN)}" if self.url.startswith(_OWN) else self.url
+        return Submodule(self.path, self.path, self.commit, url, "project")
 
 
 @dataclass(frozen=True, slots=True)

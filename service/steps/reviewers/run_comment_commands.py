@@ -88,14 +88,17 @@ def _run_commands(
         _admit(server, request, command)
         for command in commands_in(comment.text, [job.name for job in project_file.jobs])
     ]
-    if any(isinstance(each, RecheckCommand | OkToTestCommand) for each in admitted):
+    if any(isinstance(each, RecheckCommand) for each in admitted):
         names = (change.project, change.branch)
         try:
             found = find_workspace(source, *names, project_file.manifest, project_file.jobs)
+            request = replace(request, workspace=found)
         except BadInput as error:
-            answer(store, comment, change.current.revision, links, str(error))
-            return
-        request = replace(request, workspace=found)
+            text = str(error)
+            admitted = [
+                replies.reply_to(each.word, text) if isinstance(each, RecheckCommand) else each
+                for each in admitted
+            ]
     with store.transaction() as tx:
         if tx.lock_comment(comment.id).is_pending:
             answers = [each if isinstance(each, str) else _run(tx, request, each) for each in admitted]

@@ -127,6 +127,16 @@ def test_a_branch_that_moves_after_planning_does_not_change_the_sources(server: 
     assert later.digest != workspace.digest
 
 
+def test_a_machine_may_reach_the_own_server_by_another_address(server: Server, tmp_path: Path) -> None:
+    commit, workspace = server.commit(), server.workspace()
+    assert [each.url for each in workspace.others] == ["./team/net", "./team/inner"]
+    mirror = tmp_path / "mirror"
+    server.root.rename(mirror)
+    server.root = mirror
+    server.source = server.fetching_from()
+    assert server.files(commit, workspace) == LAID_OUT
+
+
 def test_tags_commits_and_the_commit_of_the_manifest_are_resolved(server: Server) -> None:
     first = server.net.git("rev-parse", "master").strip()
     server.net.git("tag", "-a", "-m", "text", "v1")
