@@ -219,17 +219,7 @@ class Submodules:
                 raise each.missing(_NOT_THERE)
             if answer.code:
                 whole = ("--unshallow",) if (mirror / "shallow").exists() else ()
-                answer = fetch(*whole, "--prune", "--end-of-options", url, *_ALL)
-                if answer.code and _ASKS.search(answer.errors):
-                    raise each.missing("there is no such repository, or this machine has no access to it")
-                try:
-                    answer.checked(
-                        f"fetch of the {each.what} {plain(each.path)} from {plain(shown(each.url))}"
-                    )
-                except NotFound:
-                    raise each.missing("there is no such repository") from None
-                if not has_commit(mirror, each.commit):
-                    raise each.missing(_NOT_THERE)
+                _require(each, mirror, fetch(*whole, "--prune", "--end-of-options", url, *_ALL))
                 # A branch may be written anew, and git deletes commits that no ref has.
                 run_locked(mirror, ("update-ref", kept, each.commit), lock).checked("git update-ref")
             # Without it, packs accumulate; a failure does no harm.
@@ -241,6 +231,18 @@ class Submodules:
         name = shown(url).rstrip("/")
         digest = hashlib.sha256(name.encode()).hexdigest()[:16]
         return self._root.absolute() / f"{digest}-{_UNUSUAL.sub('_', name.rpartition('/')[2])[:60]}.git"
+
+
+def _require(each: Submodule, mirror: Path, answer: Answer) -> None:
+    """Raise what a fetch of all branches and tags says, or Incomplete if none of them has the commit."""
+    if answer.code and _ASKS.search(answer.errors):
+        raise each.missing("there is no such repository, or this machine has no access to it")
+    try:
+        answer.checked(f"fetch of the {each.what} {plain(each.path)} from {plain(shown(each.url))}")
+    except NotFound:
+        raise each.missing("there is no such repository") from None
+    if not has_commit(mirror, each.commit):
+        raise each.missing(_NOT_THERE)
 
 
 def _listed(outer: Repository) -> tuple[Submodule, ...]:
