@@ -151,7 +151,9 @@ def _ask(directory: Path, system: BuildSystem) -> ProjectFacts | None:
             return ask_cmake(inquiry, dict(_build_files(directory, system)))
         except CommandFailed as failed:
             progress.note(f"{failed}\n{failed.tail}")
-            return None
+        except BadInput as failed:  # a version that does not answer in this way
+            progress.note(str(failed))
+    return None
 
 
 def _systems_of(directory: Path) -> tuple[BuildSystem, ...]:

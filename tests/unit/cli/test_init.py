@@ -42,6 +42,19 @@ def test_without_cmake_the_programs_are_those_of_its_build_files_and_marked(tmp_
     assert run("check", str(file)).exit_code == 0
 
 
+def test_a_cmake_that_does_not_answer_is_as_none(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "cmake").write_text("#!/bin/sh\n")
+    (tmp_path / "none" / "cmake").chmod(0o755)
+
+    done = run("init", str(tmp_path / "benchgate.yaml"))
+
+    assert done.exit_code == 0
+    assert "CMake's file API: it left no reply; CMake has it since version 3.14\n" in done.output
+    assert "program: build/core_bench   # EDIT\n" in (tmp_path / "benchgate.yaml").read_text()
+
+
 @pytest.mark.parametrize(
     ("build_file", "sentence"),
     [

@@ -63,8 +63,11 @@ def parse_reply(files: Mapping[str, str]) -> CMakeReply:
     Raises:
         BadInput: they are no reply to the queries.
     """
+    newest = max((name for name in files if name.startswith("index-")), default="")
+    if not newest:
+        raise BadInput("it left no reply; CMake has it since version 3.14", "CMake's file API")
     try:
-        index = json.loads(files[max(name for name in files if name.startswith("index-"))])
+        index = json.loads(files[newest])
         model, cache = (json.loads(files[index["reply"][query]["jsonFile"]]) for query in QUERIES)
         by_name = {each["name"]: each for each in model["configurations"]}
         chosen = by_name.get("Release") or model["configurations"][0]
