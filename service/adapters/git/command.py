@@ -24,6 +24,8 @@ LOCAL_SECONDS: Final = 300.0  # a checkout of a large project on a slow disk
 ERROR_BYTES: Final = 8192
 # Programs find credentials in their usual places: ~/.netrc, ~/.ssh, an agent.
 PASSED_ON: Final = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE")
+TOO_LARGE: Final = re.compile("File too large")
+"""git's error about a file that reached the limit of a transfer."""
 _ENVIRONMENT: Final = {
     "GIT_CONFIG_NOSYSTEM": "1",
     # The environment, because git does not pass `-c` on to the other side of a local fetch.

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.git.command import run_git
+from service.adapters.git.command import TOO_LARGE, TransferLimits, run_git
 from service.adapters.git.moved import moved_to
 from service.adapters.removal import remove_tree
 from service.domain.errors import BadInput, NotFound
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 _SECONDS: Final = 1200.0  # as a mirror's first fetch
 _REF: Final = "refs/benchgate/pinned"
 _FETCH: Final = (
-    # The allowed host must not send git to another one.
-    *("-c", "http.followRedirects=false", "fetch", "--quiet", "--depth=1", "--no-tags"),
+    *("fetch", "--quiet", "--depth=1", "--no-tags"),
     *("--no-write-fetch-head", "--no-auto-maintenance", "--end-of-options"),
 )
 # As for a file, all but: too slow, too early, too many. GitHub asks for a user if there is no such one.
@@ -47,7 +46,11 @@ def check_out_pinned(url: str, commit: str, directory: Path, *, most_entries: in
     bare.mkdir()
     run_git(bare, ("init", "--bare", "--quiet", "--template=", "--initial-branch=none")).checked("git init")
     try:
-        answer = run_git(bare, (*_FETCH, url, f"+{commit}:{_REF}"), seconds=_SECONDS)
+        # The allowed host must not send git to another one, or fill the disk.
+        limits = TransferLimits(url.partition(":")[0], most_bytes)
+        answer = run_git(bare, (*_FETCH, url, f"+{commit}:{_REF}"), seconds=_SECONDS, limits=limits)
+        if answer.code and TOO_LARGE.search(answer.errors):
+            raise BadInput(f"the commit has more than {most_bytes >> 20} MiB", plain(url))
         if moved := moved_to(url, answer):
             raise BadInput(f"the repository moved: name its new address, {plain(moved)}", plain(url))
         if answer.code and _REFUSED.search(answer.errors):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.git.bare import check_out, create, has_commit, locked, run_locked
-from service.adapters.git.command import TransferLimits, run_git
+from service.adapters.git.command import TOO_LARGE, TransferLimits, run_git
 from service.adapters.git.lfs import LfsObjects
 from service.adapters.git.moved import MOST as MOST_MOVES
 from service.adapters.git.moved import moved_to
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 FILE_BYTES: Final = 4 << 30  # of a pack; the largest projects have about 1 GiB in one revision
 _LIST_BYTES: Final = 1 << 20  # of a .gitmodules, far more than any real one
 _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9._-]+")
-_TOO_LARGE: Final = re.compile("File too large")
 # The answer of a server that gives single commits, and lacks this one; most others say that they give none.
 # A patch set must not fill the disk with the history of all repositories of a foreign host.
 _LACKING: Final = re.compile("not our ref")
@@ -207,7 +206,7 @@ class Submodules:
             def fetch(*arguments: str) -> Answer:
                 words, limits = (*_FETCH, *arguments), limits_of(url)
                 answer = run_locked(mirror, words, lock, seconds=self._fetch_seconds, limits=limits)
-                if answer.code and _TOO_LARGE.search(answer.errors):
+                if answer.code and TOO_LARGE.search(answer.errors):
                     raise each.missing(f"it has more than {FILE_BYTES >> 30} GiB")
                 return answer
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from typing_extensions import override
 
+from service.adapters.dependencies import cache
 from service.adapters.dependencies.cache import CachedDependencies
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.scratch import DirectoryScratch
@@ -199,6 +200,20 @@ class TestRepositories:
         commit = repository.commit({"a/link": Path("../../x"), "b": b""})
 
         with pytest.raises(BadInput, match="the symbolic link 'a/link' leads out of the commit"):
+            dependencies.provide({"lib": Dependency(git=url_of(repository), commit=commit)}, keep_on)
+        assert kept(tmp_path) == []
+
+    def test_a_commit_that_is_too_large_is_not_fetched_to_its_end(
+        self,
+        tmp_path: Path,
+        dependencies: CachedDependencies,
+        repository: Repository,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(cache, "MOST_BYTES", 1 << 20)
+        commit = repository.commit({"a.h": os.urandom(2 << 20)})
+
+        with pytest.raises(BadInput, match=f"{url_of(repository)}: the commit has more than 1 MiB"):
             dependencies.provide({"lib": Dependency(git=url_of(repository), commit=commit)}, keep_on)
         assert kept(tmp_path) == []
 
