@@ -54,8 +54,14 @@ add_executable(queue_bench queue_bench.c)
 target_link_libraries(queue_bench benchmark)
 add_executable(broken broken.c)
 target_link_libraries(broken benchmark)
+add_executable(other other.c)
+target_link_libraries(other benchmark)
 """,
     "bench/queue_bench.c": LIST,
+    "bench/other.c": """
+#include <stdio.h>
+int main(int count, char **words) { fprintf(stderr, "Invalid flag '%s'\\n", words[count - 1]); return 1; }
+""",
     "bench/broken.c": "int main(void) { return undeclared; }\n",
 }
 
@@ -99,6 +105,8 @@ def test_the_programs_of_a_project_are_built_and_asked(tmp_path: Path) -> None:
     assert "- name: queue_bench   # 2 benchmarks\n" in text
     assert "with your own permissions and network" in done.stderr
     assert "left out: build/bench/broken was not built" in done.stderr
+    reason = "exit code 1: Invalid flag '--benchmark_list_tests=true'"
+    assert f"left out: build/bench/other lists no benchmark: {reason}\n" in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {
         *("CMakeLists.txt", "third_party", "bench", "benchgate.yaml")
     }

@@ -25,6 +25,7 @@ HIDDEN: Final = ("CPM_SOURCE_CACHE",)
 _BUILD: Final = Limits(log_bytes=None)  # as long as the service gives a command of a build
 _ASK: Final = Limits(wall_seconds=60.0, log_bytes=16 << 20)  # listing runs no benchmark, but may read data
 _LIST: Final = 'exec "$0" --benchmark_list_tests=true "$@" 2>/dev/null'
+_COMPLAIN: Final = '"$0" --benchmark_list_tests=true 2>&1 >/dev/null | head -c 1000'
 _NONE: Final = "--benchmark_filter=^$"  # a name is never empty
 _TAIL: Final = 12  # lines
 
@@ -86,8 +87,9 @@ class Inquiry:
             try:
                 listing = self._list(file)
             except CommandFailed as failed:
+                why = "" if failed.limit else self._first_error(file)
                 self.progress.note(
-                    f"left out: {program.path} lists no benchmark: {failed.end}; "
+                    f"left out: {program.path} lists no benchmark: {failed.end}{why}; "
                     "if it needs arguments or a file, add it with `args` or `cwd`"
                 )
                 continue
@@ -105,3 +107,11 @@ class Inquiry:
             return self._list(program, _NONE)
         except CommandFailed:  # it may end so if nothing matches its filter
             return frozenset()
+
+    def _first_error(self, program: Path) -> str:
+        """Return the first line of what a program reports if it is asked to list its benchmarks."""
+        try:
+            lines = self.run("sh", "-c", _COMPLAIN, str(program), limits=_ASK).strip().splitlines()
+        except CommandFailed:
+            return ""
+        return f": {plain(lines[0])}" if lines else ""
