@@ -68,7 +68,7 @@ class Manifests:
         def read(file: str) -> str | None:
             return _read(kept, file)
 
-        projects = read_manifest(wanted.file, read, address, own)
+        projects = read_manifest(wanted.file, read, address, own, wanted.groups)
         mine = find_own(projects, project, url, branch, f"{where}, {wanted.file}")
         others = [each for each in projects if each is not mine]
         with ThreadPoolExecutor(_AT_ONCE) as pool:

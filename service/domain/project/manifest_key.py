@@ -15,6 +15,7 @@ from service.domain.sources.allowed import SourceUrl
 DEFAULT_FILE: Final = "default.xml"  # as `repo init` has it
 _RELATIVE: Final = r"(?:\.\./)+[A-Za-z0-9_][A-Za-z0-9._/-]{0,300}"
 _FORMS: Final = "URLs that begin with https://, or addresses such as ../manifest beside this repository"
+_GROUP: Final = r"-?[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,199}"
 BRANCH: Final = r"[A-Za-z0-9_](?!.*\.\.)[A-Za-z0-9_.+@#,=/-]{0,199}"
 
 
@@ -45,6 +46,10 @@ class ManifestKey(Record):
     ] = None
     commit: Annotated[str | None, COMMIT, about("of that repository, instead of a branch")] = None
     file: Annotated[InnerPath, about("the manifest's file")] = DEFAULT_FILE
+    groups: Annotated[
+        tuple[Annotated[str, text(_GROUP, "names of groups; a minus before one leaves it out")], ...],
+        about("the groups of projects, as `repo init -g` takes them"),
+    ] = ()
 
     @property
     def revision(self) -> str:

@@ -25,8 +25,8 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _REF: Final = re.compile(r"refs/(?:heads|tags)/(?!.*(?:\.\.|//|@\{))[\w+@#,=][\w.+@#,=/-]{0,199}(?<![./])")
 _IS_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[^/\s:]+@[^/\s:]+:")
 _PATTERN: Final = re.compile(r"[*?\[]")
-# The groups of `repo init` by default, on Linux.
-_LEFT_OUT, _CHOSEN = "notdefault", frozenset({"all", "default", "platform-linux"})
+_DEFAULT: Final = "default"  # the group of all projects that are not in the group `notdefault`
+_OF_LINUX: Final = "platform-linux"  # which `repo init` adds to the groups that are asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,11 @@ class Project:
 
 
 def read_manifest(
-    file: str, read: Callable[[str], str | None], url: str, own: str = ""
+    file: str,
+    read: Callable[[str], str | None],
+    url: str,
+    own: str = "",
+    groups: Sequence[str] = (),
 ) -> tuple[Project, ...]:
     """Read a manifest with all files that it includes, as ``repo sync`` would lay it out on Linux.
 
@@ -67,11 +71,12 @@ def read_manifest(
         read: returns the text of a file of the repository; None if there is no such regular file.
         url: the address of the repository, to which those of remotes may be relative.
         own: what the addresses of the change's own server begin with; a relative address does not leave it.
+        groups: of the projects; a minus before one leaves it out. None: those that ``repo`` takes by default.
 
     Raises:
         BadInput: the manifest cannot be used; names file, line and element.
     """
-    found = _Reader(read)
+    found = _Reader(read, (*(groups or (_DEFAULT,)), _OF_LINUX))
     found.add_file(file, frozenset())
     return found.projects(shown(url), shown(own), file)
 
@@ -96,7 +101,7 @@ def find_own(projects: Sequence[Project], name: str, url: str, branch: str, mani
         each for each in ends if len(each.name) == longest
     ]
     if not same:
-        raise BadInput(f"the manifest has no project {brief(name)} ({brief(path)})", manifest)
+        raise BadInput(f"the manifest has no project {brief(name)} ({brief(path)}) in its groups", manifest)
     chosen = [each for each in same if each.revision == f"refs/heads/{branch}"]
     if len(same) > 1 and len(chosen) != 1:
         places = listed([each.path or "." for each in same])
@@ -113,6 +118,7 @@ class _Reader:
     """The elements of all files, in the order in which ``repo`` reads them."""
 
     read: Callable[[str], str | None]
+    groups: Sequence[str]
     remotes: dict[str, Element] = field(default_factory=dict)
     default: Element | None = None
     listed: list[tuple[Element, frozenset[str]]] = field(default_factory=list)
@@ -163,11 +169,11 @@ class _Reader:
         self.listed = kept
 
     def projects(self, url: str, own: str, file: str) -> tuple[Project, ...]:
-        """Return the projects in the groups that ``repo`` chooses by default."""
+        """Return the projects in the groups that are asked for."""
         chosen = [
             self._project(element, url, own)
             for element, groups in self.listed
-            if _LEFT_OUT not in groups or groups & _CHOSEN
+            if self._is_chosen(element, groups)
         ]
         if len(chosen) > MOST:
             raise BadInput(f"the manifest has {len(chosen)} projects; allowed are {MOST}", file)
@@ -178,6 +184,13 @@ class _Reader:
             if (other := places.setdefault(each.path, each)) is not each:
                 raise BadInput(f"`project` {brief(other.name)} has the same path", each.where)
         return tuple(chosen)
+
+    def _is_chosen(self, element: Element, groups: frozenset[str]) -> bool:
+        """Return whether a project is in the groups; of those that it is in, the last one decides."""
+        more = {"all", f"name:{element.required('name')}", f"path:{_place_of(element) or '.'}"}
+        own = groups | more | (set() if "notdefault" in groups else {_DEFAULT})
+        decisive = [each for each in self.groups if each.removeprefix("-") in own]
+        return bool(decisive) and not decisive[-1].startswith("-")
 
     def _project(self, element: Element, url: str, own: str) -> Project:
         name, path = element.required("name"), _place_of(element)

@@ -25,6 +25,10 @@ def read(key: str) -> ManifestKey | None:
             f"{{git: ../../a/b.git, commit: {COMMIT}, file: x/y.xml}}",
             ManifestKey("../../a/b.git", commit=COMMIT, file="x/y.xml"),
         ),
+        (
+            "{git: ../manifest, branch: main, groups: [kv, -notdefault, 'name:team/x']}",
+            ManifestKey("../manifest", "main", groups=("kv", "-notdefault", "name:team/x")),
+        ),
         ("{git: 'https://h/x', branch: rel/1.2}", ManifestKey("https://h/x", "rel/1.2")),
         ("", None),
     ],
@@ -46,6 +50,8 @@ def test_a_manifest_is_read(key: str, expected: ManifestKey | None) -> None:
         ("{git: /srv/x, branch: main}", "manifest.git: '/srv/x' is not allowed"),
         ("{git: ../x, branch: --upload-pack=x}", "manifest.branch: '--upload-pack=x' is not allowed"),
         ("{git: ../x, branch: a..b}", "manifest.branch: 'a..b' is not allowed"),
+        ("{git: ../x, branch: main, groups: kv}", "manifest.groups: a list is needed, found 'kv'"),
+        ("{git: ../x, branch: main, groups: ['a,b']}", "manifest.groups[0]: 'a,b' is not allowed"),
         ("{git: ../x, branch: main, file: ../x.xml}", "manifest.file: '../x.xml' is not allowed"),
     ],
 )

@@ -108,6 +108,33 @@ def test_files_are_included_and_projects_removed_in_order() -> None:
     assert projects(text, more=more) == {}
 
 
+GROUPS = manifest(
+    '<project name="a" groups="kv"/>',
+    '<project name="b" groups="kv,notdefault"/>',
+    '<project name="c"/>',
+    '<project name="d" groups="notdefault,enterprise"/>',
+    '<project name="e" groups="notdefault,platform-linux"/>',
+)
+
+
+@pytest.mark.parametrize(
+    ("groups", "names"),
+    [
+        ((), "ace"),
+        (("kv",), "abe"),
+        (("default", "enterprise"), "acde"),
+        (("all", "-kv"), "cde"),
+        (("-kv", "all"), "abcde"),
+        (("all", "-platform-linux"), "abcde"),
+        (("name:c",), "ce"),
+        (("path:d",), "de"),
+    ],
+)
+def test_projects_are_chosen_by_their_groups_as_repo_does(groups: tuple[str, ...], names: str) -> None:
+    found = read_manifest("default.xml", {"default.xml": GROUPS}.get, URL, groups=groups)
+    assert "".join(each.name for each in found) == names
+
+
 ENTITIES = '<!DOCTYPE m [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><manifest>&b;</manifest>'
 
 
