@@ -12,9 +12,7 @@ from service.adapters.git import submodules
 from service.adapters.git.mirror import GitSource
 from service.adapters.git.submodules import Clone
 from service.domain.errors import BenchgateError, Incomplete, Transient
-from service.domain.sources.allowed import AllowedSources
 from service.domain.sources.submodules import DEEPEST, MOST
-from tests.integration.adapters.dependencies.mirror import running_mirror
 from tests.integration.adapters.git.git_repository import Repository, gitmodules
 
 if TYPE_CHECKING:
@@ -144,37 +142,9 @@ def test_a_commit_that_the_submodule_lacks_is_refused(
     assert "at ffffffffffff: no branch or tag there has this commit" in refusal(source, commit)
 
 
-def test_a_commit_that_another_server_lacks_does_not_fetch_its_whole_history(
-    project: Repository, tmp_path: Path
-) -> None:
-    """Else patch sets could fill a machine with all repositories of an allowed host."""
-    foreign = Repository(tmp_path / "foreign/lib")
-    foreign.commit({"y": b"y"})
-    url = f"file://{foreign.path}"
-    commit = project.commit({".gitmodules": gitmodules(lib=url), "lib": UNKNOWN})
-    allowed = AllowedSources.parse([url])
-    source = GitSource(tmp_path / "root", lambda _: str(project.path), allowed=allowed)
-    assert "no branch or tag there has this commit" in refusal(source, commit)
-    assert not list((tmp_path / "root/submodules").rglob("*.pack"))
-
-
 def test_a_submodule_without_a_repository_is_refused(source: GitSource, project: Repository) -> None:
     commit = project.commit({".gitmodules": gitmodules(lib="../lib"), "lib": UNKNOWN})
     assert refusal(source, commit).endswith("there is no such repository")
-
-
-def test_a_repository_that_a_server_gives_to_its_users_only_is_refused(
-    project: Repository, tmp_path: Path
-) -> None:
-    """GitHub answers so if there is no such repository; the patch set that names it is to blame."""
-    with running_mirror() as server:
-        server.answers["/lib/info/refs"] = 401
-        commit = project.commit({".gitmodules": gitmodules(lib=f"{server.url}/lib"), "lib": UNKNOWN})
-        allowed = AllowedSources.parse([server.url])
-        own = GitSource(tmp_path / "root", lambda _: str(project.path), allowed=allowed)
-        assert refusal(own, commit).endswith(
-            "there is no such repository, or this machine has no access to it"
-        )
 
 
 def test_a_server_that_does_not_answer_is_transient(
