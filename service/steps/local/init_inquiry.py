@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from io import BytesIO
+from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compile_errors import first_error
@@ -27,6 +28,8 @@ _ASK: Final = Limits(wall_seconds=60.0, log_bytes=16 << 20)  # listing runs no b
 _LIST: Final = 'exec "$0" --benchmark_list_tests=true "$@" 2>/dev/null'
 _COMPLAIN: Final = '"$0" --benchmark_list_tests=true 2>&1 >/dev/null | head -c 1000'
 _NONE: Final = "--benchmark_filter=^$"  # a name is never empty
+# The name of the flag is in the code of the library, and its namespace in the names of dynamic symbols.
+_TRACES: Final = (b"benchmark_list_tests", b"9benchmark")
 _TAIL: Final = 12  # lines
 
 
@@ -83,6 +86,9 @@ class Inquiry:
             if not file.is_file():
                 self.progress.note(f"left out: {program.path} was not built")
                 continue
+            if not _may_use_library(file):
+                self.progress.note(f"left out: {program.path} links Google Benchmark, but uses nothing of it")
+                continue
             self.progress.say(f"listing the benchmarks of {program.path}")
             try:
                 listing = self._list(file)
@@ -115,3 +121,12 @@ class Inquiry:
         except CommandFailed:
             return ""
         return f": {plain(lines[0])}" if lines else ""
+
+
+def _may_use_library(program: Path) -> bool:
+    """Return whether a program may use Google Benchmark; another one may run, whatever it is asked."""
+    with program.open("rb") as file:
+        if file.read(4) != b"\x7fELF":
+            return True
+        with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            return any(content.find(trace) >= 0 for trace in _TRACES)

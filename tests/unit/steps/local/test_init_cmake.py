@@ -45,6 +45,7 @@ class RecordedCMake:
     listing: str = "BM_Push/8\nBM_Push/512\n"
     always: str = ""
     builds: bool = True
+    program: bytes = b""
     place: str = "stack_bench"
     version: bytes = b'{"version": {"major": 3, "minor": 25}}'
     reply: Callable[[tuple[str, ...]], str] = lambda argv: (
@@ -70,7 +71,7 @@ class RecordedCMake:
             log.write(b'Available configure presets:\n\n  "release"\n')
         elif "--build" in argv:
             if self.builds:
-                (Path(argv[2]) / "stack_bench").touch()
+                (Path(argv[2]) / "stack_bench").write_bytes(self.program)
         else:
             self._leave_reply(argv)
         return Completed(0, 0.1)
@@ -237,6 +238,28 @@ def test_lines_that_a_program_always_prints_are_no_benchmarks(tmp_path: Path) ->
     (program,) = ask(tmp_path, RecordedCMake(listing=f"{printed}BM_Push\n", always=printed))[0].programs
 
     assert program.benchmarks == 1
+
+
+@pytest.mark.parametrize(
+    ("program", "is_asked"),
+    [
+        (b"\x7fELF code", False),
+        (b"\x7fELF --benchmark_list_tests", True),
+        (b"\x7fELF _ZN9benchmark10InitializeEPiPPc", True),
+        (b"#!/bin/sh", True),
+    ],
+)
+def test_a_program_that_uses_nothing_of_the_library_is_not_run(
+    tmp_path: Path, program: bytes, *, is_asked: bool
+) -> None:
+    """Such a program may run for minutes, whatever it is asked."""
+    cmake = RecordedCMake(program=program)
+    if is_asked:
+        assert ask(tmp_path, cmake)[0].programs == (FOUND,)
+        return
+    with pytest.raises(NotFound):
+        ask(tmp_path, cmake)
+    assert not any(argv[0] == "sh" for argv in cmake.calls)
 
 
 def test_a_project_that_does_not_configure_is_reported_with_the_end_of_the_log(tmp_path: Path) -> None:
