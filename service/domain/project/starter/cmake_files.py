@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 FILE: Final = "CMakeLists.txt"
 PRESETS: Final = "CMakePresets.json"
 RELEASES: Final = frozenset({"release", "relwithdebinfo", "minsizerel"})  # CMake ignores capitals
-OPTION_WORDS: Final = (("BENCH",), ("DEVELOP", "DEV_MODE", "MAINTAINER"), ("TEST",))
+OPTION_WORDS: Final = (("BENCH",), ("DEVELOPER", "DEV_MODE", "MAINTAINER"), ("TEST",))
 """Parts of the names of options behind which projects have benchmarks, in the order in which to try them."""
 
+# Programs of another build than a release are not what users run.
+_SLOWER: Final = ("CHECKS", "COVERAGE", "DEBUG", "SANITI", "VALGRIND")
 _COMMENT: Final = re.compile(r"#.*")
 _PROJECT: Final = re.compile(r"\bproject\s*\(", re.IGNORECASE)
 # Also cmake_dependent_option, and the wrappers of projects.
@@ -72,6 +74,7 @@ def benchmark_options(
         for name, entry in cache.items()
         if entry.kind == "BOOL"
         and any(word in name.upper() for word in words)
+        and not any(word in name.upper() for word in _SLOWER)
         and entry.value.upper() in _OFF
         and any(pattern.fullmatch(name) for pattern in declared)
     )

@@ -69,6 +69,14 @@ def test_options_of_other_names_are_found_only_if_asked_for() -> None:
     assert found == [(), ("QUEUE_DEVELOPER_MODE",), ("QUEUE_TESTS",)]
 
 
+@pytest.mark.parametrize("name", ["QUEUE_DEVELOPMENT_CHECKS", "QUEUE_TEST_COVERAGE", "QUEUE_SANITIZE_TESTS"])
+def test_an_option_for_another_build_than_a_release_is_left_alone(name: str) -> None:
+    """One of these makes the programs slower, and another is found beside it."""
+    files = {"CMakeLists.txt": f"option({name} x OFF)"}
+    found = [benchmark_options(files, {name: OFF}, words) for words in OPTION_WORDS]
+    assert found == [(), (), ()]
+
+
 LINKING = "project(bench)\nadd_executable(a a.cc)\ntarget_link_libraries(a benchmark ${MORE})\n"
 
 
