@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -17,8 +16,7 @@ from service.domain.project.starter.cmake_files import (
 )
 from service.domain.project.starter.cmake_reply import QUERIES, CMakeReply, parse_reply
 from service.domain.project.starter.fetched import with_own_names
-from service.domain.project.starter.traced import ARGUMENTS as TRACE
-from service.domain.project.starter.traced import SINCE as TRACED_SINCE
+from service.domain.project.starter.traced import TRACING, can_trace
 from service.domain.project.starter_file import BuildSystem, Program, ProjectFacts
 from service.steps.local.init_fetched import find_fetched
 from service.steps.local.init_placed import find_clones, find_files, trace_file
@@ -181,16 +179,13 @@ def _configure(project: _Project, build: Path, arguments: Sequence[str]) -> CMak
     for query in QUERIES:
         (queries / query).touch()
     inquiry.progress.say(f"configuring: cmake {' '.join(arguments)}")
-    traced = (*TRACE, f"--trace-redirect={trace_file(inquiry, build)}") if _can_trace(inquiry) else ()
+    traced = tuple[str, ...]()
+    if can_trace(inquiry.run("cmake", "-E", "capabilities")):
+        traced = (*TRACING, f"--trace-redirect={trace_file(inquiry, build)}")
     source = inquiry.directory / project.below
     inquiry.run("cmake", "-S", str(source), "-B", str(build), *arguments, *traced)
     replies = build / _API / "reply"
     return parse_reply({path.name: path.read_text("utf-8") for path in replies.glob("*.json")})
-
-
-def _can_trace(inquiry: Inquiry) -> bool:
-    version = json.loads(inquiry.run("cmake", "-E", "capabilities"))["version"]
-    return (version["major"], version["minor"]) >= TRACED_SINCE
 
 
 def _compile(inquiry: Inquiry, build: Path, reply: CMakeReply) -> None:

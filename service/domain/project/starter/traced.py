@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-ARGUMENTS: Final = ("--trace-expand", "--trace-format=json-v1")
-"""The arguments with which CMake writes this form, since version 3.17."""
+TRACING: Final = ("--trace-expand", "--trace-format=json-v1")
+"""The arguments with which CMake writes this form."""
 
-SINCE: Final = (3, 17)
+_SINCE: Final = (3, 17)  # the version of CMake
 _MARK: Final = '"DOWNLOAD"'
 
 
@@ -26,6 +26,19 @@ class FileDownload:
 
     url: str
     path: str
+
+
+def can_trace(capabilities: str) -> bool:
+    """Return whether a version of CMake writes this form.
+
+    Args:
+        capabilities: the output of ``cmake -E capabilities``.
+    """
+    try:
+        version = json.loads(capabilities)["version"]
+        return (version["major"], version["minor"]) >= _SINCE
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def file_downloads(trace: Iterable[str]) -> Iterator[FileDownload]:

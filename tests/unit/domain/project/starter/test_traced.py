@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.project.starter.traced import FileDownload, file_downloads
+from service.domain.project.starter.traced import FileDownload, can_trace, file_downloads
 
 APPEND = (
     '{"args":["APPEND","/home/dev/build/CMakeFiles/CMakeOutput.log","DOWNLOAD"],"cmd":"file","file":"x.cmake",'
@@ -37,3 +37,17 @@ def test_the_downloads_that_have_a_file_are_found() -> None:
 )
 def test_a_line_that_is_no_call_is_left_out(line: str) -> None:
     assert tuple(file_downloads([line])) == ()
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "is_able"),
+    [
+        ('{"version": {"major": 3, "minor": 16}}', False),
+        ('{"version": {"major": 3, "minor": 17}}', True),
+        ('{"version": {"major": 4, "minor": 0}}', True),
+        ("", False),
+        ("[]", False),
+    ],
+)
+def test_versions_since_3_17_write_a_trace(capabilities: str, *, is_able: bool) -> None:
+    assert can_trace(capabilities) is is_able
