@@ -60,6 +60,7 @@ target_link_libraries(other benchmark)
     "bench/queue_bench.c": LIST,
     "bench/other.c": """
 #include <stdio.h>
+const char *const flag = "benchmark_list_tests";  // as a program of the library has it
 int main(int count, char **words) { fprintf(stderr, "Invalid flag '%s'\\n", words[count - 1]); return 1; }
 """,
     "bench/broken.c": "int main(void) { return undeclared; }\n",
