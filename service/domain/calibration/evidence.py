@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from scipy.special import betaincinv, stdtrit
-
 from service.domain.inference.estimate import MIN_PAIRS, TRIM, estimate_of, spread_of
 from service.domain.inference.policy import MOST_PAIRS
 from service.domain.inference.reasons import Reason, ReasonKind
@@ -152,6 +150,8 @@ def pairs_needed(noise: float, policy: Policy) -> int | None:
 
 def change_found(noise: float, pairs: int, policy: Policy) -> float:
     """About the log ratio that so many pairs, eight or more, find half of the time."""
+    from scipy.special import stdtrit  # noqa: PLC0415 - takes longer to load than most commands run
+
     degrees = pairs - 2 * int(TRIM * pairs) - 1
     reach = float(-stdtrit(degrees, _ERROR)) * _TRIMMED_MEAN * noise / math.sqrt(pairs)
     return math.log1p(policy.floor) + reach
@@ -165,6 +165,8 @@ def clopper_pearson(found: int, of: int, tail: float = 0.025) -> tuple[float, fl
     Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the
     binomial", Biometrika 26, 1934, by the quantiles of the beta distribution.
     """
+    from scipy.special import betaincinv  # noqa: PLC0415 - as above
+
     low = float(betaincinv(found, of - found + 1, tail)) if found else 0.0
     high = float(betaincinv(found + 1, of - found, 1 - tail)) if found < of else 1.0
     return low, high
