@@ -20,7 +20,7 @@ from service.domain.project.project_file import parse_project_file
 from service.steps.building.build_sources import built_sources
 from service.steps.building.session import BuildSession
 from service.steps.local.gate import gate, local_spec
-from service.wiring.machine import make_build_host
+from service.wiring.build_host import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import MemoryClaimed, Silence
 

@@ -18,7 +18,7 @@ from service.domain.wording.measured_causes import measured_causes
 from service.steps.machine.launching import Launcher
 from service.steps.machine.measure import measure
 from service.steps.machine.rehearse import fix_listings, for_listings, rehearse
-from service.wiring.machine import make_build_host
+from service.wiring.build_host import make_build_host
 from tests.support.build_host import MemoryClaimed, session_of
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from service.domain.inference.verdict import RULE
 from service.domain.project.project_file import parse_project_file
 from service.domain.wording.reasons import text_of
 from service.steps.local.gate import gate, local_spec
-from service.wiring.machine import make_build_host
+from service.wiring.build_host import make_build_host
 from tests.support.build_host import Silence
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from service.steps.building.build_sides import built_tree
 from service.steps.building.find_identical_binaries import find_identical_binaries
 from service.steps.building.session import BuildSession
 from service.steps.local.gate import local_spec
-from service.wiring.machine import make_build_host
+from service.wiring.build_host import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import Silence
 

@@ -25,7 +25,7 @@ from service.adapters.sandbox.launcher import require_cpus
 from service.config import MachineSettings
 from service.domain.errors import BadInput, Unfit
 from service.domain.text import listed, plain
-from service.wiring.machine import make_build_host
+from service.wiring.build_host import make_build_host
 from service.wiring.permitted import Permitted
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from service.adapters.local.build import LocalBuild
 from service.domain.project.project_file import parse_project_file
 from service.steps.local.gate import gate, local_spec
 from service.steps.machine.execute import execute_build
-from service.wiring.machine import make_build_host
+from service.wiring.build_host import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import Silence
 

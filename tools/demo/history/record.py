@@ -29,8 +29,9 @@ from service.domain.identity import ChangeAddress
 from service.domain.project.plan import plan_builds
 from service.domain.project.project_file import parse_project_file
 from service.steps.machine.execute import execute_build
+from service.wiring.build_host import make_build_host
 from service.wiring.control import build_control
-from service.wiring.machine import LoggedProgress, make_build_host
+from service.wiring.machine import LoggedProgress
 from tools.demo.events import change_merged
 from tools.demo.history.commits import HISTORY
 from tools.demo.history.load import report_recorded

@@ -14,7 +14,7 @@ from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.steps.building.build_log import BuildLog
 from service.steps.building.build_sources import built_sources
-from service.wiring.machine import make_build_host
+from service.wiring.build_host import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import session_of
 

@@ -22,7 +22,7 @@ from service.domain.project.job_kinds import JobKind
 from service.kinds.ctest.configuration import CTestConfiguration
 from service.steps.building.build_log import BuildLog
 from service.steps.building.build_sides import built_tree
-from service.wiring.machine import make_build_host
+from service.wiring.build_host import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import MemoryClaimed, session_of
 

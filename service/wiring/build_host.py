@@ -1,0 +1,76 @@
+"""The tools with which a worker or `benchgate gate` builds and measures, without the database."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from service.adapters import built_files, packing, relink
+from service.adapters.artifacts import DirectoryArtifacts
+from service.adapters.dependencies.cache import CachedDependencies
+from service.adapters.git.mirror import GitSource
+from service.adapters.linux_machine import read_load
+from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.sandbox.host_faults import HostFaults
+from service.adapters.sandbox.mounts import ENVIRONMENT
+from service.adapters.sandbox.unsandboxed import DirectRunner
+from service.adapters.scratch import DirectoryScratch
+from service.adapters.toolchain import toolchain_fingerprint
+from service.steps.building.compiler_cache import CompilerCache
+from service.steps.building.session import BuildHost
+from service.wiring.permitted import NOTHING_PERMITTED, Permitted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from service.ports.building import Artifacts, Sandbox
+
+
+def make_build_host(
+    home: Path,
+    remote: Callable[[str], str],
+    cpus: tuple[int, ...],
+    *,
+    is_sandboxed: bool,
+    artifacts: Artifacts | None = None,
+    permitted: Permitted = NOTHING_PERMITTED,
+) -> BuildHost:
+    """Make the build host of a worker or of `benchgate gate`; its files are in ``home``.
+
+    ``permitted`` are the sources of dependencies, submodules and LFS files, besides the server of ``remote``,
+    and the directories that sandboxes show. Without a sandbox there is no compiler cache, because any build
+    could write to it.
+
+    Raises:
+        Unfit: this host cannot isolate programs; there is no silent fallback.
+    """
+    runner: Sandbox = BubblewrapSandbox(mounts=permitted.mounts) if is_sandboxed else DirectRunner()
+    directory = home.absolute() / "scratch"
+    sandbox, scratch = HostFaults(runner, directory), DirectoryScratch(directory)
+    fingerprint, tools = toolchain_fingerprint(runner, mounts=permitted.mounts)
+    # The measured CPUs belong to the machine, although a worker stays off them.
+    there = tuple(sorted(os.sched_getaffinity(0) | set(cpus)))
+    return BuildHost(
+        source=GitSource(home.absolute() / "git", remote, allowed=permitted.sources),
+        sandbox=sandbox,
+        artifacts=artifacts or DirectoryArtifacts(home.absolute() / "artifacts"),
+        packer=packing,
+        inspector=built_files,
+        linkers=relink.install(home.absolute() / "linkers"),
+        compiler_cache=_compiler_cache(home.absolute()) if is_sandboxed else None,
+        toolchain=fingerprint,
+        tools=tools,
+        cpus=cpus or there,
+        host_cpus=there,
+        scratch=scratch,
+        dependencies=CachedDependencies(home / "dependencies", permitted.sources, scratch, sandbox),
+        read_load=read_load,
+    )
+
+
+def _compiler_cache(home: Path) -> CompilerCache | None:
+    """Return the compiler cache; None if the sandbox shows no ``ccache``."""
+    is_there = shutil.which("ccache", path=ENVIRONMENT["PATH"]) is not None
+    return CompilerCache(home / "compiler-cache") if is_there else None
