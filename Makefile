@@ -29,7 +29,7 @@ message-images: .venv/dev.stamp ## render the messages of docs/images as a phone
 test: .venv/dev.stamp ## run all tests: unit, integration, end-to-end and browser tests; the C++ tests, also under ThreadSanitizer
 	@tools/need test
 	@native/test measure tsan
-	@$(BIN)/python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -q -n 4 --no-loadscope-reorder
 
 unit: .venv/dev.stamp ## run the quick tests: domain, steps, web and commands, without servers or simulations
 	@$(BIN)/python -m pytest -q -n 2 -m "not simulation" tests/unit tests/integration/web

@@ -1,25 +1,45 @@
-"""The order of the tests, and the settings of those with generated examples.
+"""The order of the tests, which process runs them, and the settings of those with generated examples.
 
-What may take longest starts first, or one process would wait for the other.
+What may take longest starts first, or one process would wait for the others.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hypothesis import settings
+from typing_extensions import override
+from xdist.scheduler import LoadFileScheduling
 
 if TYPE_CHECKING:
     import pytest
+    from xdist.remote import Producer
 
 # An example takes as long as the other load on the machine lets it; that is no failure.
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
 
 
+# Each process that ran a test of it would start a server of its own.
+TOGETHER: Final = "tests/e2e/gerrit/"
+
+
+class ByFile(LoadFileScheduling):  # type: ignore[misc]  # it has no types
+    """One process runs all tests of a file, or of a directory that shares a server."""
+
+    @override
+    def _split_scope(self, nodeid: str) -> str:
+        return TOGETHER if nodeid.startswith(TOGETHER) else super()._split_scope(nodeid)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """End-to-end tests first, of them those that are given most time."""
     items.sort(key=lambda item: (item.get_closest_marker("e2e") is None, -_seconds(item)))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    """Run the tests of a file in one process, because they share the fixtures of a module."""
+    return ByFile(config, log)
 
 
 def _seconds(item: pytest.Item) -> float:

@@ -15,7 +15,6 @@ from service.config import ControlSettings
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeAddress, ChangeKey
 from service.wiring.control import Control, build_control
-from tests.e2e.gerrit_server import gerrit
 from tests.support.tiny_project import TinyProject
 
 if TYPE_CHECKING:
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from service.adapters.embedded.children import Supervisor
     from service.cli.services.child_processes import Site
     from service.ports.views import Build
-
-__all__ = ["gerrit"]  # a fixture of all modules: one server for them
 
 PATIENCE = 90.0  # seconds; a vote takes about five on an idle machine
 SECRET = "a-secret-of-the-tests-0123"

@@ -21,7 +21,7 @@ from tests.support.tiny_project import PROJECT_FILE, TinyProject
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.e2e.gerrit_server import GerritServer, Proposal
+    from tests.e2e.gerrit.server import GerritServer, Proposal
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 _BUILDS = """

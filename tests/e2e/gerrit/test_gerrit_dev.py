@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.gerrit_server import gerrit_dev
+from tests.e2e.gerrit.server import gerrit_dev
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tests.e2e.gerrit_server import GerritServer, Proposal
+    from tests.e2e.gerrit.server import GerritServer, Proposal
 
 # The first run downloads a hundred megabytes.
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]

@@ -1,4 +1,4 @@
-"""A real Gerrit for tests, started by `tools/gerrit-dev`, and requests as any of its accounts."""
+"""A real Gerrit, started by `tools/gerrit-dev`, and requests as any of its accounts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 import httpx
-import pytest
 
-from tests.support.tiny_project import TinyProject
 from tools.gerrit_dev.java import installed
 from tools.gerrit_dev.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-TOOL = Path(__file__).parents[2] / "tools" / "gerrit-dev"
+TOOL = Path(__file__).parents[3] / "tools" / "gerrit-dev"
 OLDEST_JAVA = 17
 GUARD = ")]}'"
 
@@ -228,21 +226,6 @@ def missing_requirement() -> str:
     if installed(OLDEST_JAVA) is None:
         return f"Gerrit needs Java {OLDEST_JAVA} or later, and there is none on PATH or at JAVA_HOME"
     return ""
-
-
-@pytest.fixture(scope="session")
-def gerrit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GerritServer]:
-    """A server for all tests, each of which uses its own changes.
-
-    Its project is the tiny one, whose reviewers may rerun and override.
-    """
-    if missing := missing_requirement():
-        pytest.skip(missing)
-    root = tmp_path_factory.mktemp("gerrit")
-    tiny = TinyProject(root / "tiny", "commands: {rerun: tiny-reviewers, override: tiny-reviewers}\n")
-    words = ("--project", "tiny", "--branch", "main", "--seed", tiny.path)
-    with running_gerrit(root / "server", *words) as server:
-        yield server
 
 
 def _meta_of(number: int) -> str:

@@ -16,7 +16,7 @@ from service.domain.identity import ChangeKey
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.e2e.gerrit_server import GerritServer
+    from tests.e2e.gerrit.server import GerritServer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 

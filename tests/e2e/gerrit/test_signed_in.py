@@ -18,7 +18,7 @@ from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.cli.services.start_site import running_site
 from tests.browser.conftest import browser
 from tests.e2e.conftest import start_settings
-from tests.e2e.test_gerrit import GerritSite, settings_for
+from tests.e2e.gerrit.test_gerrit import GerritSite, settings_for
 from tests.support.access.provider import CLIENT_ID, CLIENT_SECRET, running_provider
 from tests.support.tiny_project import TinyProject
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Locator, Page
 
-    from tests.e2e.gerrit_server import GerritServer, Proposal
+    from tests.e2e.gerrit.server import GerritServer, Proposal
     from tests.support.access.provider import Provider
 
 __all__ = ["browser"]  # the fixture
