@@ -52,7 +52,7 @@ lint: .venv/dev.stamp
 types: .venv/dev.stamp
 	@$(BIN)/mypy
 
-native: .venv/run.stamp
+native: .venv/dev.stamp  # with `make --jobs`, only one of them may install
 	@tools/need check
 	@native/lint
 
