@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
+from service.domain.inference.metric import metric_named
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bench.real.projects import Change
 
 STEADY: Final = 0.05  # the spread of pairs up to which the goals hold
 _SLOWER: Final = "slower"
+# No change breaks, removes or adds a benchmark, and none makes one faster.
+_ALWAYS_FALSE: Final = frozenset({"faster", "broken", "removed", "new"})
 # `same` about a planted slow-down is false too: each is larger than what the default policy calls the same.
-_FALSE_IF_AFFECTED: Final = frozenset({"same", "faster"})
-_FALSE_IF_NOT: Final = frozenset({"slower", "faster", "broken", "removed"})
+_FALSE_IF_AFFECTED: Final = _ALWAYS_FALSE | {"same"}
+_FALSE_IF_NOT: Final = _ALWAYS_FALSE | {_SLOWER}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The verdict on a benchmark; ``slowing`` is how much longer it takes (0.05: 5 %), if that is known."""
+    """The verdict on a benchmark; ``slowing`` is how much longer it takes (0.05: 5 %), if that is known.
+
+    One that is compared by several times or rates has the verdict that counts against Benchgate, then the one
+    that finds a slow-down; ``spread`` is the least of them.
+    """
 
     name: str
     verdict: str
@@ -77,17 +85,42 @@ class Score:
 
 def score(change: Change, answer: Mapping[str, Any]) -> Score:
     """Score the JSON of a gate: what it says of each benchmark beside what the change does to it."""
-    rows = [_row(found) for found in answer["benchmarks"]]
-    affected = tuple(row for row in rows if change.affects(row.name))
-    others = tuple(row for row in rows if not (change.affects(row.name) or change.may_affect(row.name)))
+    affected, partly, others = [], [], []
+    for name, rows in _benchmarks(answer["benchmarks"]):
+        if change.affects(name):
+            affected.append(_joined(rows, _FALSE_IF_AFFECTED))
+        elif change.may_affect(name):
+            partly.append(_joined(rows, _ALWAYS_FALSE))
+        else:
+            others.append(_joined(rows, _FALSE_IF_NOT))
     return Score(
-        affected,
-        others,
+        tuple(affected),
+        tuple(others),
         (
             *(row for row in affected if row.verdict in _FALSE_IF_AFFECTED),
+            *(row for row in partly if row.verdict in _ALWAYS_FALSE),
             *(row for row in others if row.verdict in _FALSE_IF_NOT),
         ),
     )
+
+
+def _benchmarks(found: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[Row]]]:
+    """Yield the rows of each benchmark. Two suites may have benchmarks of the same name.
+
+    A slow-down changes times and rates only: other metrics, such as bytes, are left out.
+    """
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for each in found:
+        if metric_named(each["metric"]).is_speed:
+            rows.setdefault((each.get("suite", ""), each["name"]), []).append(_row(each))
+    for (_, name), of_benchmark in rows.items():
+        yield name, of_benchmark
+
+
+def _joined(rows: Sequence[Row], false: frozenset[str]) -> Row:
+    """Make one row of those of a benchmark."""
+    counts = max(rows, key=lambda row: (row.verdict in false, row.verdict == _SLOWER, row.verdict != "same"))
+    return replace(counts, spread=min((row.spread for row in rows if row.spread is not None), default=None))
 
 
 def _row(found: Mapping[str, Any]) -> Row:

@@ -31,6 +31,7 @@ def gate(*verdicts: str) -> GateResult:
     rows: list[dict[str, Any]] = [
         {
             "name": f"Hash/{number}",
+            "metric": "cpu_time",
             "verdict": verdict,
             "ratio": 1.05,
             "better": "lower",

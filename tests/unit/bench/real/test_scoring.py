@@ -24,6 +24,7 @@ SLOWER = Change(
 def row(name: str, verdict: str, ratio: float | None = 1.05, spread: float | None = 0.02) -> dict[str, Any]:
     return {
         "name": name,
+        "metric": "cpu_time",
         "verdict": verdict,
         "ratio": ratio,
         "better": "lower",
@@ -62,7 +63,7 @@ def test_a_benchmark_counts_as_steady_if_its_pairs_spread_by_five_percent_or_les
     assert found.found_steady == (1, 1)
 
 
-@pytest.mark.parametrize("verdict", ["slower", "faster", "broken", "removed"])
+@pytest.mark.parametrize("verdict", ["slower", "faster", "broken", "removed", "new"])
 def test_a_verdict_on_what_did_not_change_is_false(verdict: str) -> None:
     assert [each.name for each in scored(NOTHING, row("Hash/1", verdict)).false] == ["Hash/1"]
     assert [each.name for each in scored(SLOWER, row("Sort", verdict)).false] == ["Sort"]
@@ -73,9 +74,49 @@ def test_other_verdicts_on_what_did_not_change_are_not_false(verdict: str) -> No
     assert scored(NOTHING, row("Hash/1", verdict)).false == ()
 
 
-@pytest.mark.parametrize(("verdict", "is_false"), [("same", True), ("faster", True), ("undecided", False)])
-def test_a_planted_slow_down_that_is_denied_is_a_false_verdict(verdict: str, *, is_false: bool) -> None:
-    assert bool(scored(SLOWER, row("Hash/1", verdict)).false) is is_false
+@pytest.mark.parametrize("verdict", ["same", "faster", "broken", "removed", "new"])
+def test_a_planted_slow_down_that_is_called_something_else_is_a_false_verdict(verdict: str) -> None:
+    assert [each.name for each in scored(SLOWER, row("Hash/1", verdict)).false] == ["Hash/1"]
+
+
+@pytest.mark.parametrize("verdict", ["slower", "undecided", "failing"])
+def test_a_planted_slow_down_that_is_not_denied_is_no_false_verdict(verdict: str) -> None:
+    assert scored(SLOWER, row("Hash/1", verdict)).false == ()
+
+
+@pytest.mark.parametrize(("verdict", "is_false"), [("slower", False), ("same", False), ("faster", True)])
+def test_a_slow_down_of_unknown_size_makes_nothing_faster(verdict: str, *, is_false: bool) -> None:
+    assert bool(scored(SLOWER, row("Both", verdict)).false) is is_false
+
+
+def test_a_benchmark_with_two_clocks_counts_once() -> None:
+    real = {**row("Hash/1", "undecided", 1.08, spread=0.3), "metric": "real_time"}
+    found = scored(SLOWER, row("Hash/1", "slower", spread=0.02), real, {**row("Sort", "same"), "suite": "a"})
+
+    assert found.found == found.found_steady == (1, 1)
+    assert found.slowing == pytest.approx(0.05)
+    assert len(found.others) == 1
+
+
+def test_a_false_verdict_by_one_of_two_clocks_counts() -> None:
+    real = {"metric": "real_time"}
+    of_affected = scored(SLOWER, row("Hash/1", "slower"), row("Hash/1", "same") | real)
+    of_other = scored(SLOWER, row("Sort", "same"), row("Sort", "slower") | real)
+
+    assert (of_affected.found, len(of_affected.false)) == ((0, 1), 1)
+    assert [each.verdict for each in of_other.false] == ["slower"]
+
+
+def test_benchmarks_of_the_same_name_in_two_suites_are_two() -> None:
+    found = scored(SLOWER, {**row("Hash/1", "slower"), "suite": "a"}, {**row("Hash/1", "same"), "suite": "b"})
+
+    assert (found.found, len(found.false)) == ((1, 2), 1)
+
+
+def test_only_times_and_rates_are_slowed_down() -> None:
+    found = scored(SLOWER, row("Hash/1", "slower"), {**row("Hash/1", "same"), "metric": "max_bytes_used"})
+
+    assert (found.found, found.false) == ((1, 1), ())
 
 
 def test_the_measured_slow_down_is_the_median_in_terms_of_time() -> None:
