@@ -115,7 +115,7 @@ def _change(project: Project, change: Change, gate: GateResult, scored: Score) -
         _NOTHING if scored.slowing is None else f"{100 * scored.slowing:.1f} %",
         _of(scored.found),
         _of(scored.found_steady),
-        str(len(scored.others)),
+        _others(scored),
         str(len(scored.false)),
         f"{low}" if low == high else f"{low} to {high}",
         f"{phases.get('measure', 0.0):.0f} s",
@@ -154,9 +154,13 @@ def _goals(tried: Sequence[Tried]) -> Iterator[tuple[str, bool]]:
         yield share, working >= WORKING * len(complete)
     scores = _by_percent(tried)
     everything = sum(scores.values(), Score())
-    rows = len(everything.affected) + len(everything.others)
-    if rows:
-        yield f"{len(everything.false)} of {rows} verdicts are false (none)", not everything.false
+    false, right = len(everything.false), len(everything.right)
+    if false or right:
+        rows = (*everything.affected, *everything.others)
+        counts = {"undecided": sum(row.is_open for row in rows), "of equal programs": _equal(everything)}
+        more = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        left_out = f"; not counted: {more}" if more else ""
+        yield f"{false} of {false + right} verdicts are false (none){left_out}", not false
     upper = float("inf")
     for least, goal in FOUND:
         planted = sum((each for percent, each in scores.items() if least <= percent < upper), Score())
@@ -176,6 +180,15 @@ def _by_percent(tried: Iterable[Tried]) -> Mapping[float, Score]:
         for change, _, scored in each.scores():
             scores[change.percent] = scores.get(change.percent, Score()) + scored
     return scores
+
+
+def _others(scored: Score) -> str:
+    counts = {"undecided": sum(row.is_open for row in scored.others), "equal": _equal(scored)}
+    return ", ".join((str(len(scored.others)), *(f"{count} {name}" for name, count in counts.items() if count)))
+
+
+def _equal(scored: Score) -> int:
+    return sum(row.is_equal for row in scored.others)
 
 
 def _of(counts: tuple[int, int]) -> str:

@@ -20,6 +20,7 @@ _ALWAYS_FALSE: Final = frozenset({"faster", "broken", "removed", "new"})
 # `same` about a planted slow-down is false too: each is larger than what the default policy calls the same.
 _FALSE_IF_AFFECTED: Final = _ALWAYS_FALSE | {"same"}
 _FALSE_IF_NOT: Final = _ALWAYS_FALSE | {_SLOWER}
+_OPEN: Final = frozenset({"undecided", "failing"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,16 @@ class Row:
         """Return whether its pairs are known to spread by no more than the goals assume."""
         return self.spread is not None and self.spread <= STEADY
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether it has no verdict."""
+        return self.verdict in _OPEN
+
+    @property
+    def is_equal(self) -> bool:
+        """Return whether it was not measured, because both sides have the same program."""
+        return self.verdict == "same" and not self.pairs
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -50,15 +61,22 @@ class Score:
         affected: verdicts on the benchmarks that were made slower.
         others: those on benchmarks that did not change.
         false: verdicts that are wrong.
+        right: verdicts that measurements led to and that are not wrong.
     """
 
     affected: tuple[Row, ...] = ()
     others: tuple[Row, ...] = ()
     false: tuple[Row, ...] = ()
+    right: tuple[Row, ...] = ()
 
     def __add__(self, other: Score) -> Score:
         """Join the verdicts."""
-        return Score(self.affected + other.affected, self.others + other.others, self.false + other.false)
+        return Score(
+            self.affected + other.affected,
+            self.others + other.others,
+            self.false + other.false,
+            self.right + other.right,
+        )
 
     @property
     def found(self) -> tuple[int, int]:
@@ -93,13 +111,16 @@ def score(change: Change, answer: Mapping[str, Any]) -> Score:
             partly.append(_joined(rows, _ALWAYS_FALSE))
         else:
             others.append(_joined(rows, _FALSE_IF_NOT))
+    kinds = ((affected, _FALSE_IF_AFFECTED), (partly, _ALWAYS_FALSE), (others, _FALSE_IF_NOT))
     return Score(
         tuple(affected),
         tuple(others),
-        (
-            *(row for row in affected if row.verdict in _FALSE_IF_AFFECTED),
-            *(row for row in partly if row.verdict in _ALWAYS_FALSE),
-            *(row for row in others if row.verdict in _FALSE_IF_NOT),
+        tuple(row for rows, false in kinds for row in rows if row.verdict in false),
+        tuple(
+            row
+            for rows, false in (kinds[0], kinds[2])
+            for row in rows
+            if not (row.verdict in false or row.is_open or row.is_equal)
         ),
     )
 

@@ -60,7 +60,7 @@ def test_the_report_has_a_line_for_each_project_and_change_and_the_goals() -> No
         "\n"
         "* 5 % slower: 1 of 2 (50%) found, 1 of 2 (50%) of those whose pairs spread by at most 5 %\n"
         "* met: 1 of 1 projects work (at least 90%)\n"
-        "* met: 0 of 3 verdicts are false (none)\n"
+        "* met: 0 of 2 verdicts are false (none); not counted: 1 undecided\n"
         "* **missed**: planted 5 to 10 %: 1 of 2 (50%) found (at least 80%)\n"
     )
 
@@ -70,6 +70,28 @@ def test_a_false_verdict_is_named_and_misses_the_goal() -> None:
 
     assert "* false: hashes, a comment: `Hash/0` is slower (+5.0 %), 10 pairs\n" in report([tried])
     assert goals_missed([tried]) == ("1 of 2 verdicts are false (none)",)
+
+
+def test_verdicts_that_no_measurement_led_to_do_not_count_as_right() -> None:
+    equal = gate("same", "same", "undecided")
+    rows = equal.answer["benchmarks"] if equal.answer else []
+    rows[0]["pairs"] = 0
+    tried = Tried(project(), INIT, {"a comment": equal, "more work": gate("slower")})
+
+    assert "| 3, 1 undecided, 1 equal | 0 |" in report([tried])
+    assert (
+        "* met: 0 of 2 verdicts are false (none); not counted: 1 undecided, 1 of equal programs\n"
+        in report([tried])
+    )
+
+
+def test_a_planted_slow_down_that_leaves_equal_programs_is_a_false_verdict() -> None:
+    equal = gate("same")
+    (row,) = equal.answer["benchmarks"] if equal.answer else ()
+    row["pairs"] = 0
+    tried = Tried(project(), INIT, {"a comment": gate("same"), "more work": equal})
+
+    assert "1 of 2 verdicts are false (none)" in goals_missed([tried])
 
 
 def test_a_project_works_only_if_every_change_was_measured_and_nothing_is_left_to_edit() -> None:
