@@ -20,6 +20,7 @@ FOUND: Final = (
 )  # percent, and the share of steady benchmarks to find from there on
 _NOTHING: Final = "–"
 _BUILDS: Final = "build "
+_STATES: Final = {True: "met", False: "**missed**", None: "**open**"}
 _AFTER: Final = frozenset({"second opinion", "confirm"})
 
 
@@ -67,7 +68,7 @@ def report(tried: Sequence[Tried]) -> str:
 
 def goals_missed(tried: Sequence[Tried]) -> tuple[str, ...]:
     """Name the goals that the results miss."""
-    return tuple(line for line, is_met in _goals(tried) if not is_met)
+    return tuple(line for line, is_met in _goals(tried) if is_met is False)
 
 
 def _projects(tried: Sequence[Tried]) -> str:
@@ -141,36 +142,36 @@ def _totals(tried: Sequence[Tried]) -> Iterator[str]:
                 f"* {percent:g} % slower: {_share(all_.found)} found, "
                 f"{_share(all_.found_steady)} of those whose pairs spread by at most {100 * STEADY:.0f} %"
             )
+    if begun := [each.project.name for each in tried if not each.is_complete]:
+        yield f"* not tried to the end, and no part of the projects that work or fail: {', '.join(begun)}"
     for line, is_met in _goals(tried):
-        yield f"* {'met' if is_met else '**missed**'}: {line}"
+        yield f"* {_STATES[is_met]}: {line}"
 
 
-def _goals(tried: Sequence[Tried]) -> Iterator[tuple[str, bool]]:
-    """Yield each goal with the figures that decide it, and whether they meet it."""
+def _goals(tried: Sequence[Tried]) -> Iterator[tuple[str, bool | None]]:
+    """Yield each goal with the figures that decide it, and whether they meet it; None: there are none."""
     complete = [each for each in tried if each.is_complete]
     working = sum(not each.failures for each in complete)
-    if complete:
-        share = f"{working} of {len(complete)} projects work (at least {WORKING:.0%})"
-        yield share, working >= WORKING * len(complete)
+    share = f"{working} of {len(complete)} projects work (at least {WORKING:.0%})"
+    yield share, working >= WORKING * len(complete) if complete else None
     scores = _by_percent(tried)
     everything = sum(scores.values(), Score())
     false, right = len(everything.false), len(everything.right)
-    if false or right:
-        rows = (*everything.affected, *everything.others)
-        counts = {"undecided": sum(row.is_open for row in rows), "of equal programs": _equal(everything)}
-        more = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        left_out = f"; not counted: {more}" if more else ""
-        yield f"{false} of {false + right} verdicts are false (none){left_out}", not false
+    rows = (*everything.affected, *everything.others)
+    counts = {"undecided": sum(row.is_open for row in rows), "of equal programs": _equal(everything)}
+    more = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    left_out = f"; not counted: {more}" if more else ""
+    are_false = f"{false} of {false + right} verdicts are false (none){left_out}"
+    yield are_false, not false if false or right else None
     upper = float("inf")
     for least, goal in FOUND:
         planted = sum((each for percent, each in scores.items() if least <= percent < upper), Score())
         found, steady = planted.found_steady
-        if steady:
-            name = f"{least:g} % or more" if upper == float("inf") else f"{least:g} to {upper:g} %"
-            yield (
-                f"planted {name}: {_share((found, steady))} found (at least {goal:.0%})",
-                found >= goal * steady,
-            )
+        name = f"{least:g} % or more" if upper == float("inf") else f"{least:g} to {upper:g} %"
+        yield (
+            f"planted {name}: {_share((found, steady))} found (at least {goal:.0%})",
+            found >= goal * steady if steady else None,
+        )
         upper = least
 
 
@@ -196,7 +197,7 @@ def _of(counts: tuple[int, int]) -> str:
 
 
 def _share(counts: tuple[int, int]) -> str:
-    return f"{_of(counts)} ({counts[0] / counts[1]:.0%})" if counts[1] else "none"
+    return f"{_of(counts)} ({counts[0] / counts[1]:.0%})" if counts[1] else "0 of 0"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -61,6 +61,7 @@ def test_the_report_has_a_line_for_each_project_and_change_and_the_goals() -> No
         "* 5 % slower: 1 of 2 (50%) found, 1 of 2 (50%) of those whose pairs spread by at most 5 %\n"
         "* met: 1 of 1 projects work (at least 90%)\n"
         "* met: 0 of 2 verdicts are false (none); not counted: 1 undecided\n"
+        "* **open**: planted 10 % or more: 0 of 0 found (at least 95%)\n"
         "* **missed**: planted 5 to 10 %: 1 of 2 (50%) found (at least 80%)\n"
     )
 
@@ -116,6 +117,16 @@ def test_a_project_that_is_not_tried_to_its_end_neither_works_nor_fails() -> Non
 
     assert "| not tried yet |" in report([begun])
     assert goals_missed([begun]) == ()
+
+
+def test_the_report_names_goals_that_nothing_decides_and_projects_without_an_end() -> None:
+    assert report([Tried(project(), None, {})]).endswith(
+        "* not tried to the end, and no part of the projects that work or fail: hashes\n"
+        "* **open**: 0 of 0 projects work (at least 90%)\n"
+        "* **open**: 0 of 0 verdicts are false (none)\n"
+        "* **open**: planted 10 % or more: 0 of 0 found (at least 95%)\n"
+        "* **open**: planted 5 to 10 %: 0 of 0 found (at least 80%)\n"
+    )
 
 
 def test_slow_downs_of_ten_percent_have_a_goal_of_their_own() -> None:
