@@ -49,8 +49,22 @@ class Tried:
         return (
             *marked,
             *whole,
-            *(f"{name}: {gate.outcome}" for name, gate in self.gates.items() if not gate.is_measured),
+            *(f"{name}: {why}" for name, gate in self.gates.items() if (why := self._why_failed(name, gate))),
         )
+
+    def _why_failed(self, name: str, gate: GateResult) -> str:
+        """Say why the gate of a change gave no verdicts, or not all; empty: it did."""
+        if not gate.has_verdicts:
+            return gate.outcome
+        found = gate.benchmarks
+        planted = [change for change in self.project.change if change.name == name and change.percent]
+        if planted and not any(planted[0].affects(benchmark) for _, benchmark in found):
+            return "no benchmark is one of those that it makes slower"
+        every = {benchmark: None for each in self.gates.values() for benchmark in each.benchmarks}
+        missing = [benchmark for benchmark in every if benchmark not in found]
+        if not missing:
+            return ""
+        return f"{len(missing)} of {len(every)} benchmarks are missing, such as {missing[0][1]}"
 
     def scores(self) -> Iterator[tuple[Change, GateResult, Score]]:
         """Yield the changes that were measured, with their scores."""

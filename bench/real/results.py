@@ -8,11 +8,14 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from service.cli import EXIT_OK, EXIT_SLOWER
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
 _PROGRAM: Final = re.compile(r"^ +benchmark program (\S+?)(?:, benchmarks: (\d+))?$", re.MULTILINE)
+_WITH_VERDICTS: Final = (EXIT_OK, EXIT_SLOWER)
 _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -57,13 +60,25 @@ class GateResult:
     def outcome(self) -> str:
         """The outcomes of its jobs, or why there are none."""
         jobs = self.answer["jobs"] if self.answer else []
-        return ", ".join(job["outcome"] for job in jobs) or self.failure or f"exit code {self.code}"
+        outcomes = [job["outcome"] for job in jobs if job["outcome"]]  # None: the filter chooses nothing of it
+        return ", ".join(outcomes) or self.failure or f"exit code {self.code}"
 
     @property
     def is_measured(self) -> bool:
         """Return whether a benchmark was compared; equal programs are the same without a pair."""
         rows = self.answer["benchmarks"] if self.answer else []
         return any(row["pairs"] or row["verdict"] == "same" for row in rows)
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Return whether each job ended with verdicts; a vote that would be withheld is none."""
+        return self.is_measured and self.code in _WITH_VERDICTS
+
+    @property
+    def benchmarks(self) -> Mapping[tuple[str, str], None]:
+        """The suites and names of the benchmarks that it compared, in their order."""
+        rows = self.answer["benchmarks"] if self.answer else []
+        return dict.fromkeys((row.get("suite", ""), row["name"]) for row in rows)
 
     @property
     def phases(self) -> Mapping[str, float]:

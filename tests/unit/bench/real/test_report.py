@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from bench.real.projects import Change, Edit, Project
@@ -45,7 +46,7 @@ def gate(*verdicts: str) -> GateResult:
 
 
 def test_the_report_has_a_line_for_each_project_and_change_and_the_goals() -> None:
-    tried = Tried(project(), INIT, {"a comment": gate("same"), "more work": gate("slower", "undecided")})
+    tried = Tried(project(), INIT, {"a comment": gate("same", "same"), "more work": gate("slower", "undecided")})
 
     assert report([tried]) == (
         "| project | build system | dependencies | needed | init | programs | benchmarks | failed |\n"
@@ -55,12 +56,12 @@ def test_the_report_has_a_line_for_each_project_and_change_and_the_goals() -> No
         "| project | change | planted | measured | found | with spread ≤ 5 % | others | false | pairs "
         "| measuring | after it | builds |\n"
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
-        "| hashes | a comment | – | – | – | – | 1 | 0 | 10 | 120 s | 31 s | 7 s |\n"
+        "| hashes | a comment | – | – | – | – | 2 | 0 | 10 to 11 | 120 s | 31 s | 7 s |\n"
         "| hashes | more work | 5 % | 5.0 % | 1 of 2 | 1 of 2 | 0 | 0 | 10 to 11 | 120 s | 31 s | 7 s |\n"
         "\n"
         "* 5 % slower: 1 of 2 (50%) found, 1 of 2 (50%) of those whose pairs spread by at most 5 %\n"
         "* met: 1 of 1 projects work (at least 90%)\n"
-        "* met: 0 of 2 verdicts are false (none); not counted: 1 undecided\n"
+        "* met: 0 of 3 verdicts are false (none); not counted: 1 undecided\n"
         "* **open**: planted 10 % or more: 0 of 0 found (at least 95%)\n"
         "* **missed**: planted 5 to 10 %: 1 of 2 (50%) found (at least 80%)\n"
     )
@@ -110,6 +111,28 @@ def test_a_project_works_only_if_every_change_was_measured_and_nothing_is_left_t
     ]
     assert goals_missed([works] * 9 + [unprepared]) == ()
     assert goals_missed([works] * 8 + [unprepared]) == ("8 of 9 projects work (at least 90%)",)
+
+
+def test_a_project_does_not_work_if_a_gate_withheld_its_vote() -> None:
+    withheld = replace(gate("same"), code=3)
+
+    assert Tried(project(), INIT, {"a comment": withheld}).failures == ("a comment: passed",)
+
+
+def test_a_project_does_not_work_if_benchmarks_are_missing() -> None:
+    gates = {"a comment": gate("same", "same", "same"), "more work": gate("slower")}
+
+    assert Tried(project(), INIT, gates).failures == (
+        "more work: 2 of 3 benchmarks are missing, such as Hash/1",
+    )
+
+
+def test_a_project_does_not_work_if_no_benchmark_is_one_of_those_that_are_slowed_down() -> None:
+    other = Change(name="more work", percent=5, edit=EDIT, benchmarks=re.compile("^Sort"))
+
+    assert Tried(project("hashes", other), INIT, {"more work": gate("same")}).failures == (
+        "more work: no benchmark is one of those that it makes slower",
+    )
 
 
 def test_a_project_that_is_not_tried_to_its_end_neither_works_nor_fails() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.real.results import GateResult, InitResult, Results, json_in, programs_in
 
@@ -16,7 +16,7 @@ wrote benchgate.yaml for CMake
 try it on the last commit before you commit it:
   benchgate gate --project-file benchgate.yaml
 """
-ANSWER = {
+ANSWER: dict[str, Any] = {
     "schema_version": 1,
     "benchmarks": [{"name": "Hash/1", "pairs": 12, "verdict": "undecided"}],
     "jobs": [
@@ -41,6 +41,12 @@ def test_the_outcomes_and_times_of_all_jobs_count() -> None:
 
     assert result.outcome == "passed, slower"
     assert result.phases == {"build base": 2.0, "measure": 61.5}
+
+
+def test_a_job_of_which_the_filter_chooses_nothing_has_no_outcome() -> None:
+    jobs = [*ANSWER["jobs"], {"outcome": None, "seconds": {}}]
+
+    assert GateResult({}, 1, 63.5, {**ANSWER, "jobs": jobs}).outcome == "passed, slower"
 
 
 def test_a_gate_compared_something_only_if_there_are_pairs_or_equal_programs() -> None:
