@@ -9,10 +9,14 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from bench.real.results import file_of
+from service.domain.inference.policy import Policy
+
 _WITHOUT_SLASH: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _REPOSITORY: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$"
 _COMMIT: Final = r"^[0-9a-f]{40}$"
 _SHA256: Final = r"^[0-9a-f]{64}$"
+_SAME: Final = 100 * Policy().same_within
 
 
 class BadProjects(Exception):
@@ -77,6 +81,8 @@ class Change(_Entry):
             raise ValueError("has no `benchmarks`: a pattern of those that it makes slower")
         if not self.percent and (self.benchmarks or self.partly):
             raise ValueError("makes nothing slower (percent = 0), so it has no `benchmarks` and no `partly`")
+        if 0 < self.percent <= _SAME:
+            raise ValueError(f"percent must be 0 or more than {_SAME:g}, which Benchgate may call the same")
         return self
 
     def affects(self, benchmark: str) -> bool:
@@ -165,9 +171,9 @@ class Project(_Entry):
 
     @model_validator(mode="after")
     def _has_distinct_changes(self) -> Self:
-        names = [change.name for change in self.change]
-        if len({*names}) < len(names):
-            raise ValueError("has two changes of the same name")
+        files = [file_of(change.name) for change in self.change]
+        if len({*files}) < len(files):
+            raise ValueError("has two changes whose names have the same letters and digits")
         return self
 
 

@@ -102,6 +102,11 @@ def json_in(printed: str) -> Mapping[str, Any] | None:
     return found if isinstance(found, dict) and {"jobs", "benchmarks"} <= found.keys() else None
 
 
+def file_of(change: str) -> str:
+    """Return the name of the file with the result of a change."""
+    return f"change-{_UNUSUAL.sub('-', change).strip('-').lower()}.json"
+
+
 class Results:
     """The files of the results of one project."""
 
@@ -127,7 +132,7 @@ class Results:
         os.replace(new, file)  # noqa: PTH105 - the name says that it is atomic
 
     def _file_of(self, change: str) -> Path:
-        return self._directory / f"change-{_UNUSUAL.sub('-', change).strip('-').lower()}.json"
+        return self._directory / file_of(change)
 
     @staticmethod
     def _load(file: Path) -> dict[str, Any] | None:

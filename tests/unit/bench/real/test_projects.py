@@ -73,6 +73,11 @@ def test_the_projects_of_a_directory_are_read_in_the_order_of_their_files(tmp_pa
             "percent = 0\nbenchmarks = 'x'",
             "project hashes: change a comment: Value error, makes nothing slower",
         ),
+        (
+            "percent = 0",
+            "percent = 3\nbenchmarks = 'x'",
+            "Value error, percent must be 0 or more than 3, which Benchgate may call the same",
+        ),
         ('"src/hash.cc"', '"../hash.cc"', "must be a path below the top of the repository"),
         ('commit = "1', 'commit = "x', "project hashes: commit: String should match"),
         ('build_system = "CMake"', 'bild_system = "CMake"', "project hashes: bild_system: Extra inputs"),
@@ -96,9 +101,9 @@ def test_two_projects_of_one_name_are_refused(tmp_path: Path) -> None:
     assert error_of(tmp_path, PROJECT + PROJECT) == "two projects are called hashes"
 
 
-def test_two_changes_of_one_name_are_refused(tmp_path: Path) -> None:
-    change = PROJECT[PROJECT.index("  [[project.change]]") :]
+@pytest.mark.parametrize("name", ["a comment", "A comment!"])
+def test_two_changes_that_would_share_a_result_are_refused(tmp_path: Path, name: str) -> None:
+    change = PROJECT[PROJECT.index("  [[project.change]]") :].replace("a comment", name)
+    error = "project hashes: Value error, has two changes whose names have the same letters and digits"
 
-    assert "project hashes: Value error, has two changes of the same name" in error_of(
-        tmp_path, PROJECT + change
-    )
+    assert error in error_of(tmp_path, PROJECT + change)
