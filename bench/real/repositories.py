@@ -39,13 +39,16 @@ def git(directory: Path, *words: str, env: Mapping[str, str] | None = None) -> s
 
 def git_bytes(directory: Path, *words: str, env: Mapping[str, str] | None = None) -> bytes:
     """Do the same as :func:`git`, and return bytes."""
-    done = subprocess.run(
-        ["git", "-C", str(directory), *words],
-        capture_output=True,
-        timeout=_SECONDS,
-        check=False,
-        env={**os.environ, **_ENVIRONMENT, **(env or {})},
-    )
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(directory), *words],
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+            env={**os.environ, **_ENVIRONMENT, **(env or {})},
+        )
+    except subprocess.TimeoutExpired:
+        raise GitFailed(f"git {words[0]}: not done in {_SECONDS:.0f} s") from None
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
         errors = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines[-1:]
