@@ -26,10 +26,9 @@ _MINUTES: Final = 10
 @click.option("--only", multiple=True, metavar="NAME", help="Try this project; may be repeated.")
 @click.option(
     "--minutes",
-    default=_MINUTES,
-    show_default=True,
     type=click.IntRange(1),
-    help="Machine time of each gate.",
+    help="Machine time of each gate; with --report, leave out results of another.  "
+    f"[default: {_MINUTES}; any with --report]",
 )
 @click.option(
     "--work",
@@ -40,7 +39,7 @@ _MINUTES: Final = 10
 )
 @click.option("--report", "only_report", is_flag=True, help="Try nothing: print the stored results.")
 def main(
-    *, mirrors: Path, projects: Path, only: Sequence[str], minutes: int, work: Path, only_report: bool
+    *, mirrors: Path, projects: Path, only: Sequence[str], minutes: int | None, work: Path, only_report: bool
 ) -> None:
     """Try projects whose bare repositories OWNER/NAME.git are in MIRRORS; never uses the network.
 
@@ -54,11 +53,12 @@ def main(
     if unknown := sorted({*only} - {each.name for each in found}):
         raise click.UsageError(f"there is no project {', '.join(unknown)} in {projects}")
     chosen = [each for each in found if not only or each.name in only]
-    campaign = Campaign(mirrors, work, minutes, _progress)
+    minutes = minutes if only_report else minutes or _MINUTES
+    campaign = Campaign(mirrors, work, minutes or _MINUTES, _progress)
     if not only_report:
         for project in chosen:
             campaign.run(project)
-    tried = [campaign.tried(each) for each in chosen]
+    tried = [campaign.tried(each, minutes) for each in chosen]
     click.echo(report(tried))
     if not only_report:
         say_load("after")

@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from bench.real.area import Area, NotPrepared
 from bench.real.edits import CannotEdit
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _FILE: Final = "benchgate.yaml"
 _EDIT: Final = "# EDIT"
 _INIT_SECONDS: Final = 3600.0
-_GATE_SECONDS: Final = 7200.0  # builds of both sides, and four times the machine time at most
+_BUILDS: Final = 4800.0  # seconds for those of both sides
+_MEASURING: Final = 8  # up to four times the machine time, and as much on relinked programs
 _TAIL: Final = 400  # characters of an error in the report; the whole is in a log
 _UNPREPARED: Final = (CannotEdit, GitFailed, NotPrepared)
 
@@ -62,31 +63,45 @@ class Campaign:
         self._minutes = minutes
         self._say = say
 
-    def tried(self, project: Project) -> Tried:
-        """Return the stored results of a project."""
+    def tried(self, project: Project, minutes: int | None = None) -> Tried:
+        """Return the stored results of a project that belong together.
+
+        Gates of another base or filter are left out, and those of other minutes unless that is None.
+        """
         results = self._results(project)
+        init = results.init()
+        asked: dict[str, Any] = {"base": init.base if init else "", "filter": project.filter}
+        if minutes is not None:
+            asked["minutes"] = minutes
         found = {change.name: results.gate(change.name) for change in project.change}
-        return Tried(project, results.init(), {name: gate for name, gate in found.items() if gate})
+        gates = {name: gate for name, gate in found.items() if gate and gate.fits(asked)}
+        return Tried(project, init, gates)
 
     def run(self, project: Project) -> None:
-        """Try a project. What succeeded before is not repeated unless its commits or options differ."""
+        """Try a project. What succeeded before is not repeated unless its commits or options differ.
+
+        Results that do not fit are set aside before anything is measured, so that a campaign that is
+        interrupted has none of them.
+        """
         results = self._results(project)
         self._area.link_mirrors()
         begun = results.init()
         try:
             top, commit = self._area.lay_out(project)
+            init = begun if begun and self._restored(top, begun, commit) else None
+            if init is None:
+                init = self._init(project, top, commit)
+                results.store(init)
         except _UNPREPARED as error:
             results.store(InitResult("", 0.0, {}, failure=str(error)))
             self._say(f"{project.name}: {error}")
             return
-        init = begun if begun and self._restored(top, begun, commit) else None
-        if init is None:
-            init = self._init(project, top, commit)
-            results.store(init)
         if init.failure:
             return
-        for change in project.change:
-            self._try(project, top, init.base, change)
+        gates = [(change, self._asked(project, top, init.base, change)) for change in project.change]
+        for change, asked in gates:
+            if asked:
+                self._try(project, top, asked, change)
 
     def _results(self, project: Project) -> Results:
         return Results(self._work / "results" / project.name)
@@ -127,23 +142,35 @@ class Campaign:
         base = self._commit_file(top, commit, text)
         return InitResult(base, done.seconds, programs_in(done.printed), to_edit)
 
-    def _try(self, project: Project, top: Path, base: str, change: Change) -> None:
+    def _asked(self, project: Project, top: Path, base: str, change: Change) -> Mapping[str, Any] | None:
+        """Commit a change, and set aside a result of other commits or options; None: it cannot be made."""
         results = self._results(project)
+        earlier = results.gate(change.name)
         try:
             patch = self._area.commit_change(top, base, change)
         except _UNPREPARED as error:
+            if earlier and earlier.is_measured:
+                results.set_aside(change.name)
             results.store(GateResult({}, 0, 0.0, failure=str(error)), change.name)
             self._say(f"{project.name}, {change.name}: {error}")
-            return
+            return None
         asked = {"base": base, "patch": patch, "minutes": self._minutes, "filter": project.filter}
+        if earlier and not earlier.fits(asked):
+            results.set_aside(change.name)
+        return asked
+
+    def _try(self, project: Project, top: Path, asked: Mapping[str, Any], change: Change) -> None:
+        results = self._results(project)
         earlier = results.gate(change.name)
-        if earlier and earlier.is_measured and earlier.asked == asked:
+        if earlier and earlier.is_measured:
             return
         self._say(f"{project.name}, {change.name}: gate")
-        options = ["--json", "--base", base, "--patch", patch, "--minutes", str(self._minutes)]
+        commits = ["--base", asked["base"], "--patch", asked["patch"]]
+        options = ["--json", *commits, "--minutes", str(self._minutes)]
         if project.filter:
             options += ["--filter", project.filter]
-        done = self._benchgate(project, change.name, top, _GATE_SECONDS, "gate", *options)
+        seconds = _BUILDS + _MEASURING * 60 * self._minutes
+        done = self._benchgate(project, change.name, top, seconds, "gate", *options)
         answer = json_in(done.printed)
         failure = "" if answer else done.tail
         result = GateResult(asked, done.code, done.seconds, answer, failure)

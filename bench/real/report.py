@@ -156,6 +156,9 @@ def _totals(tried: Sequence[Tried]) -> Iterator[str]:
                 f"* {percent:g} % slower: {_share(all_.found)} found, "
                 f"{_share(all_.found_steady)} of those whose pairs spread by at most {100 * STEADY:.0f} %"
             )
+    gates = [gate for each in tried for gate in each.gates.values()]
+    if minutes := sorted({gate.asked["minutes"] for gate in gates if gate.asked}):
+        yield f"* machine time of a gate: {', '.join(map(str, minutes))} min"
     if begun := [each.project.name for each in tried if not each.is_complete]:
         yield f"* not tried to the end, and no part of the projects that work or fail: {', '.join(begun)}"
     for line, is_met in _goals(tried):
@@ -199,7 +202,9 @@ def _by_percent(tried: Iterable[Tried]) -> Mapping[float, Score]:
 
 def _others(scored: Score) -> str:
     counts = {"undecided": sum(row.is_open for row in scored.others), "equal": _equal(scored)}
-    return ", ".join((str(len(scored.others)), *(f"{count} {name}" for name, count in counts.items() if count)))
+    return ", ".join(
+        (str(len(scored.others)), *(f"{count} {name}" for name, count in counts.items() if count))
+    )
 
 
 def _equal(scored: Score) -> int:

@@ -43,7 +43,8 @@ class GateResult:
     """The result of ``benchgate gate`` on a change.
 
     Args:
-        asked: base, patch, minutes and filter; a result with other values is of no use.
+        asked: base, patch, minutes and filter; a result with other values is of no use. Empty: the change
+            could not be made.
         code: the exit code.
         seconds: its duration.
         answer: the JSON that it printed; None if it printed none.
@@ -60,7 +61,9 @@ class GateResult:
     def outcome(self) -> str:
         """The outcomes of its jobs, or why there are none."""
         jobs = self.answer["jobs"] if self.answer else []
-        outcomes = [job["outcome"] for job in jobs if job["outcome"]]  # None: the filter chooses nothing of it
+        outcomes = [
+            job["outcome"] for job in jobs if job["outcome"]
+        ]  # None: the filter chooses nothing of it
         return ", ".join(outcomes) or self.failure or f"exit code {self.code}"
 
     @property
@@ -68,6 +71,10 @@ class GateResult:
         """Return whether a benchmark was compared; equal programs are the same without a pair."""
         rows = self.answer["benchmarks"] if self.answer else []
         return any(row["pairs"] or row["verdict"] == "same" for row in rows)
+
+    def fits(self, asked: Mapping[str, Any]) -> bool:
+        """Return whether it is of these values, or asked nothing, because the change could not be made."""
+        return not self.asked or asked.items() <= self.asked.items()
 
     @property
     def has_verdicts(self) -> bool:
@@ -130,6 +137,11 @@ class Results:
         new = file.with_suffix(".new")
         new.write_text(json.dumps(asdict(result), indent=1), "utf-8")
         os.replace(new, file)  # noqa: PTH105 - the name says that it is atomic
+
+    def set_aside(self, change: str) -> None:
+        """Let a change have no result; the file of the one it has is kept under another name."""
+        file = self._file_of(change)
+        os.replace(file, file.with_suffix(".old"))  # noqa: PTH105 - the name says that it is atomic
 
     def _file_of(self, change: str) -> Path:
         return self._directory / file_of(change)

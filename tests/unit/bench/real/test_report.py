@@ -46,7 +46,9 @@ def gate(*verdicts: str) -> GateResult:
 
 
 def test_the_report_has_a_line_for_each_project_and_change_and_the_goals() -> None:
-    tried = Tried(project(), INIT, {"a comment": gate("same", "same"), "more work": gate("slower", "undecided")})
+    tried = Tried(
+        project(), INIT, {"a comment": gate("same", "same"), "more work": gate("slower", "undecided")}
+    )
 
     assert report([tried]) == (
         "| project | build system | dependencies | needed | init | programs | benchmarks | failed |\n"
@@ -89,8 +91,8 @@ def test_verdicts_that_no_measurement_led_to_do_not_count_as_right() -> None:
 
 def test_a_planted_slow_down_that_leaves_equal_programs_is_a_false_verdict() -> None:
     equal = gate("same")
-    (row,) = equal.answer["benchmarks"] if equal.answer else ()
-    row["pairs"] = 0
+    rows = equal.answer["benchmarks"] if equal.answer else []
+    rows[0]["pairs"] = 0
     tried = Tried(project(), INIT, {"a comment": gate("same"), "more work": equal})
 
     assert "1 of 2 verdicts are false (none)" in goals_missed([tried])
@@ -149,6 +151,14 @@ def test_the_report_names_goals_that_nothing_decides_and_projects_without_an_end
         "* **open**: 0 of 0 verdicts are false (none)\n"
         "* **open**: planted 10 % or more: 0 of 0 found (at least 95%)\n"
         "* **open**: planted 5 to 10 %: 0 of 0 found (at least 80%)\n"
+    )
+
+
+def test_the_report_names_the_machine_time_of_the_gates() -> None:
+    short, long = (replace(gate("same"), asked={"minutes": minutes}) for minutes in (1, 10))
+
+    assert "* machine time of a gate: 1, 10 min\n" in report(
+        [Tried(project(), INIT, {"a comment": long, "more work": short})]
     )
 
 
