@@ -122,17 +122,23 @@ def main(rounds: int, seed: int, *, busy: bool) -> None:
         copy = Path(shutil.copy2(program, memory))
         launcher = Launcher(program, copy, work)
         usable = [each for each in (USUAL, *TREATMENTS) if _works(launcher, each)]
-        with neighbours() if busy else nullcontext():
+        with neighbours() if busy else nullcontext(_alone) as describe:
             for number in range(rounds):
                 for treatment in order.sample(usable, len(usable)):
                     logs[treatment.name].append(launcher.pair(treatment))
                 say(f"round {number + 1} of {rounds}")
+            around = describe()
     finally:
         for directory in (work, memory):
             shutil.rmtree(directory)
     _print_table({name: found for name, found in logs.items() if found}, seed)
+    say(around)
     say(f"hardware counters: {'offered' if _COUNTERS.exists() else 'this machine offers none'}")
     say_load("after")
+
+
+def _alone() -> str:
+    return "beside no other programs of this command"
 
 
 def _works(launcher: Launcher, treatment: Treatment) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 # Copies memory in bursts of 0.05 to 0.5 s, with pauses of the same length.
 _MEMORY: Final = """
@@ -31,11 +32,25 @@ while True:
 """
 
 
+PROGRAMS: Final = MappingProxyType({"copies memory": _MEMORY, "wakes up often": _WAKE_UPS})
+"""Programs by what they do."""
+
+
 @contextmanager
-def neighbours() -> Iterator[None]:
-    """Run one program that copies memory and one that wakes up often, until the block ends."""
+def neighbours(programs: Mapping[str, str] = PROGRAMS) -> Iterator[Callable[[], str]]:
+    """Run programs until the block ends; yield a function that describes them, and names those that ended."""
     with ExitStack() as running:
-        for program in (_MEMORY, _WAKE_UPS):
+        processes = {}
+        for name, program in programs.items():
             process = running.enter_context(subprocess.Popen([sys.executable, "-I", "-S", "-c", program]))
             running.callback(process.terminate)
-        yield
+            processes[name] = process
+
+        def describe() -> str:
+            each = (
+                f"one that {name}{'' if process.poll() is None else ', which ended too early'}"
+                for name, process in processes.items()
+            )
+            return f"beside other programs: {'; '.join(each)}"
+
+        yield describe
