@@ -66,7 +66,8 @@ class Edit(_Entry):
 class Change(_Entry):
     """A commit on top of the base, which makes the benchmarks of a pattern slower by so many percent.
 
-    ``partly`` are benchmarks that it slows down by an unknown amount; they count neither way.
+    ``partly`` are benchmarks that it slows down by an unknown amount: they count only if they are called
+    faster, broken, removed or new.
     """
 
     name: str = Field(min_length=1)

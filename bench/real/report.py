@@ -201,7 +201,11 @@ def _by_percent(tried: Iterable[Tried]) -> Mapping[float, Score]:
 
 
 def _others(scored: Score) -> str:
-    counts = {"undecided": sum(row.is_open for row in scored.others), "equal": _equal(scored)}
+    counts = {
+        "undecided": sum(row.is_open for row in scored.others),
+        "equal": _equal(scored),
+        "partly slower": len(scored.partly),
+    }
     return ", ".join(
         (str(len(scored.others)), *(f"{count} {name}" for name, count in counts.items() if count))
     )

@@ -62,12 +62,15 @@ class Score:
         others: those on benchmarks that did not change.
         false: verdicts that are wrong.
         right: verdicts that measurements led to and that are not wrong.
+        partly: those on benchmarks that were made slower by an unknown amount, which only count if they are
+            false.
     """
 
     affected: tuple[Row, ...] = ()
     others: tuple[Row, ...] = ()
     false: tuple[Row, ...] = ()
     right: tuple[Row, ...] = ()
+    partly: tuple[Row, ...] = ()
 
     def __add__(self, other: Score) -> Score:
         """Join the verdicts."""
@@ -76,6 +79,7 @@ class Score:
             self.others + other.others,
             self.false + other.false,
             self.right + other.right,
+            self.partly + other.partly,
         )
 
     @property
@@ -122,6 +126,7 @@ def score(change: Change, answer: Mapping[str, Any]) -> Score:
             for row in rows
             if not (row.verdict in false or row.is_open or row.is_equal)
         ),
+        tuple(partly),
     )
 
 

@@ -89,6 +89,15 @@ def test_verdicts_that_no_measurement_led_to_do_not_count_as_right() -> None:
     )
 
 
+def test_benchmarks_that_count_neither_way_are_named() -> None:
+    change = Change(
+        name="more work", percent=5, edit=EDIT, benchmarks=re.compile("/0"), partly=re.compile("Hash")
+    )
+    tried = Tried(project("hashes", change), INIT, {"more work": gate("slower", "slower", "same")})
+
+    assert "| 1 of 1 | 1 of 1 | 0, 2 partly slower | 0 |" in report([tried])
+
+
 def test_a_planted_slow_down_that_leaves_equal_programs_is_a_false_verdict() -> None:
     equal = gate("same")
     rows = equal.answer["benchmarks"] if equal.answer else []
