@@ -213,7 +213,16 @@ def compare_suites(
 
 def policy_for(policy: Policy, listings: Iterable[Listing]) -> Policy:
     """Return the policy by which the benchmarks of these listings are judged."""
-    return policy.renaming({new: old for each in listings for new, old in each.renamed.items()})
+    listings = tuple(listings)
+    renamed = [pair for each in listings for pair in each.renamed.items()]
+    others = (
+        name
+        for each in listings
+        for names in (each.base, each.patch)
+        for name in names
+        if name not in each.renamed
+    )
+    return policy.renaming(renamed, others)
 
 
 def undecided_benchmarks(comparisons: Iterable[Comparison], suite: str) -> tuple[str, ...]:

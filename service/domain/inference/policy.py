@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
@@ -11,7 +12,7 @@ from service.domain.forms import OFF, Duration, Record, Share, about, after, bef
 from service.domain.inference.interim_looks import BASE_PAIRS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable
 
 _LEAST_PAIRS: Final = 14  # with fewer no difference of even one benchmark can be proved
 # The longest sequence that a policy or a comment may ask for: a change that needs more pairs is smaller than
@@ -77,16 +78,26 @@ class Policy(Record):
         entry = entry_for(benchmark, self.vote_at_of)
         return self.vote_at if entry is None else self.vote_at_of[entry]
 
-    def renaming(self, renamed: Mapping[str, str]) -> Policy:
-        """Judge each renamed benchmark by the entry of its former name: ``renamed`` is former by new names.
+    def renaming(self, renamed: Collection[tuple[str, str]], others: Iterable[str] = ()) -> Policy:
+        """Judge each renamed benchmark by the entry of its former name, and all others as before.
 
         The entries are those of the target branch, which knows the names of the parent. By the new name,
-        a patch could choose the entry.
+        a patch could choose the entry, also that of benchmarks whose names begin with the new one. Several
+        benchmarks of one name, in different suites, vote from the least of their sizes.
+
+        Args:
+            renamed: new and former names.
+            others: the names of benchmarks that are not renamed.
         """
         if not (self.vote_at_of and renamed):
             return self
-        by_new_name = {new: self.votes_from(old) for new, old in renamed.items()}
-        return replace(self, vote_at_of={**self.vote_at_of, **by_new_name})
+        new_names = {new for new, _ in renamed}
+        # The former names too, so that to do this twice changes nothing.
+        named = (*others, *(old for _, old in renamed))
+        sizes = {name: self.votes_from(name) for name in named if entry_for(name, new_names) is not None}
+        for new, old in renamed:
+            sizes[new] = min(self.votes_from(old), sizes.get(new, math.inf))
+        return replace(self, vote_at_of={**self.vote_at_of, **sizes})
 
     @property
     def base_pairs(self) -> int:

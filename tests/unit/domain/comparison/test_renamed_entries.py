@@ -79,3 +79,9 @@ def test_what_is_measured_again_follows_the_same_entry(vote_at_of: dict[str, flo
     assert len(slow_downs(job, [LISTING], launches(), MeasuredPairs())) == count
     confirming = replace(job, policy=replace(job.policy, layout=Layout.CONFIRM))
     assert len(suspected_of_layout(confirming, [LISTING], launches(), {})) == count
+
+
+def test_a_new_name_does_not_choose_the_entry_of_benchmarks_that_begin_with_it() -> None:
+    listing = Listing("s", ("BM_new", "BM_new/8"), ("BM_new", "BM_new/8"), renamed={"BM_new": "BM_old"})
+
+    assert len(slow_downs(job_with(LENIENT), [listing], launches(), MeasuredPairs())) == 1
