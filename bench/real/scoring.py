@@ -108,7 +108,7 @@ class Score:
 def score(change: Change, answer: Mapping[str, Any]) -> Score:
     """Score the JSON of a gate: what it says of each benchmark beside what the change does to it."""
     affected, partly, others = [], [], []
-    for name, rows in _benchmarks(answer["benchmarks"]):
+    for name, rows in _benchmarks(change, answer["benchmarks"]):
         if change.affects(name):
             affected.append(_joined(rows, _FALSE_IF_AFFECTED))
         elif change.may_affect(name):
@@ -130,14 +130,16 @@ def score(change: Change, answer: Mapping[str, Any]) -> Score:
     )
 
 
-def _benchmarks(found: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[Row]]]:
+def _benchmarks(change: Change, found: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[Row]]]:
     """Yield the rows of each benchmark. Two suites may have benchmarks of the same name.
 
-    A slow-down changes times and rates only: other metrics, such as bytes, are left out.
+    Of those that the change makes slower, it is known for times and rates only: other metrics, such as bytes,
+    are left out.
     """
     rows: dict[tuple[str, str], list[Row]] = {}
     for each in found:
-        if metric_named(each["metric"]).is_speed:
+        is_slowed = change.affects(each["name"]) or change.may_affect(each["name"])
+        if not is_slowed or metric_named(each["metric"]).is_speed:
             rows.setdefault((each.get("suite", ""), each["name"]), []).append(_row(each))
     for (_, name), of_benchmark in rows.items():
         yield name, of_benchmark

@@ -113,6 +113,12 @@ def test_benchmarks_of_the_same_name_in_two_suites_are_two() -> None:
     assert (found.found, len(found.false)) == ((1, 2), 1)
 
 
+def test_a_false_verdict_on_bytes_of_what_did_not_change_counts() -> None:
+    found = scored(SLOWER, row("Sort", "same"), {**row("Sort", "slower"), "metric": "max_bytes_used"})
+
+    assert [each.verdict for each in found.false] == ["slower"]
+
+
 def test_only_times_and_rates_are_slowed_down() -> None:
     found = scored(SLOWER, row("Hash/1", "slower"), {**row("Hash/1", "same"), "metric": "max_bytes_used"})
 
