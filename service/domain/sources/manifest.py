@@ -95,10 +95,12 @@ def find_own(projects: Sequence[Project], name: str, url: str, branch: str, mani
         BadInput: the manifest does not have it, or has it at several places.
     """
     path = shown(url).rstrip("/").removesuffix(".git")
-    ends = [each for each in projects if f"/{path}".endswith((f"/{each.name}", f":{each.name}"))]
-    longest = max((len(each.name) for each in ends), default=0)
-    same = [each for each in projects if each.name == name] or [
-        each for each in ends if len(each.name) == longest
+    # Some write the address of a repository with `.git`, and some without.
+    names = [(each.name.removesuffix(".git"), each) for each in projects]
+    ends = [(own, each) for own, each in names if f"/{path}".endswith((f"/{own}", f":{own}"))]
+    longest = max((len(own) for own, _ in ends), default=0)
+    same = [each for own, each in names if own == name.removesuffix(".git")] or [
+        each for own, each in ends if len(own) == longest
     ]
     if not same:
         raise BadInput(f"the manifest has no project {brief(name)} ({brief(path)}) in its groups", manifest)

@@ -241,6 +241,17 @@ def test_the_project_of_a_change_is_found_by_its_name_or_address(
     assert find_own([*found.values(), *several], name, url, branch, "m").path == path
 
 
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [("team/core", "https://h/x"), ("local-0123", "ssh://h/team/core"), ("n", "git@h:core.git")],
+)
+def test_the_project_of_a_change_may_be_listed_with_git_at_its_end(name: str, url: str) -> None:
+    found = projects(
+        manifest('<project name="team/core.git" path="a"/>', '<project name="core.git" path="b"/>')
+    )
+    assert find_own([*found.values()], name, url, "", "m").path == ("b" if name == "n" else "a")
+
+
 def test_a_project_that_is_missing_or_ambiguous_is_refused() -> None:
     text = manifest('<project name="lib" path="new"/>', '<project name="lib" path="old" revision="v1"/>')
     several = read_manifest("default.xml", {"default.xml": text}.get, URL)
