@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from service.adapters.git.command import run_git
 from service.adapters.git.moved import MOST as MOST_MOVES
 from service.adapters.git.moved import moved_to
-from service.adapters.git.submodules import limits_of, tree_entries
+from service.adapters.git.submodules import NO_ACCESS, asks_for_user, limits_of, tree_entries
 from service.domain.errors import BadInput, Incomplete, NotFound
 from service.domain.sources.manifest import find_own, read_manifest
 from service.domain.sources.submodules import Submodule, address_to_fetch, own_part, resolve, shown
@@ -104,6 +104,8 @@ class Manifests:
             if not (elsewhere := moved_to(address, answer)):
                 break
             address = elsewhere
+        if asks_for_user(answer):
+            raise BadInput(f"{plain(shown(url))}: {NO_ACCESS}", where)
         try:
             answer.checked(f"the refs of {plain(shown(url))}")
         except NotFound:

@@ -47,6 +47,7 @@ _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _LACKING: Final = re.compile("not our ref")
 # git has no credentials for the server. GitHub asks for some if there is no such repository.
 _ASKS: Final = re.compile("could not read Username")
+NO_ACCESS: Final = "there is no such repository, or this machine has no access to it"
 _NOT_THERE: Final = "no branch or tag there has this commit: push it first"
 _COMMIT_MODE: Final = b"160000"
 _FETCH: Final = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
@@ -234,14 +235,19 @@ class Submodules:
 
 def _require(each: Submodule, mirror: Path, answer: Answer) -> None:
     """Raise what a fetch of all branches and tags says, or Incomplete if none of them has the commit."""
-    if answer.code and _ASKS.search(answer.errors):
-        raise each.missing("there is no such repository, or this machine has no access to it")
+    if asks_for_user(answer):
+        raise each.missing(NO_ACCESS)
     try:
         answer.checked(f"fetch of the {each.what} {plain(each.path)} from {plain(shown(each.url))}")
     except NotFound:
         raise each.missing("there is no such repository") from None
     if not has_commit(mirror, each.commit):
         raise each.missing(_NOT_THERE)
+
+
+def asks_for_user(answer: Answer) -> bool:
+    """Return whether a server wants credentials that git does not have; another attempt would not help."""
+    return bool(answer.code and _ASKS.search(answer.errors))
 
 
 def _listed(outer: Repository) -> tuple[Submodule, ...]:

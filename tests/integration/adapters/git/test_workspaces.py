@@ -12,6 +12,7 @@ from service.domain.errors import BadInput, Incomplete
 from service.domain.project.manifest_key import ManifestKey
 from service.domain.sources.allowed import AllowedSources
 from service.domain.sources.workspace import OtherProject, Workspace
+from tests.integration.adapters.dependencies.mirror import running_mirror
 from tests.integration.adapters.git.git_repository import Repository, gitmodules
 
 if TYPE_CHECKING:
@@ -209,6 +210,20 @@ def test_a_manifest_that_cannot_be_had_is_refused(shared: Server, key: ManifestK
     with pytest.raises(BadInput) as refused:
         shared.workspace(key)
     assert message in str(refused.value)
+
+
+def test_a_repository_that_a_server_gives_to_its_users_only_is_refused(server: Server) -> None:
+    """GitHub answers so if there is no such repository; another attempt would end alike."""
+    with running_mirror() as web:
+        web.answers["/lib/info/refs"] = 401
+        server.describe(f"{PROJECTS}<remote name='w' fetch='{web.url}'/><project name='lib' remote='w'/>")
+        server.source = server.fetching_from(web.url)
+        with pytest.raises(BadInput) as refused:
+            server.workspace()
+    assert str(refused.value) == (
+        f"project lib (default.xml:7): {web.url}/lib: there is no such repository, or this machine has no "
+        "access to it"
+    )
 
 
 def test_other_servers_must_be_allowed_when_the_sources_are_fetched_too(
