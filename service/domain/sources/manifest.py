@@ -86,7 +86,7 @@ def find_own(projects: Sequence[Project], name: str, url: str, branch: str, mani
 
     Args:
         projects: of the manifest.
-        name: of the change's project on the review server.
+        name: of the change's project on the review server; empty if it is not known.
         url: the address that it is fetched from.
         branch: the target branch, which chooses one of several places; empty if it is not known.
         manifest: names the manifest in errors.
@@ -103,7 +103,8 @@ def find_own(projects: Sequence[Project], name: str, url: str, branch: str, mani
         each for own, each in ends if len(own) == longest
     ]
     if not same:
-        raise BadInput(f"the manifest has no project {brief(name)} ({brief(path)}) in its groups", manifest)
+        what = f"{brief(name)} ({brief(path)})" if name else brief(path)
+        raise BadInput(f"the manifest has no project {what} in its groups", manifest)
     chosen = [each for each in same if each.revision == f"refs/heads/{branch}"]
     if len(same) > 1 and len(chosen) != 1:
         places = listed([each.path or "." for each in same])

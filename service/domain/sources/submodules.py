@@ -143,6 +143,7 @@ def own_part(url: str, project: str) -> str:
     never the root of this machine's files; without an address, no address begins with it.
     """
     whole, server = url.rstrip("/").removesuffix(".git"), server_of(url)
+    project = project.removesuffix(".git")
     path = whole[len(server) :]
     if project and f"/{path}".endswith(f"/{project}"):
         folder = path[: -len(project)]
@@ -152,6 +153,24 @@ def own_part(url: str, project: str) -> str:
     if is_local and not folder:
         return f"{whole}/" if path else _NOWHERE
     return server + folder
+
+
+def reached_part(url: str, parent: str) -> str:
+    """Return what the addresses begin with that a relative address reaches: the folder to which `..` lead.
+
+    It is the own part of a project whose name is not known, only its address.
+
+    Args:
+        url: may be relative to the address of the project; from another one, the folder of the project.
+        parent: the address of the project.
+    """
+    server, closest = server_of(parent), own_part(parent, "")
+    if not url.startswith("../"):
+        return closest
+    folders = [each for each in parent[len(server) :].split("/") if each]
+    kept = "".join(f"{each}/" for each in folders[: -url.split("/").count("..")])
+    is_local = server in {"", "/"} or server.lower().startswith("file://")
+    return closest if is_local and not kept else server + kept
 
 
 def address_to_fetch(url: str, own: str, allowed: AllowedSources) -> str:

@@ -64,6 +64,7 @@ class Workspace:
         folder: the place of the project's own repository below the top; empty for the top itself.
         others: the other repositories.
         files: are put there afterwards.
+        name: of the project in the manifest; empty if a previous version planned the build.
     """
 
     manifest: str
@@ -71,6 +72,7 @@ class Workspace:
     folder: str
     others: tuple[OtherProject, ...] = ()
     files: tuple[PlacedFile, ...] = ()
+    name: str = ""
 
     @property
     def digest(self) -> str:
@@ -98,7 +100,7 @@ class Workspace:
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
         return {
-            **{name: getattr(self, name) for name in ("manifest", "commit", "folder")},
+            **{name: getattr(self, name) for name in ("manifest", "commit", "folder", "name")},
             "others": [asdict(each) for each in self.others],
             "files": [asdict(each) for each in self.files],
         }
@@ -108,7 +110,8 @@ class Workspace:
         """Read what :meth:`to_mapping` made."""
         others = tuple(OtherProject(**each) for each in found["others"])
         files = tuple(PlacedFile(**each) for each in found["files"])
-        return Workspace(found["manifest"], found["commit"], found["folder"], others, files)
+        name = found.get("name", "")
+        return Workspace(found["manifest"], found["commit"], found["folder"], others, files, name)
 
 
 def _contains(folder: str, path: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from service.domain.errors import BadInput
@@ -286,8 +288,13 @@ def test_a_file_belongs_to_the_innermost_repository(folder: str, path: str, own:
 
 
 def test_a_workspace_survives_storage_and_differs_by_its_sources_only() -> None:
-    workspace = Workspace("https://h/m", COMMIT, "core", OTHERS, (PlacedFile("core/x", "x", is_link=True),))
-    assert Workspace.from_mapping(workspace.to_mapping()) == workspace
+    files = (PlacedFile("core/x", "x", is_link=True),)
+    workspace = Workspace("https://h/m", COMMIT, "core", OTHERS, files, "team/core")
+    stored = workspace.to_mapping()
+    assert Workspace.from_mapping(stored) == workspace
+    del stored["name"]  # as a previous version stored it
+    assert Workspace.from_mapping(stored) == replace(workspace, name="")
+    assert replace(workspace, name="").digest == workspace.digest
     other_manifest = Workspace("https://h/n", "f" * 40, "core", OTHERS, workspace.files)
     assert other_manifest.digest == workspace.digest
     assert Workspace("https://h/m", COMMIT, "core", OTHERS[1:], workspace.files).digest != workspace.digest

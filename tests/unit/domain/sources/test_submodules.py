@@ -10,6 +10,7 @@ from service.domain.sources.submodules import (
     Entry,
     address_to_fetch,
     own_part,
+    reached_part,
     read_entries,
     resolve,
     submodules_of,
@@ -159,6 +160,25 @@ def test_an_address_that_leaves_the_server_is_refused(parent: str) -> None:
 )
 def test_the_own_server_is_what_precedes_the_projects_name(url: str, project: str, expected: str) -> None:
     assert own_part(url, project) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "parent", "expected"),
+    [
+        ("../manifest", f"{GERRIT}team/kv", f"{GERRIT}team/"),
+        ("../../platform/manifest", f"{GERRIT}team/kv", GERRIT),
+        ("../../manifest", "ssh://me@h:29418/team/kv.git", "ssh://me@h:29418/"),
+        ("../../manifest", "git@h:team/kv", "git@h:"),
+        ("https://h/manifest", f"{GERRIT}team/kv", f"{GERRIT}team/"),
+        ("../manifest", "/srv/git/kv", "/srv/git/"),
+        ("../../../manifest", "/srv/git/kv", "/srv/git/"),
+        ("../manifest", "file:///kv", "file:///kv/"),
+    ],
+)
+def test_a_relative_address_reaches_the_folder_that_it_names_but_never_all_files(
+    url: str, parent: str, expected: str
+) -> None:
+    assert reached_part(url, parent) == expected
 
 
 @pytest.mark.parametrize("remote", ["", "/", "file:///", "file://localhost/"])
