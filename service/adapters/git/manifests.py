@@ -13,14 +13,24 @@ from service.adapters.git.moved import moved_to
 from service.adapters.git.submodules import NO_ACCESS, asks_for_user, limits_of, tree_entries
 from service.domain.errors import BadInput, Incomplete, NotFound
 from service.domain.sources.manifest import find_own, read_manifest
-from service.domain.sources.submodules import Submodule, address_to_fetch, own_part, resolve, shown
+from service.domain.sources.submodules import (
+    Submodule,
+    address_to_fetch,
+    own_part,
+    reached_part,
+    resolve,
+    shown,
+)
 from service.domain.sources.workspace import OtherProject, Workspace
 from service.domain.text import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from service.adapters.git.submodules import Repository, Submodules
     from service.domain.project.manifest_key import ManifestKey
     from service.domain.sources.allowed import AllowedSources
+    from service.domain.sources.manifest import Project
 
 _FILE_BYTES: Final = 1 << 20  # of a file of a manifest; those of the largest projects have a tenth
 _AT_ONCE: Final = 8  # questions to servers; most of their time is waiting
@@ -45,7 +55,7 @@ class Manifests:
 
         Args:
             wanted: the key of the project file.
-            project: whose key it is.
+            project: whose key it is; empty if only its address is known.
             url: the address from which that is fetched.
             branch: of the change.
 
@@ -54,7 +64,7 @@ class Manifests:
                 allowed; names it.
             Transient: git or a server does not answer.
         """
-        own = own_part(url, project)
+        own = own_part(url, project) if project else reached_part(wanted.git, url)
         where = f"manifest {plain(wanted.git)}"
         try:
             address = resolve(wanted.git, url, "manifest")
@@ -68,8 +78,14 @@ class Manifests:
         def read(file: str) -> str | None:
             return _read(kept, file)
 
-        projects = read_manifest(wanted.file, read, address, own, wanted.groups)
-        mine = find_own(projects, project, url, branch, f"{where}, {wanted.file}")
+        def projects_below(own: str) -> tuple[Sequence[Project], Project]:
+            projects = read_manifest(wanted.file, read, address, own, wanted.groups)
+            return projects, find_own(projects, project, url, branch, f"{where}, {wanted.file}")
+
+        projects, mine = projects_below(own)
+        if not project:
+            own = own_part(url, mine.name)
+            projects, mine = projects_below(own)
         others = [each for each in projects if each is not mine]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             commits = pool.map(
@@ -83,7 +99,7 @@ class Manifests:
                 for each, commit in zip(others, commits, strict=True)
             )
         files = tuple(file for each in projects for file in each.files)
-        return Workspace(shown(address), commit, mine.path, found, files)
+        return Workspace(shown(address), commit, mine.path, found, files, mine.name)
 
     def _commit_of(self, url: str, revision: str, own: str, where: str) -> str:
         """Return the commit of a revision, which is one, or a ref of the repository at the address."""

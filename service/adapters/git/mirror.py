@@ -174,7 +174,8 @@ class GitSource(Source):
 
     @override
     def workspace(self, project: str, branch: str, wanted: ManifestKey) -> Workspace:
-        return self._manifests.workspace(wanted, project, self._origin_of(project), branch)
+        name = "" if self._clone else project  # that of a clone is one of this machine
+        return self._manifests.workspace(wanted, name, self._origin_of(project), branch)
 
     @override
     @contextmanager
@@ -188,7 +189,8 @@ class GitSource(Source):
             own = Repository(mirror, commit, self._origin_of(project), self._clone)
             try:
                 if workspace is not None:
-                    self._submodules.lay_out(place, own, project, workspace)
+                    name = workspace.name if self._clone else project
+                    self._submodules.lay_out(place, own, name, workspace)
                 else:
                     own = replace(own, marked=check_out(mirror, commit, place, project))
                     if whole:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.git.mirror import GitSource
+from service.adapters.git.submodules import Clone
 from service.domain.errors import BadInput, Incomplete
 from service.domain.project.manifest_key import ManifestKey
 from service.domain.sources.allowed import AllowedSources
@@ -73,8 +74,8 @@ class Server:
     def workspace(self, key: ManifestKey = KEY) -> Workspace:
         return self.source.workspace(CORE, "master", key)
 
-    def files(self, commit: str, workspace: Workspace) -> dict[str, str]:
-        with self.source.checkout(CORE, commit, workspace) as top:
+    def files(self, commit: str, workspace: Workspace, project: str = CORE) -> dict[str, str]:
+        with self.source.checkout(project, commit, workspace) as top:
             return {
                 str(path.relative_to(top)): path.read_text()
                 for path in top.rglob("*")
@@ -136,6 +137,22 @@ def test_a_machine_may_reach_the_own_server_by_another_address(server: Server, t
     server.root = mirror
     server.source = server.fetching_from()
     assert server.files(commit, workspace) == LAID_OUT
+
+
+@pytest.mark.parametrize("git", ["../manifest", "../../platform/manifest"])
+def test_a_clone_of_a_project_with_a_folder_in_its_name_finds_the_others(server: Server, git: str) -> None:
+    """`benchgate gate` knows the address of the clone, and not how much of that is the name."""
+    (server.root / "platform").mkdir()
+    Repository(server.root / "platform/manifest").commit(
+        {"default.xml": server.manifest.git("show", "master:default.xml").encode()}
+    )
+    commit = server.core.commit(FILES)
+    clone = Clone((server.core.path / ".git",), str(server.core.path))
+    server.source = GitSource(server.root / "home", lambda _: str(server.core.path), clone=clone)
+    server.source.fetch("local-0123", commit)
+    workspace = server.source.workspace("local-0123", "", ManifestKey(git, "master"))
+    assert [each.url for each in workspace.others] == ["./team/net", "./team/inner"]
+    assert server.files(commit, workspace, "local-0123") == LAID_OUT
 
 
 def test_tags_commits_and_the_commit_of_the_manifest_are_resolved(server: Server) -> None:
