@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST: Final = 200  # projects, as submodules of a revision
 _MOST_FILES: Final = 50  # of a manifest; each may include others
+_MOST_ELEMENTS: Final = 5000  # of all files; Android has 1500
 _MOST_PLACED: Final = 1000  # files that are copied or linked
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 # Stricter than git: no pattern and no option of `git ls-remote`.
@@ -116,6 +117,16 @@ def find_own(projects: Sequence[Project], name: str, url: str, branch: str, mani
     return chosen[0] if len(same) > 1 else same[0]
 
 
+class _Listed:
+    """A project with the groups of the files that include it, which many projects share."""
+
+    def __init__(self, element: Element, groups: frozenset[str]) -> None:
+        self.element = element
+        self.groups = groups
+        self.name, self.path = element.required("name"), _place_of(element)
+        self.names = {"name": self.name.strip("/"), "path": self.path}
+
+
 @dataclass
 class _Reader:
     """The elements of all files, in the order in which ``repo`` reads them."""
@@ -124,8 +135,9 @@ class _Reader:
     groups: Sequence[str]
     remotes: dict[str, Element] = field(default_factory=dict)
     default: Element | None = None
-    listed: list[tuple[Element, frozenset[str]]] = field(default_factory=list)
+    listed: list[_Listed] = field(default_factory=list)
     files: int = 0
+    elements: int = 0
 
     def add_file(self, name: str, groups: frozenset[str], where: str = "") -> None:
         """Read a file; its projects are in more groups."""
@@ -136,6 +148,9 @@ class _Reader:
         if text is None:
             raise BadInput(f"the manifest's repository has no regular file {brief(name)}", where)
         for element in read_elements(text, name):
+            self.elements += 1
+            if self.elements > _MOST_ELEMENTS:
+                raise BadInput(f"the manifest has more than {_MOST_ELEMENTS} elements", element.where)
             self._add(element, groups)
 
     def _add(self, element: Element, groups: frozenset[str]) -> None:
@@ -153,31 +168,22 @@ class _Reader:
                     raise BadInput(f"`default` is also at {self.default.where}", element.where)
                 self.default = element
             case "project":
-                self.listed.append((element, groups | _groups(element)))
+                self.listed.append(_Listed(element, groups))
             case _:
                 self._remove(element)
 
     def _remove(self, element: Element) -> None:
-        wanted = {name: value for name, value in element.attributes.items() if name != "optional"}
+        wanted = {name: value.strip("/") for name, value in element.attributes.items() if name != "optional"}
         if not wanted:
             raise BadInput("`remove-project` needs a `name` or a `path`", element.where)
-
-        def is_removed(project: Element) -> bool:
-            names = {"name": project.required("name"), "path": _place_of(project)}
-            return all(names[key].strip("/") == value.strip("/") for key, value in wanted.items())
-
-        kept = [each for each in self.listed if not is_removed(each[0])]
+        kept = [each for each in self.listed if not wanted.items() <= each.names.items()]
         if len(kept) == len(self.listed) and not element.says("optional"):
             raise BadInput("`remove-project` names no project that is listed before", element.where)
         self.listed = kept
 
     def projects(self, url: str, own: str, file: str) -> tuple[Project, ...]:
         """Return the projects in the groups that are asked for."""
-        chosen = [
-            self._project(element, url, own)
-            for element, groups in self.listed
-            if self._is_chosen(element, groups)
-        ]
+        chosen = [self._project(each, url, own) for each in self.listed if self._is_chosen(each)]
         if len(chosen) > MOST:
             raise BadInput(f"the manifest has {len(chosen)} projects; allowed are {MOST}", file)
         if sum(len(each.files) for each in chosen) > _MOST_PLACED:
@@ -188,15 +194,16 @@ class _Reader:
                 raise BadInput(f"`project` {brief(other.name)} has the same path", each.where)
         return tuple(chosen)
 
-    def _is_chosen(self, element: Element, groups: frozenset[str]) -> bool:
+    def _is_chosen(self, project: _Listed) -> bool:
         """Return whether a project is in the groups; of those that it is in, the last one decides."""
-        more = {"all", f"name:{element.required('name')}", f"path:{_place_of(element) or '.'}"}
+        groups = project.groups | _groups(project.element)
+        more = {"all", f"name:{project.name}", f"path:{project.path or '.'}"}
         own = groups | more | (set() if "notdefault" in groups else {_DEFAULT})
         decisive = [each for each in self.groups if each.removeprefix("-") in own]
         return bool(decisive) and not decisive[-1].startswith("-")
 
-    def _project(self, element: Element, url: str, own: str) -> Project:
-        name, path = element.required("name"), _place_of(element)
+    def _project(self, project: _Listed, url: str, own: str) -> Project:
+        element, name, path = project.element, project.name, project.path
         default = self.default.attributes if self.default else {}
         remote_name = element.attributes.get("remote") or default.get("remote", "")
         if remote_name not in self.remotes:

@@ -13,6 +13,7 @@ from service.domain.text import brief, listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_LONGEST: Final = 2000  # characters of an attribute; each project gets the groups of the files around it
 _WITHOUT_EFFECT: Final = frozenset(  # on the files of a workspace
     {"annotation", "contactinfo", "manifest-server", "notice", "repo-hooks", "superproject"}
 )
@@ -110,6 +111,11 @@ class _Document:
         if outer.name and (unknown := sorted(attributes.keys() - known[name])):
             names = listed([brief(each) for each in unknown])
             raise BadInput(f"Benchgate does not read {names} of `{name}`", self._where)
+        for attribute, value in attributes.items():
+            if len(value) > _LONGEST:
+                raise BadInput(
+                    f"the attribute {brief(attribute)} has more than {_LONGEST} characters", self._where
+                )
         element = Element(name, attributes, self._where)
         outer.children.append(element)
         self._open.append(element)

@@ -217,6 +217,16 @@ def test_too_many_projects_are_refused() -> None:
         projects(text)
 
 
+def test_a_manifest_whose_reading_would_take_very_long_is_refused() -> None:
+    """Each `remove-project` looks at all projects before it, and each project gets the groups around it."""
+    more = "<manifest>" + '<remove-project name="x" optional="true"/>' * 1000 + "</manifest>"
+    includes = '<include name="more.xml"/>' * 5
+    with pytest.raises(BadInput, match=r"^more.xml:1: the manifest has more than 5000 elements$"):
+        projects(manifest(includes), more=more)
+    with pytest.raises(BadInput, match="the attribute 'groups' has more than 2000 characters"):
+        projects(manifest(f'<project name="x" groups="{"g," * 1001}"/>'))
+
+
 @pytest.mark.parametrize(
     ("name", "url", "branch", "path"),
     [
