@@ -268,10 +268,13 @@ def _base_of(remote: Element, url: str, own: str) -> str:
     if _IS_ABSOLUTE.match(fetch):
         return f"{fetch.rstrip('/')}/"
     begin = own if own and url.startswith(own) else server_of(url)
-    folders = [] if fetch.startswith("/") else [each for each in url[len(begin) :].split("/") if each][:-1]
+    is_rooted = fetch.startswith("/")
+    folders = [] if is_rooted else [each for each in url[len(begin) :].split("/") if each][:-1]
     for part in fetch.split("/"):
         if part == "..":
             folders = folders[:-1]
         elif part not in {"", "."}:
             folders.append(part)
-    return begin + "".join(f"{each}/" for each in folders)
+    path = "".join(f"{each}/" for each in folders)
+    whole = server_of(begin) + path  # it may name the folder of the own server, such as /srv/git
+    return whole if is_rooted and whole.startswith(begin) else begin + path
