@@ -32,7 +32,7 @@ from service.domain.sources.submodules import (
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
     from service.adapters.git.command import Answer
@@ -140,16 +140,21 @@ class Submodules:
             require_free(place, path, f"project {plain(path)}")
             marked = check_out(repository.mirror, repository.commit, place / path, plain(path) or name)
             laid.append(replace(repository, marked=marked))
-        self._fill(place, laid, own)
+        self._fill(place, laid, own, frozenset((*parts, workspace.folder)))
         for file in workspace.files:
             put_file(place, file)
 
-    def _fill(self, place: Path, repositories: Iterable[Repository], own: str) -> None:
+    def _fill(
+        self, place: Path, repositories: Iterable[Repository], own: str, taken: Collection[str] = ()
+    ) -> None:
+        """Put all submodules in place, except those for whose place the manifest has a repository."""
         waiting, count = deque(repositories), 0
         while waiting:
             outer = waiting.popleft()
             self._objects.fill(place, outer, own)
             for each in _listed(outer) if outer.has_submodules else ():
+                if each.path in taken:
+                    continue
                 count += 1
                 if count > MOST:
                     raise each.missing(f"there are more than {MOST} submodules")

@@ -188,6 +188,13 @@ def test_submodules_of_other_projects_are_filled_if_the_manifest_says_so(server:
     assert found == {"true": "i\n", "false": None}
 
 
+def test_a_project_of_the_manifest_takes_the_place_of_a_submodule(server: Server) -> None:
+    """Without the manifest, a clone of the repository is complete by its submodule."""
+    lists = gitmodules(**{"third_party/inner": "../gone"})
+    commit = server.commit({**FILES, ".gitmodules": lists, "third_party/inner": "f" * 40})
+    assert server.files(commit, server.workspace()) == {**LAID_OUT, "core/.gitmodules": lists.decode()}
+
+
 @pytest.mark.parametrize(
     ("projects", "message"),
     [
