@@ -79,8 +79,11 @@ class Manifests:
             return _read(kept, file)
 
         def projects_below(own: str) -> tuple[Sequence[Project], Project]:
-            projects = read_manifest(wanted.file, read, address, own, wanted.groups)
-            return projects, find_own(projects, project, url, branch, f"{where}, {wanted.file}")
+            try:
+                projects = read_manifest(wanted.file, read, address, own, wanted.groups)
+                return projects, find_own(projects, project, url, branch, wanted.file)
+            except BadInput as error:
+                raise BadInput(error.what, ", ".join(filter(None, (where, error.where)))) from None
 
         projects, mine = projects_below(own)
         if not project:

@@ -209,12 +209,20 @@ def test_a_project_of_the_manifest_takes_the_place_of_a_submodule(server: Server
             "<remove-project name='team/core'/>",
             "manifest ../manifest, default.xml: the manifest has no project",
         ),
-        ("<include name='link.xml'/>", "no regular file 'link.xml'"),
+        (
+            "<include name='link.xml'/>",
+            "manifest ../manifest, default.xml:7: the manifest's repository has no",
+        ),
+        ("<include name='large.xml'/>", "manifest ../manifest, large.xml: larger than 1 MiB"),
     ],
 )
 def test_what_a_manifest_cannot_name_is_refused(shared: Server, projects: str, message: str) -> None:
     text = f"{HEAD}{PROJECTS}{projects}</manifest>".encode()
-    shared.manifest.commit({"default.xml": text, "link.xml": Path("/etc/passwd")})
+    files: dict[str, bytes | Path | str] = {
+        "link.xml": Path("/etc/passwd"),
+        "large.xml": b" " * ((1 << 20) + 1),
+    }
+    shared.manifest.commit({"default.xml": text, **files})
     with pytest.raises(BadInput) as refused:
         shared.workspace()
     assert message in str(refused.value)
@@ -225,7 +233,10 @@ def test_what_a_manifest_cannot_name_is_refused(shared: Server, projects: str, m
     [
         (ManifestKey("../gone", "master"), "manifest ../gone: "),
         (ManifestKey("../manifest", "gone"), "has no refs/heads/gone"),
-        (ManifestKey("../manifest", "master", file="gone.xml"), "no regular file 'gone.xml'"),
+        (
+            ManifestKey("../manifest", "master", file="gone.xml"),
+            "manifest ../manifest: the manifest's repository has no regular file 'gone.xml'",
+        ),
         (ManifestKey("https://example.com/m", "master"), "can add example.com to BENCHGATE_FETCH_FROM"),
         (ManifestKey("../manifest", commit="f" * 40), "no branch or tag there has this commit"),
     ],
