@@ -124,7 +124,7 @@ class _Listed:
         self.element = element
         self.groups = groups
         self.name, self.path = element.required("name"), _place_of(element)
-        self.names = {"name": self.name.strip("/"), "path": self.path}
+        self.names = {"name": self.name.strip("/"), "path": self.path or "."}
 
 
 @dataclass
@@ -164,9 +164,11 @@ class _Reader:
                         f"`remote` {brief(known.required('name'))} is also at {known.where}", element.where
                     )
             case "default":
-                if self.default is not None and self.default.attributes != element.attributes:
-                    raise BadInput(f"`default` is also at {self.default.where}", element.where)
-                self.default = element
+                kept = self.default or element
+                # `repo` ignores a later one that says nothing.
+                if element.attributes and kept.attributes != element.attributes:
+                    raise BadInput(f"`default` is also at {kept.where}", element.where)
+                self.default = kept
             case "project":
                 self.listed.append(_Listed(element, groups))
             case _:

@@ -25,7 +25,10 @@ _KNOWN: Final[Mapping[str, Mapping[str, frozenset[str]]]] = MappingProxyType(
         "manifest": {
             "remote": frozenset({"alias", "fetch", "name", "pushurl", "review", "revision"}),
             "default": frozenset(
-                {"dest-branch", "remote", "revision", "sync-c", "sync-j", "sync-s", "sync-tags", "upstream"}
+                {
+                    *("dest-branch", "remote", "revision", "sync-c", "sync-j", "sync-j-max"),
+                    *("sync-s", "sync-tags", "upstream"),
+                }
             ),
             "project": frozenset(
                 {

@@ -20,7 +20,7 @@ WHOLE = f"""<?xml version="1.0" encoding="UTF-8"?>
   <notice>read <b>this</b></notice>
   <remote name="origin" alias="o" fetch=".." review="https://review.example.com" pushurl="ssh://x"/>
   <remote name="github" fetch="ssh://git@github.com/someone/" revision="refs/tags/v1"/>
-  <default remote="origin" revision="main" sync-j="4" sync-c="true" sync-s="true" dest-branch="main"/>
+  <default remote="origin" revision="main" sync-j="4" sync-j-max="8" sync-s="true" dest-branch="main"/>
   <manifest-server url="https://example.com"/>
   <superproject name="all" remote="origin"/>
   <contactinfo bugurl="https://example.com"/>
@@ -112,6 +112,15 @@ def test_files_are_included_and_projects_removed_in_order() -> None:
     assert {name: each.path for name, each in found.items()} == {"b": "b", "a": "again"}
     text = manifest('<include name="more.xml" groups="notdefault"/>')
     assert projects(text, more=more) == {}
+
+
+def test_the_project_at_the_top_is_removed_by_its_path() -> None:
+    assert not projects(manifest('<project name="a" path="."/>', '<remove-project path="."/>'))
+
+
+def test_an_empty_default_of_an_included_file_changes_nothing() -> None:
+    more = '<manifest><default/><project name="a"/></manifest>'
+    assert projects(manifest('<include name="more.xml"/>'), more=more)["a"].revision == "refs/heads/main"
 
 
 GROUPS = manifest(
