@@ -16,7 +16,7 @@ DEFAULT_FILE: Final = "default.xml"  # as `repo init` has it
 _RELATIVE: Final = r"(?:\.\./)+[A-Za-z0-9_][A-Za-z0-9._/-]{0,300}"
 _FORMS: Final = "URLs that begin with https://, or addresses such as ../manifest beside this repository"
 _GROUP: Final = r"-?[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,199}"
-BRANCH: Final = r"[A-Za-z0-9_](?!.*\.\.)[A-Za-z0-9_.+@#,=/-]{0,199}"
+BRANCH: Final = r"(?!refs/)[A-Za-z0-9_](?!.*\.\.)[A-Za-z0-9_.+@#,=/-]{0,199}"
 
 
 def _address(url: str) -> str:

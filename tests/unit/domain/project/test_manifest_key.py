@@ -50,6 +50,7 @@ def test_a_manifest_is_read(key: str, expected: ManifestKey | None) -> None:
         ("{git: /srv/x, branch: main}", "manifest.git: '/srv/x' is not allowed"),
         ("{git: ../x, branch: --upload-pack=x}", "manifest.branch: '--upload-pack=x' is not allowed"),
         ("{git: ../x, branch: a..b}", "manifest.branch: 'a..b' is not allowed"),
+        ("{git: ../x, branch: refs/heads/main}", "allowed are names of branches without refs/heads/"),
         ("{git: ../x, branch: main, groups: kv}", "manifest.groups: a list is needed, found 'kv'"),
         ("{git: ../x, branch: main, groups: ['a,b']}", "manifest.groups[0]: 'a,b' is not allowed"),
         ("{git: ../x, branch: main, file: ../x.xml}", "manifest.file: '../x.xml' is not allowed"),
