@@ -11,6 +11,7 @@ from service.domain.forms import Record, about, after, text
 from service.domain.project.build_commands import InnerPath
 from service.domain.project.dependencies import COMMIT
 from service.domain.sources.allowed import SourceUrl
+from service.domain.sources.submodules import misleads
 
 DEFAULT_FILE: Final = "default.xml"  # as `repo init` has it
 _RELATIVE: Final = r"(?:\.\./)+[A-Za-z0-9_][A-Za-z0-9._/-]{0,300}"
@@ -28,6 +29,8 @@ def _address(url: str) -> str:
         SourceUrl.parse(url)
     except BadInput as error:
         raise ValueError(str(error)) from None
+    if misleads(url):
+        raise ValueError(f"{url!r} is not allowed; allowed are {_FORMS}")
     return url
 
 

@@ -47,6 +47,7 @@ def test_a_manifest_is_read(key: str, expected: ManifestKey | None) -> None:
         ("{git: 'http://h/x', branch: main}", "manifest.git: http://h/x: http:// is not protected"),
         ("{git: 'ext::sh', branch: main}", "manifest.git: 'ext::sh' is not allowed"),
         ("{git: ../a/../b, branch: main}", "manifest.git: '../a/../b' is not allowed"),
+        ("{git: 'https://h/x?y', branch: main}", "manifest.git: 'https://h/x?y' is not allowed"),
         ("{git: /srv/x, branch: main}", "manifest.git: '/srv/x' is not allowed"),
         ("{git: ../x, branch: --upload-pack=x}", "manifest.branch: '--upload-pack=x' is not allowed"),
         ("{git: ../x, branch: a..b}", "manifest.branch: 'a..b' is not allowed"),
