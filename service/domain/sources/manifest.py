@@ -190,10 +190,7 @@ class _Reader:
             raise BadInput(f"the manifest has {len(chosen)} projects; allowed are {MOST}", file)
         if sum(len(each.files) for each in chosen) > _MOST_PLACED:
             raise BadInput(f"the manifest copies and links more than {_MOST_PLACED} files", file)
-        places: dict[str, Project] = {}
-        for each in chosen:
-            if (other := places.setdefault(each.path, each)) is not each:
-                raise BadInput(f"`project` {brief(other.name)} has the same path", each.where)
+        _require_places(chosen)
         return tuple(chosen)
 
     def _is_chosen(self, project: _Listed) -> bool:
@@ -225,6 +222,20 @@ class _Reader:
         files = tuple(_placed(each, path) for each in element.children)
         ref = _ref_of(revision, element.where)
         return Project(name, path, address, ref, bool(with_submodules), files, element.where)
+
+
+def _require_places(projects: Sequence[Project]) -> None:
+    """Raise BadInput if two projects or files have the same place."""
+    taken: dict[str, Project] = {}
+    for each in projects:
+        if (other := taken.setdefault(each.path, each)) is not each:
+            raise BadInput(f"`project` {brief(other.name)} has the same path", each.where)
+    for each in projects:
+        for target in (file.target for file in each.files):
+            if target in taken:
+                name = brief(taken[target].name)
+                raise BadInput(f"the dest {brief(target)} is a place of `project` {name} too", each.where)
+            taken[target] = each
 
 
 def _groups(element: Element) -> frozenset[str]:

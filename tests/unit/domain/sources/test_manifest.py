@@ -186,6 +186,17 @@ ENTITIES = '<!DOCTYPE m [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><manifest>&b;</
         (manifest("<remove-project/>"), "`remove-project` needs a `name` or a `path`"),
         (manifest('<project name="a" remote="x"/>'), "there is no `remote` 'x' for `project`"),
         (manifest('<project name="a"/>', '<project name="b" path="a"/>'), "`project` 'a' has the same path"),
+        (
+            manifest(
+                '<project name="a"><copyfile src="x" dest="y"/></project>',
+                '<project name="b"><linkfile src="x" dest="y"/></project>',
+            ),
+            "default.xml:3: the dest 'y' is a place of `project` 'a' too",
+        ),
+        (
+            manifest('<project name="a"><linkfile src="x" dest="b"/></project>', '<project name="b"/>'),
+            "default.xml:2: the dest 'b' is a place of `project` 'b' too",
+        ),
         (manifest('<project name="a" revision="--upload-pack=x"/>'), "is no branch, tag or whole commit ID"),
         (manifest('<project name="a" revision="*"/>'), "the revision '*' is no branch"),
         (manifest('<project name="a" revision="a..b"/>'), "the revision 'a..b' is no branch"),
