@@ -103,6 +103,8 @@ def find_own(projects: Sequence[Project], name: str, url: str, branch: str, mani
     same = [each for own, each in names if own == name.removesuffix(".git")] or [
         each for own, each in ends if len(own) == longest
     ]
+    # Another server may have a project of the same name.
+    same = [each for each in same if each.url.removesuffix(".git") == path] or same
     if not same:
         what = f"{brief(name)} ({brief(path)})" if name else brief(path)
         raise BadInput(f"the manifest has no project {what} in its groups", manifest)

@@ -288,6 +288,16 @@ def test_the_project_of_a_change_may_be_listed_with_git_at_its_end(name: str, ur
     assert find_own([*found.values()], name, url, "", "m").path == ("b" if name == "n" else "a")
 
 
+def test_a_project_of_the_same_name_on_another_server_is_another_one() -> None:
+    text = manifest(
+        '<remote name="x" fetch="https://github.com/"/>',
+        '<project name="fmt" path="foreign" remote="x"/>',
+        '<project name="fmt" path="own" revision="v1"/>',
+    )
+    both = read_manifest("default.xml", {"default.xml": text}.get, URL)
+    assert find_own(both, "fmt", "https://review.example.com/fmt.git", "main", "m").path == "own"
+
+
 def test_a_project_that_is_missing_or_ambiguous_is_refused() -> None:
     text = manifest('<project name="lib" path="new"/>', '<project name="lib" path="old" revision="v1"/>')
     several = read_manifest("default.xml", {"default.xml": text}.get, URL)
