@@ -41,8 +41,11 @@ def find_identical_binaries(session: BuildSession, trees: Mapping[Side, Path]) -
 
 def _has_equal_data(session: BuildSession, base: Revision, patch: Revision) -> bool:
     """Return whether the files that programs may read are equal in both source trees."""
+    spec = session.spec
     try:
-        changed = session.host.source.changed_paths(session.spec.project, base.commit, patch.commit)
+        changed = session.host.source.changed_paths(spec.project, base.commit, patch.commit)
     except BadInput:
         return False  # more paths than can be looked at
-    return not any(map(may_be_read, changed))
+    # Programs see the whole path: a repository may be in a folder of data.
+    place = spec.workspace.path_below_top if spec.workspace else str
+    return not any(may_be_read(place(path)) for path in changed)

@@ -16,6 +16,7 @@ from service.domain.measuring.launch_order import side_order
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.domain.sources.workspace import Workspace
 from service.steps.building.find_identical_binaries import find_identical_binaries
 from service.steps.building.session import BuildSession
 from service.steps.machine.execute import execute_build
@@ -131,6 +132,15 @@ def test_a_program_that_differs_is_another(tmp_path: Path) -> None:
 
 def test_a_file_of_data_that_differs_makes_it_another_case(tmp_path: Path) -> None:
     assert Pair(tmp_path, {"keys.txt": "a c"}).identical() == frozenset()
+
+
+def test_a_repository_in_a_folder_of_data_has_data_only(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, {"parsed.cc": "int a;"})
+    places = {
+        folder: pair.identical(replace(pair.spec(), workspace=Workspace("https://h/m", "c" * 40, folder)))
+        for folder in ("core", "bench/testdata")
+    }
+    assert places == {"core": {"bench"}, "bench/testdata": frozenset()}
 
 
 def test_programs_that_cannot_be_read_are_not_the_same(tmp_path: Path) -> None:
