@@ -91,4 +91,5 @@ def _job(planned: ProjectFile, *, is_voting: bool) -> Job:
 
 
 def _sources(file: ProjectFile) -> dict[str, object]:
-    return {job.name: job.source for job in file.jobs}
+    """Return what each job is made from; the other repositories count for those that build."""
+    return {job.name: (job.source, file.manifest if job.builds else None) for job in file.jobs}

@@ -116,6 +116,14 @@ def test_a_valid_file_names_the_jobs_that_are_different() -> None:
     ) in posted.message
 
 
+def test_another_manifest_changes_the_jobs_that_build() -> None:
+    file = PROJECT_FILE + "  style: {kind: clang-format}\n"
+    own = proposing(f"{file}manifest: {{git: ../all, branch: main}}\n", on=file).store.memory.builds[-1]
+
+    (cause,) = own.causes
+    assert cause.startswith("once merged, benchgate.yaml changes job perf; ")
+
+
 def test_a_changed_job_is_named() -> None:
     own = proposing(PROJECT_FILE.replace("make", "ninja")).store.memory.builds[-1]
 
