@@ -88,10 +88,14 @@ def _run_commands(
         _admit(server, request, command)
         for command in commands_in(comment.text, [job.name for job in project_file.jobs])
     ]
-    if any(isinstance(each, RecheckCommand) for each in admitted):
+    rechecks = [each for each in admitted if isinstance(each, RecheckCommand)]
+    jobs = [
+        job for job in project_file.jobs if any(not each.jobs or job.name in each.jobs for each in rechecks)
+    ]
+    if jobs:
         names = (change.project, change.branch)
         try:
-            found = find_workspace(source, *names, project_file.manifest, project_file.jobs)
+            found = find_workspace(source, *names, project_file.manifest, jobs)
             request = replace(request, workspace=found)
         except BadInput as error:
             text = str(error)

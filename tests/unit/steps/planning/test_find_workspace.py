@@ -123,6 +123,13 @@ def test_a_rerun_with_a_manifest_that_cannot_be_used_gets_a_reply(service: Servi
     assert len(service.store.memory.builds) == 2
 
 
+def test_a_rerun_of_a_job_that_builds_nothing_needs_no_manifest(service: Service) -> None:
+    end(service, Outcome.FAILED)
+    service.source.bad_manifest = BadInput("it is not XML", "default.xml:3")
+    assert say(service, "recheck style") == []
+    assert spec(service, 3).job.name == "style"
+
+
 def test_a_manifest_that_no_job_of_the_run_needs_is_not_read() -> None:
     source = project(FILE)
     source.commit(
