@@ -106,14 +106,14 @@ class Manifests:
 
     def _commit_of(self, url: str, revision: str, own: str, where: str) -> str:
         """Return the commit of a revision, which is one, or a ref of the repository at the address."""
-        if not revision.startswith("refs/"):
-            return revision
         address = url
         for _ in range(MOST_MOVES + 1):
             try:
                 address = address_to_fetch(address, own, self.allowed)
             except BadInput as error:
                 raise BadInput(str(error), where) from None
+            if not revision.startswith("refs/"):
+                return revision  # machines fetch it
             answer = run_git(
                 Path("/"),
                 ("ls-remote", "--end-of-options", address, revision, f"{revision}^{{}}"),

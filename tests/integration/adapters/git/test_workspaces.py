@@ -23,6 +23,7 @@ pytestmark = pytest.mark.integration
 
 CORE = "team/core"
 KEY = ManifestKey("../manifest", "master")
+ID = "f" * 40
 HEAD = '<manifest><remote name="o" fetch=".."/><default remote="o" revision="master"/>'
 PROJECTS = """\
 <project name="team/core" path="core">
@@ -202,6 +203,10 @@ def test_a_project_of_the_manifest_takes_the_place_of_a_submodule(server: Server
         ("<project name='team/net' revision='gone'/>", "has no refs/heads/gone"),
         (
             "<remote name='x' fetch='https://example.com'/><project name='x' remote='x'/>",
+            "its operator can add example.com to BENCHGATE_FETCH_FROM",
+        ),
+        (
+            f"<remote name='x' fetch='https://example.com' revision='{ID}'/><project name='x' remote='x'/>",
             "its operator can add example.com to BENCHGATE_FETCH_FROM",
         ),
         ("<remote name='x' fetch='file:///etc'/><project name='x' remote='x'/>", "BENCHGATE_FETCH_FROM"),
