@@ -3,52 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from service.domain.building.sandbox_command import Completed
 from service.domain.project.starter.cmake_reply import CacheEntry
 from service.domain.project.starter.fetched import Download
 from service.steps.local.init_fetched import find_fetched
 from service.steps.local.init_inquiry import Inquiry
+from tests.support.starter.fake_git import COMMIT, FakeGit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from service.domain.building.sandbox_command import Command
     from service.domain.project.starter.fetched import Fetched
-    from service.ports.building import ByteSink
 
 SAMPLES: Final = Path(__file__).parents[3] / "samples" / "cmake_api"
-COMMIT: Final = "79fa7f1c676ff90d516779eb49f29e5f02dd8b23"
-
-
-@dataclass
-class Git:
-    """A runner of git that knows one commit."""
-
-    exit_code: int = 0
-    answer: str = COMMIT
-    notes: list[str] = field(default_factory=list)
-    calls: list[tuple[str, ...]] = field(default_factory=list)
-
-    def in_force(self) -> Mapping[str, str]:
-        return {}
-
-    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
-        assert log is not None
-        self.calls.append(command.argv)
-        log.write(f"{self.answer}\n".encode())
-        return Completed(self.exit_code, 0.1)
-
-    def say(self, text: str, done: float | None = None) -> None:
-        pass
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
 
 
 def populate(base: Path, name: str, sample: str) -> Path:
@@ -58,7 +27,7 @@ def populate(base: Path, name: str, sample: str) -> Path:
     return directory
 
 
-def find(base: Path, git: Git, **more: str) -> tuple[Fetched, ...]:
+def find(base: Path, git: FakeGit, **more: str) -> tuple[Fetched, ...]:
     cache = {"FETCHCONTENT_BASE_DIR": str(base), "CMAKE_CACHEFILE_DIR": str(base / "build"), **more}
     return find_fetched(
         Inquiry(git, base, base, git), {name: CacheEntry("INTERNAL", value) for name, value in cache.items()}
@@ -67,7 +36,7 @@ def find(base: Path, git: Git, **more: str) -> tuple[Fetched, ...]:
 
 def test_a_repository_is_pinned_by_the_commit_of_its_directory(tmp_path: Path) -> None:
     populate(tmp_path, "benchmark", "populate_git.txt")
-    git = Git()
+    git = FakeGit()
 
     (fetched,) = find(tmp_path, git, CPM_PACKAGES="fmt;Benchmark")
 
@@ -80,7 +49,7 @@ def test_an_archive_is_pinned_by_the_file_that_was_downloaded(tmp_path: Path) ->
     (kept / "fmt-populate-stamp").mkdir(parents=True)
     (kept / "fmt-1.2.zip").write_bytes(b"archive")
 
-    (fetched,) = find(tmp_path, Git())
+    (fetched,) = find(tmp_path, FakeGit())
 
     assert (fetched.name, fetched.pin) == ("fmt", hashlib.sha256(b"archive").hexdigest())
 
@@ -96,7 +65,7 @@ def test_a_repository_that_cmake_fetched_without_a_project_of_its_own_is_pinned(
     """As CMake 3.30 does if the project asks for the behaviour of that version."""
     stamp(tmp_path, "benchmark", ("gitinfo", "stamp_git.txt"), ("patch-info", "stamp_no_patch.txt"))
 
-    (fetched,) = find(tmp_path, Git())
+    (fetched,) = find(tmp_path, FakeGit())
 
     place = "/home/dev/build/_deps/benchmark-src"
     assert fetched.download == Download(git="https://example.org/team/benchmark.git", place=place)
@@ -108,7 +77,7 @@ def test_an_archive_that_cmake_fetched_without_a_project_of_its_own_is_pinned(tm
     (tmp_path / "arch-tmp").mkdir()
     (tmp_path / "arch-tmp" / "arch-1.tar.gz").write_bytes(b"archive")
 
-    (fetched,) = find(tmp_path, Git())
+    (fetched,) = find(tmp_path, FakeGit())
 
     assert (fetched.download.url, fetched.download.is_patched) == ("https://example.org/arch-1.tar.gz", True)
     assert fetched.pin == hashlib.sha256(b"archive").hexdigest()
@@ -118,7 +87,7 @@ def test_a_warning_of_git_is_no_part_of_the_pin(tmp_path: Path) -> None:
     """It would make the project file one that cannot be read."""
     populate(tmp_path, "benchmark", "populate_git.txt")
 
-    (fetched,) = find(tmp_path, Git(answer=f"warning: unable to access 'attributes'\n{COMMIT}"))
+    (fetched,) = find(tmp_path, FakeGit(answer=f"warning: unable to access 'attributes'\n{COMMIT}"))
 
     assert fetched.pin == COMMIT
 
@@ -133,7 +102,7 @@ def test_an_archive_of_this_machine_is_pinned_where_it_is(tmp_path: Path, scheme
     text = populating.read_text()
     populating.write_text(text.replace("https://example.org/fmt-1.2.zip", f"{scheme}{archive}"))
 
-    (fetched,) = find(tmp_path, Git())
+    (fetched,) = find(tmp_path, FakeGit())
 
     assert fetched.pin == hashlib.sha256(b"archive").hexdigest()
 
@@ -142,7 +111,7 @@ def test_downloads_without_a_pin_are_named(tmp_path: Path) -> None:
     populate(tmp_path, "benchmark", "populate_git.txt")
     populate(tmp_path, "fmt", "populate_url.txt")
     stamp(tmp_path, "svn", ("svninfo", "stamp_url.txt"))
-    git = Git(exit_code=128)
+    git = FakeGit(exit_code=128)
 
     assert find(tmp_path, git) == ()
     names = [note.split(",")[0].removeprefix("not pinned: ") for note in git.notes]
@@ -150,4 +119,4 @@ def test_downloads_without_a_pin_are_named(tmp_path: Path) -> None:
 
 
 def test_a_project_that_fetches_nothing_has_no_dependencies(tmp_path: Path) -> None:
-    assert find_fetched(Inquiry(Git(), tmp_path, tmp_path, Git()), {}) == ()
+    assert find_fetched(Inquiry(FakeGit(), tmp_path, tmp_path, FakeGit()), {}) == ()

@@ -6,48 +6,19 @@ import hashlib
 import io
 import json
 import tarfile
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from service.domain.building.sandbox_command import Completed
 from service.domain.project.starter.fetched import Download, Fetched
 from service.steps.local.init_inquiry import Inquiry
 from service.steps.local.init_placed import find_clones, find_files, trace_file
+from tests.support.starter.fake_git import COMMIT, REMOTE, FakeGit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from service.domain.building.sandbox_command import Command
-    from service.ports.building import ByteSink
-
-COMMIT: Final = "79fa7f1c676ff90d516779eb49f29e5f02dd8b23"
 URL: Final = "https://example.org/releases/1.2/tool.cmake"
-GIT: Final = "https://example.org/team/data.git"
-
-
-@dataclass
-class Git:
-    """A runner of git that knows one commit and one remote."""
-
-    exit_code: int = 0
-    notes: list[str] = field(default_factory=list)
-
-    def in_force(self) -> Mapping[str, str]:
-        return {}
-
-    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
-        assert log is not None
-        log.write(f"{GIT if 'config' in command.argv else COMMIT}\n".encode())
-        return Completed(self.exit_code, 0.1)
-
-    def say(self, text: str, done: float | None = None) -> None:
-        pass
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
 
 
 @pytest.fixture
@@ -57,11 +28,11 @@ def build(tmp_path: Path) -> Path:
     return directory
 
 
-def inquiry_of(build: Path, git: Git) -> Inquiry:
+def inquiry_of(build: Path, git: FakeGit) -> Inquiry:
     return Inquiry(git, build.parent.parent / "sources", build.parent, git)
 
 
-def traced(build: Path, git: Git, path: Path, url: str = URL) -> tuple[Fetched, ...]:
+def traced(build: Path, git: FakeGit, path: Path, url: str = URL) -> tuple[Fetched, ...]:
     """Find the files after a configure run that downloaded one."""
     inquiry = inquiry_of(build, git)
     call = {"args": ["DOWNLOAD", url, str(path)], "cmd": "file"}
@@ -76,7 +47,7 @@ def write(path: Path, content: bytes = b"content") -> Path:
 
 
 def test_a_file_below_the_build_directory_is_pinned_with_its_place(build: Path) -> None:
-    git = Git()
+    git = FakeGit()
     digest = hashlib.sha256(b"content").hexdigest()
 
     found = traced(build, git, write(build / "cmake" / "tool_1.2.cmake"))
@@ -86,17 +57,17 @@ def test_a_file_below_the_build_directory_is_pinned_with_its_place(build: Path) 
 
 
 def test_a_file_among_the_sources_is_pinned_with_its_place(build: Path) -> None:
-    (found,) = traced(build, Git(), write(build.parent.parent / "sources" / "data" / "x.txt"))
+    (found,) = traced(build, FakeGit(), write(build.parent.parent / "sources" / "data" / "x.txt"))
     assert found.place == "data/x.txt"
 
 
 def test_the_files_of_all_configure_runs_are_found_once(build: Path) -> None:
     path = write(build / "tool.cmake")
-    assert traced(build, Git(), path) == traced(build, Git(), path)
+    assert traced(build, FakeGit(), path) == traced(build, FakeGit(), path)
 
 
 def test_a_download_that_failed_and_may_fail_is_left_out(build: Path) -> None:
-    git = Git()
+    git = FakeGit()
     assert traced(build, git, write(build / "tool.cmake", b"")) == ()
     assert git.notes == []
 
@@ -105,7 +76,7 @@ def test_a_download_that_cannot_be_put_back_is_named(build: Path) -> None:
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w:gz") as tar:
         tar.addfile(tarfile.TarInfo("a"))
-    git = Git()
+    git = FakeGit()
 
     found = (
         *traced(build, git, build / "gone.zip"),
@@ -128,9 +99,9 @@ def test_a_download_that_cannot_be_put_back_is_named(build: Path) -> None:
 def test_a_repository_that_the_build_cloned_is_pinned_with_its_place(build: Path) -> None:
     (build / "test" / "data" / ".git").mkdir(parents=True)
 
-    (found,) = find_clones(inquiry_of(build, Git()), build)
+    (found,) = find_clones(inquiry_of(build, FakeGit()), build)
 
-    assert found == Fetched("data", Download(git=GIT), COMMIT, "build/test/data")
+    assert found == Fetched("data", Download(git=REMOTE), COMMIT, "build/test/data")
 
 
 @pytest.mark.parametrize("place", ["_deps/x-src", "x-prefix/src/x", "data/.git/modules/x"])
@@ -140,12 +111,12 @@ def test_repositories_of_fetch_content_and_external_projects_and_submodules_are_
     (build / "data" / ".git").mkdir(parents=True)
     (build / place / ".git").mkdir(parents=True)
 
-    assert [each.place for each in find_clones(inquiry_of(build, Git()), build)] == ["build/data"]
+    assert [each.place for each in find_clones(inquiry_of(build, FakeGit()), build)] == ["build/data"]
 
 
 def test_a_clone_without_an_origin_is_named(build: Path) -> None:
     (build / "data" / ".git").mkdir(parents=True)
-    git = Git(exit_code=1)
+    git = FakeGit(exit_code=1)
 
     assert find_clones(inquiry_of(build, git), build) == ()
     assert git.notes == ["not pinned: the repository in data"]

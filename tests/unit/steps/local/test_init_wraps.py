@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from service.domain.building.sandbox_command import Completed
 from service.domain.project.starter.fetched import Download, Fetched
 from service.steps.local.init_inquiry import Inquiry
 from service.steps.local.init_wraps import find_wraps
+from tests.support.starter.fake_git import COMMIT, FakeGit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from service.domain.building.sandbox_command import Command
-    from service.ports.building import ByteSink
-
-COMMIT: Final = "79fa7f1c676ff90d516779eb49f29e5f02dd8b23"
 URL, GIT = "https://example.org/v12.zip", "https://git.example.org/fmt.git"
 ARCHIVE: Final = f"[wrap-file]\nsource_url = {URL}\nsource_filename = fmt-12.zip\n"
 HASHED: Final = f"{ARCHIVE}source_hash = {'a' * 64}\n"
@@ -30,34 +25,11 @@ PINNED: Final = Fetched("fmt-12.zip", Download(URL), "a" * 64)
 
 
 @dataclass
-class Git:
-    """A runner of git that knows one commit."""
-
-    notes: list[str] = field(default_factory=list)
-    calls: list[tuple[str, ...]] = field(default_factory=list)
-
-    def in_force(self) -> Mapping[str, str]:
-        return {}
-
-    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
-        assert log is not None
-        self.calls.append(command.argv)
-        log.write(f"{COMMIT}\n".encode())
-        return Completed(0, 0.1)
-
-    def say(self, text: str, done: float | None = None) -> None:
-        pass
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-
-@dataclass
 class Project:
     """A project whose directory of subprojects is ``libs``."""
 
     root: Path
-    git: Git
+    git: FakeGit
 
     def write(self, path: str, text: str) -> None:
         file = self.root / "libs" / path
@@ -71,7 +43,7 @@ class Project:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return Project(tmp_path, Git())
+    return Project(tmp_path, FakeGit())
 
 
 def test_only_subprojects_with_a_wrap_are_downloads(project: Project) -> None:
