@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _PREFIX: Final = "wrap-"
 _FILES: Final = ("source", "patch")  # a wrap of any kind can have a patch
 COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")  # a value may have several lines, and is written into YAML
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +83,6 @@ def _file(values: Mapping[str, str], what: str) -> WrapFile:
     """Choose the first URL that machines may fetch: Meson tries the other one if the first fails."""
     urls = [values[key] for key in (f"{what}_url", f"{what}_fallback_url") if key in values]
     url = next(filter(is_fetchable, urls), urls[0])
-    return WrapFile(values.get(f"{what}_filename", ""), Download(url), values.get(f"{what}_hash", "").lower())
+    digest = values.get(f"{what}_hash", "").lower()
+    name = values.get(f"{what}_filename", "")
+    return WrapFile(name, Download(url), digest if _SHA256.fullmatch(digest) else "")

@@ -48,6 +48,12 @@ def test_a_patch_in_the_sources_is_no_download() -> None:
     assert parse_wrap("\n".join(lines), "fmt") == Wrap((SOURCE,))
 
 
+@pytest.mark.parametrize("digest", ["abc", f"{'a' * 64}\n  jobs: {{}}", f"{'a' * 64} # x"])
+def test_a_digest_that_is_none_does_not_get_into_the_project_file(digest: str) -> None:
+    (source, _) = parse_wrap(ARCHIVE.replace("A" * 64, digest), "fmt").files
+    assert source.sha256 == ""
+
+
 @pytest.mark.parametrize("url", ["http://example.org/fmt.tar.gz", "https://example.org/get?file=fmt.tar.gz"])
 def test_the_second_url_counts_if_machines_cannot_fetch_the_first(url: str) -> None:
     text = ARCHIVE.replace(URL, url) + "\n"
