@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from service.domain.errors import CommandFailed
 from service.domain.project.starter.fetched import (
     Download,
     Fetched,
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from service.steps.local.init_inquiry import Inquiry
 
 _SUBBUILD: Final = "-subbuild"
-_COMMIT: Final = re.compile(r"^[0-9a-f]{40}$", re.MULTILINE)
 
 
 class _Found(NamedTuple):
@@ -83,12 +80,7 @@ def _pinned(inquiry: Inquiry, downloads: Iterable[_Found], packages: str) -> Ite
 def _pin(inquiry: Inquiry, download: Download, kept: Path) -> str:
     """Return the commit of a repository or the SHA-256 of an archive; empty if there is none."""
     if download.git:
-        try:
-            printed = inquiry.run("git", "-C", download.place, "rev-parse", "HEAD")
-        except CommandFailed:
-            return ""
-        commit = _COMMIT.search(printed)  # git may also print warnings
-        return commit[0] if commit else ""
+        return inquiry.commit_of(download.place)
     files = [path for path in kept.iterdir() if path.is_file()] if kept.is_dir() else []
     # CMake reads an archive of this machine at its own place.
     archive = files[0] if len(files) == 1 else Path(download.url.removeprefix("file://"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from io import BytesIO
 from mmap import ACCESS_READ, mmap
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 HIDDEN: Final = ("CPM_SOURCE_CACHE",)
 """The variables that ``runner`` hides: CPM must download anew, so that the downloads can be pinned."""
 
+_COMMIT: Final = re.compile(r"^[0-9a-f]{40}$", re.MULTILINE)  # git may also print warnings
 _BUILD: Final = Limits(log_bytes=None)  # as long as the service gives a command of a build
 _ASK: Final = Limits(wall_seconds=60.0, log_bytes=16 << 20)  # listing runs no benchmark, but may read data
 _LIST: Final = 'exec "$0" --benchmark_list_tests=true "$@" 2>/dev/null'
@@ -61,6 +63,14 @@ class Inquiry:
             tail = "\n".join(f"  {line}" for line in self._shown(text))
             raise CommandFailed(" ".join(argv[:2]), done.end, tail, limit=done.stopped_by or "")
         return text
+
+    def commit_of(self, repository: str) -> str:
+        """Return the commit that is checked out in a directory; empty if that is no repository."""
+        try:
+            commit = _COMMIT.search(self.run("git", "-C", repository, "rev-parse", "HEAD"))
+        except CommandFailed:
+            return ""
+        return commit[0] if commit else ""
 
     def _shown(self, text: str) -> Iterator[str]:
         """Yield the first error, which is far above the end if other targets were built after it; the end."""

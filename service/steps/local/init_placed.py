@@ -26,7 +26,6 @@ _TRACE: Final = "-trace-"
 # ExternalProject, which does not take files that are there already.
 _NOT_WALKED: Final = re.compile(r"_deps|CMakeFiles|.*-prefix")
 _FETCHED: Final = re.compile(r"build/_deps/[^/]+-src/")
-_COMMIT: Final = re.compile(r"^[0-9a-f]{40}$", re.MULTILINE)
 
 
 def trace_file(inquiry: Inquiry, build: Path) -> Path:
@@ -83,12 +82,12 @@ def _clones(inquiry: Inquiry, build: Path) -> Iterator[Fetched]:
         if ".git" in below:
             place = _place(inquiry, build, path)
             try:
-                url = inquiry.run("git", "-C", top, "config", "--get", "remote.origin.url")
-                commit = _COMMIT.search(inquiry.run("git", "-C", top, "rev-parse", "HEAD"))
+                url = inquiry.run("git", "-C", top, "config", "--get", "remote.origin.url").strip()
             except CommandFailed:
-                commit = None
+                url = ""
+            commit = inquiry.commit_of(top) if url else ""
             if commit and place:
-                yield Fetched(path.name, Download(git=url.strip()), commit[0], place)
+                yield Fetched(path.name, Download(git=url), commit, place)
             else:
                 inquiry.progress.note(f"not pinned: the repository in {plain(str(path.relative_to(build)))}")
             below.clear()

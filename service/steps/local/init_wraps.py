@@ -6,7 +6,6 @@ import hashlib
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import CommandFailed
 from service.domain.project.starter.fetched import Fetched
 from service.domain.project.starter.meson_reply import meson_subprojects
 from service.domain.project.starter.meson_wraps import COMMIT, Wrap, parse_wrap
@@ -81,7 +80,4 @@ def _commit(inquiry: Inquiry, subprojects: Path, repository: WrapRepository) -> 
     place = subprojects / repository.directory
     if not (place / ".git").exists():
         return ""  # Git would name the commit of the project itself
-    try:
-        return inquiry.run("git", "-C", str(place), "rev-parse", "HEAD").strip()
-    except CommandFailed:
-        return ""
+    return inquiry.commit_of(str(place))

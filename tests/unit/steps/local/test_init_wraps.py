@@ -91,6 +91,14 @@ def test_a_branch_is_pinned_by_the_commit_that_is_checked_out(project: Project) 
     assert project.git.calls == [("git", "-C", str(project.root / "libs/fmt-git"), "rev-parse", "HEAD")]
 
 
+def test_a_warning_of_git_is_no_part_of_the_pin_of_a_branch(project: Project) -> None:
+    project.git.answer = f"warning: unable to access 'attributes'\n{COMMIT}"
+    project.write("fmt.wrap", f"{REPOSITORY}main\n")
+    project.write("fmt-git/.git/HEAD", "ref: refs/heads/main")
+
+    assert [each.pin for each in project.find("fmt")] == [COMMIT]
+
+
 def test_a_commit_needs_no_repository(project: Project) -> None:
     project.write("fmt.wrap", f"{REPOSITORY}{'C' * 40}\n")
     assert project.find("fmt") == (Fetched("fmt-git", Download(git=GIT), "c" * 40),)
