@@ -10,6 +10,8 @@ from itertools import chain, count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+import yaml
+
 from service.domain.project.starter.fetched import (
     Fetched,
     dependencies_lines,
@@ -84,6 +86,7 @@ _TARGETS: Final = " --target "
 _LONGEST_COMMAND: Final = 4000  # characters; a key may have 4096
 _LONGEST_NAME: Final = 90  # characters; the name of a suite may have 100
 _NAME: Final = r"([A-Za-z0-9][A-Za-z0-9._+-]*)"  # also harmless in YAML and in a shell
+_TEXT_OF_YAML: Final = "tag:yaml.org,2002:str"
 _DIRECTORY: Final = re.compile(r"[A-Za-z0-9._+-]+(/[A-Za-z0-9._+-]+)*|")
 _COMMENT: Final = re.compile(r"#.*")
 _CMAKE_PROGRAM: Final = re.compile(rf"add_executable\s*\(\s*{_NAME}\s", re.IGNORECASE)
@@ -203,11 +206,11 @@ def starter_file(facts: ProjectFacts) -> str:
     if kept := kept_places(facts.dependencies):
         build += [
             "      # Programs also find these when they are launched.",
-            f"      keep: [{', '.join(kept)}]",
+            f"      keep: [{', '.join(map(_as_text, kept))}]",
         ]
     suites: list[str] = []
     for name, program in zip(_distinct(programs), programs, strict=True):
-        suites.append(f"      - name: {name}{_count(program)}")
+        suites.append(f"      - name: {_as_text(name)}{_count(program)}")
         suites.append(f"        program: {program.path}{edit}")
     suites.append("        # filter: BM_Hot          # measure only some of its benchmarks")
     dependencies = "".join(f"{line}\n" for line in dependencies_lines(facts.dependencies))
@@ -240,6 +243,13 @@ def _reasons(facts: ProjectFacts) -> Iterator[str]:
         yield f"The project in {facts.directory} has the benchmarks; the one at the top has none."
     if any(each.place for each in facts.dependencies):
         yield "The first lines put what the project downloads by itself where it looks before it does so."
+
+
+def _as_text(harmless: str) -> str:
+    """Quote a text without special characters if YAML reads it as a number, a truth value or the like."""
+    node = yaml.compose(harmless, Loader=yaml.SafeLoader)
+    is_text = node is not None and node.tag == _TEXT_OF_YAML
+    return harmless if is_text else f'"{harmless}"'
 
 
 def _count(program: Program) -> str:

@@ -93,6 +93,19 @@ def test_many_equal_and_long_names_are_accepted(system: BuildSystem, paths: list
     assert job.benchmark.programs == tuple(paths)
 
 
+@pytest.mark.parametrize("name", ["on", "null", "12", "1.5", "0x10", "2024-01-01", "2024-13-45"])
+def test_names_that_yaml_reads_as_another_value_stay_texts(name: str) -> None:
+    data = Fetched(name, Download(git="https://git.example.org/x.git"), "a" * 40, f"build/{name}")
+    facts = ProjectFacts(BuildSystem.CMAKE, (Program(f"build/{name}", name),), dependencies=(data,))
+    text = starter_file(facts)
+
+    assert problems_of(text) == ()
+    job = parse_project_file(text).job("perf")
+    assert [suite.name for suite in job.benchmark.suites] == [name]
+    assert job.configuration.build is not None
+    assert job.configuration.build.keep == (name,)
+
+
 @pytest.mark.parametrize(
     ("system", "compile_"),
     [
