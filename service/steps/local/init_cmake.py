@@ -18,6 +18,7 @@ from service.domain.project.starter.cmake_reply import QUERIES, CMakeReply, pars
 from service.domain.project.starter.fetched import with_own_names
 from service.domain.project.starter.traced import TRACING, can_trace
 from service.domain.project.starter_file import BuildSystem, Program, ProjectFacts
+from service.domain.text import plain
 from service.steps.local.init_fetched import find_fetched
 from service.steps.local.init_placed import find_clones, find_files, trace_file
 
@@ -90,7 +91,10 @@ def _ask(project: _Project) -> ProjectFacts:
     preset, build, reply = _configure_plainly(project)
     options, build, reply = _switch_on(project, preset, build, reply)
     for target in reply.unusable:
-        inquiry.progress.note(f"left out: {target.path}, because programs must be below the build directory")
+        inquiry.progress.note(
+            f"left out: {plain(target.path)}, because programs must be below the build directory, and have "
+            "names without special characters"
+        )
     if reply.unusable and not reply.programs:
         raise NotFound(
             "every program that links Google Benchmark is built outside the build directory: let the project "

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.errors import BadInput
+from service.domain.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 QUERIES: Final = ("codemodel-v2", "cache-v2")
 """The objects to ask for, by empty files of these names in ``.cmake/api/v1/query`` of the build directory."""
 
+_API: Final = "CMake's file API"
 _LIBRARY: Final = re.compile(r"(?:^|[\s/])(?:lib|-l)benchmark(?:_main)?(?:\.(?:a|so|lib)[\d.]*)?(?=\s|$)")
 _INCLUDED: Final = re.compile(r"(?:^|/)(?:google-?)?benchmark(?:-src)?/include/?$")
 _OWN: Final = "benchmark"  # the library that only Google Benchmark's own project defines
-# A name that means the same to CMake, a shell and YAML.
-_PLAIN: Final = re.compile(r"[A-Za-z0-9._+-]+(?:/[A-Za-z0-9._+-]+)*")
+# A name that means the same to CMake, a shell and YAML, and no option to any of them.
+_PLAIN: Final = re.compile(r"(?!-)[A-Za-z0-9._+-]+(?:/[A-Za-z0-9._+-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ class CMakeReply:
 
     ``configuration`` is the one of ``programs``; it is empty if the generator knows only one. ``programs``
     are the executables that link Google Benchmark, except those of Google Benchmark itself. ``unusable`` are
-    those whose path is outside the build directory, or has characters that a shell or YAML could misread.
+    those whose path is outside the build directory, or has characters that a shell or YAML could misread,
+    or which a command could take for an option.
     """
 
     cache: Mapping[str, CacheEntry]
@@ -65,7 +68,7 @@ def parse_reply(files: Mapping[str, str]) -> CMakeReply:
     """
     newest = max((name for name in files if name.startswith("index-")), default="")
     if not newest:
-        raise BadInput("it left no reply; CMake has it since version 3.14", "CMake's file API")
+        raise BadInput("it left no reply; CMake has it since version 3.14", _API)
     try:
         index = json.loads(files[newest])
         model, cache = (json.loads(files[index["reply"][query]["jsonFile"]]) for query in QUERIES)
@@ -73,14 +76,17 @@ def parse_reply(files: Mapping[str, str]) -> CMakeReply:
         chosen = by_name.get("Release") or model["configurations"][0]
         targets = [json.loads(files[each["jsonFile"]]) for each in chosen["targets"]]
         programs = tuple(_programs(chosen, targets))
+        configuration = chosen["name"] if index["cmake"]["generator"]["multiConfig"] else ""
+        if configuration and not _PLAIN.fullmatch(configuration):
+            raise BadInput(f"the name of its configuration {plain(configuration)} is unusual", _API)
         return CMakeReply(
             {each["name"]: CacheEntry(each["type"], each["value"]) for each in cache["entries"]},
-            chosen["name"] if index["cmake"]["generator"]["multiConfig"] else "",
+            configuration,
             tuple(each for each in programs if is_usable(each)),
             tuple(each for each in programs if not is_usable(each)),
         )
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise BadInput(f"its reply cannot be read: {error!r}", "CMake's file API") from None
+        raise BadInput(f"its reply cannot be read: {error!r}", _API) from None
 
 
 def _programs(configuration: Mapping[str, Any], targets: list[dict[str, Any]]) -> Iterator[Target]:

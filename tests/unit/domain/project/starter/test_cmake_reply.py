@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from service.domain.errors import BadInput
-from service.domain.project.starter.cmake_reply import CacheEntry, Target, parse_reply
+from service.domain.project.starter.cmake_reply import CacheEntry, Target, is_usable, parse_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +66,22 @@ def test_a_generator_of_several_configurations_builds_the_one_for_releases() -> 
 
     assert reply.configuration == "Release"
     assert reply.programs == (Target("queue_bench", "bench/Release/queue_bench"),)
+
+
+def test_a_configuration_whose_name_a_shell_could_misread_is_refused() -> None:
+    def rename(_name: str, content: dict[str, Any]) -> None:
+        for configuration in content.get("configurations", ()):
+            configuration["name"] = "Fast # $(reboot)"
+
+    with pytest.raises(BadInput, match=r"configuration Fast # \$\(reboot\) is unusual"):
+        parse_reply(files("several_configurations", rename))
+    assert parse_reply(files("system_library", rename)).configuration == ""
+
+
+@pytest.mark.parametrize("name", ["--version", "a b", "a;b", "a\n", "$(reboot)", "a: b"])
+def test_a_program_whose_name_could_be_misread_cannot_be_used(name: str) -> None:
+    assert not is_usable(Target(name, "bench/a"))
+    assert not is_usable(Target("a", name))
 
 
 def test_a_program_outside_the_build_directory_cannot_be_used() -> None:
