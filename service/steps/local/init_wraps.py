@@ -37,19 +37,19 @@ def find_wraps(inquiry: Inquiry, project: str) -> tuple[Fetched, ...]:
 
 
 def _fetched(inquiry: Inquiry, subprojects: Path, name: str) -> Iterator[Fetched]:
-    wrap = _read(subprojects, name)
+    wrap, shown = _read(subprojects, name), plain(name)
     for file in wrap.files:
         if pin := file.sha256 or _digest(subprojects / _CACHE, file):
             yield Fetched(file.name, file.download, pin)
         else:
-            inquiry.progress.note(f"not pinned: {plain(file.name)}, because the wrap {name} has no digest")
+            inquiry.progress.note(f"not pinned: {plain(file.name)}, because the wrap {shown} has no digest")
     if wrap.repository:
         if pin := _commit(inquiry, subprojects, wrap.repository):
             yield Fetched(wrap.repository.directory, wrap.repository.download, pin)
         else:
-            inquiry.progress.note(f"not pinned: {name}, whose directory is no Git repository")
+            inquiry.progress.note(f"not pinned: {shown}, whose directory is no Git repository")
     if wrap.unknown:
-        inquiry.progress.note(f"not pinned: {name}, which is downloaded by {plain(wrap.unknown)}")
+        inquiry.progress.note(f"not pinned: {shown}, which is downloaded by {plain(wrap.unknown)}")
 
 
 def _read(subprojects: Path, name: str) -> Wrap:

@@ -113,7 +113,8 @@ def test_a_commit_needs_no_repository(project: Project) -> None:
     ],
 )
 def test_what_cannot_be_pinned_is_named(project: Project, wrap: str, note: str) -> None:
-    project.write("fmt.wrap", wrap)
+    """Names are shown without the control characters of a terminal."""
+    project.write("f\x9bmt.wrap", wrap)
 
-    assert project.find("fmt") == ()
+    assert project.find("f\x9bmt") == ()
     assert (project.git.calls, project.git.notes) == ([], [note])
