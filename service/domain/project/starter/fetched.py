@@ -142,7 +142,12 @@ def dependencies_lines(fetched: Sequence[Fetched]) -> Iterator[str]:
         source = _fetchable(each.download.git or each.download.url)
         keys = ("git", "commit") if each.download.git else ("url", "sha256")
         if not _is_named(each):
-            yield f"  # EDIT: {_printable(each.name)} has no https:// URL here, so machines cannot fetch it"
+            problem = (
+                "cannot be the name of a dependency: let the build use another"
+                if source
+                else "has no https:// URL here, so machines cannot fetch it"
+            )
+            yield f"  # EDIT: {_printable(each.name)} {problem}"
             continue
         patched = "   # EDIT: its PATCH_COMMAND does not run" if each.download.is_patched else ""
         yield f"  {each.name}:{patched}"

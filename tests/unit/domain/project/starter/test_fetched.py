@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -100,6 +101,15 @@ def test_a_source_that_no_machine_may_fetch_is_marked_and_not_repeated(git: str)
 
     assert "  # EDIT: x has no https:// URL here, so machines cannot fetch it\n" in text
     assert git not in text
+    assert list(yaml.safe_load(text)["dependencies"]) == ["benchmark"]
+
+
+@pytest.mark.parametrize("name", ["libs/x.zip", "_x", "a: b", "x\njobs: 1"])
+def test_a_name_that_no_dependency_can_have_is_marked_as_the_reason(name: str) -> None:
+    text = written(Fetched(name, Download("https://example.org/x.zip"), "a" * 64), GIT)
+
+    shown = re.sub(r"[/: \n]", "?", name)
+    assert f"  # EDIT: {shown} cannot be the name of a dependency: let the build use another\n" in text
     assert list(yaml.safe_load(text)["dependencies"]) == ["benchmark"]
 
 
