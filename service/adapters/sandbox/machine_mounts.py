@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 _DIGEST_BYTES: Final = 16  # only the operator can change the files, so nobody looks for two equal digests
+# SQLAlchemy takes any password; for others, some characters end the host, or make the address unreadable.
+_CREDENTIALS: Final = re.compile(r"^(postgres[\w+]*://)[^:/]*(?::[^@]*)?@")
 _SOCKET_SCHEMES: Final = frozenset({"redis+socket", "socket", "unix"})
 
 
@@ -56,7 +59,10 @@ def read_mount(entry: str, refused: Mapping[str, str]) -> MachineMount:
 
 def paths_of_address(url: str) -> Iterator[str]:
     """Yield the sockets, keys and certificates of this machine that the address of a server names."""
-    address = urlsplit(url)
+    try:
+        address = urlsplit(_CREDENTIALS.sub(r"\1", url))
+    except ValueError:
+        return  # nothing can connect by it
     if address.scheme in _SOCKET_SCHEMES:
         yield unquote(address.path)
     host = unquote(address.netloc.rpartition("@")[2])
