@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self
 
 from service.adapters.sandbox.machine_mounts import paths_of_address, read_mounts
-from service.domain.machine.mounts import REFUSED
+from service.domain.machine.mounts import PRIVATE, REFUSED
 from service.domain.sources.allowed import NOTHING, AllowedSources
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ def refused_directories(settings: MachineSettings, home: Path) -> Mapping[str, s
         if given is not None and given != _OF_NO_USER
         for path in (given.absolute(), given.resolve())
     }
-    return MappingProxyType(dict(REFUSED) | own)
+    # An entry leads through no link, but /home or /var may be one.
+    linked = {str(Path(path).resolve()): reason for path, reason in REFUSED.items() if reason == PRIVATE}
+    return MappingProxyType(dict(REFUSED) | linked | own)
 
 
 def _repositories(url: str) -> str:

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 SETTING: Final = "BENCHGATE_MOUNTS"
 _ADVICE: Final = "list directories with nothing but tool chains and libraries, such as /opt/gcc-13"
+PRIVATE: Final = "which no program of a build may see"
+"""The reason of directories with files of the system and of its users."""
 # The system's own files come first, because they are the best reason against `/`.
 REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(
             ("/etc", "/home", "/root", "/var", "/run", "/boot", "/tmp"),  # noqa: S108 - refused, not used
-            "which no program of a build may see",
+            PRIVATE,
         ),
         **dict.fromkeys(("/proc", "/sys", "/dev"), "of which each sandbox has views of its own"),
         **dict.fromkeys(

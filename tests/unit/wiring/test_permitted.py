@@ -8,6 +8,7 @@ import pytest
 
 from service.config import MachineSettings
 from service.domain.errors import BadInput
+from service.domain.machine.mounts import PRIVATE
 from service.wiring.machine import build_machine
 from service.wiring.permitted import NOTHING_PERMITTED, Permitted
 
@@ -72,6 +73,17 @@ def test_state_behind_a_link_is_refused_too(tmp_path: Path) -> None:
     (tmp_path / "home").symlink_to(tmp_path / "disk")
     with pytest.raises(BadInput, match=f"{tmp_path}/disk, which has data"):
         read(tmp_path, tmp_path / "disk/gcc")
+
+
+def test_files_of_users_behind_a_link_of_the_system_are_refused_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As if /home leads to /data/home."""
+    monkeypatch.setattr("service.wiring.permitted.REFUSED", {f"{tmp_path}/homes": PRIVATE})
+    (tmp_path / "data").mkdir()
+    (tmp_path / "homes").symlink_to(tmp_path / "data")
+    with pytest.raises(BadInput, match=f"{tmp_path}/data, which no program"):
+        read(tmp_path, tmp_path / "data/ann")
 
 
 def test_an_account_without_a_home_refuses_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
