@@ -272,6 +272,11 @@ class ControlSettings(_Settings):
         return {self.instance: GerritSettings.model_construct(**given, webhook_secrets=secrets)}
 
     @property
+    def private_keys(self) -> tuple[Path, ...]:
+        """The files with keys of the accounts at the Gerrits."""
+        return tuple(each.ssh_key for each in self.gerrit_servers.values() if each.ssh_key)
+
+    @property
     def webhook_secrets_by_instance(self) -> Mapping[str, list[str]]:
         """The secrets of the webhook's path."""
         secrets = {name: each.webhook_secrets for name, each in self.gerrits.items()}

@@ -13,7 +13,7 @@ from service.domain.machine.mounts import PRIVATE, REFUSED
 from service.domain.sources.allowed import NOTHING, AllowedSources
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from service.config import MachineSettings
     from service.domain.machine.mounts import MachineMount
@@ -36,18 +36,25 @@ class Permitted:
     mounts: tuple[MachineMount, ...] = ()
 
     @classmethod
-    def read(cls, settings: MachineSettings, home: Path) -> Self:
+    def read(cls, settings: MachineSettings, home: Path, keys: Iterable[Path] = ()) -> Self:
         """Read the settings of a machine whose data is in ``home``; takes a moment for large directories.
+
+        ``keys`` are files of the control plane, if that is on this machine.
 
         Raises:
             BadInput: an entry cannot be permitted; names the setting and the entry.
         """
-        mounts = read_mounts(settings.mounts, refused_directories(settings, home))
+        mounts = read_mounts(settings.mounts, refused_directories(settings, home, keys))
         return cls(AllowedSources.parse(settings.fetch_from), mounts)
 
 
-def refused_directories(settings: MachineSettings, home: Path) -> Mapping[str, str]:
-    """Return the directories that builds must not see on this machine, each with the reason."""
+def refused_directories(
+    settings: MachineSettings, home: Path, keys: Iterable[Path] = ()
+) -> Mapping[str, str]:
+    """Return the directories and files that builds must not see on this machine, each with the reason.
+
+    ``keys`` are files of the control plane, if that is on this machine.
+    """
     addresses = (settings.machine_database_url, settings.redis_url)
     remotes = (settings.git_url, *settings.git_urls.values())
     reasons: dict[Path | None, str] = {
@@ -55,6 +62,7 @@ def refused_directories(settings: MachineSettings, home: Path) -> Mapping[str, s
         settings.artifacts: _OF_STATE,
         Path(os.environ.get("HOME", "/")): _OF_USER,
         **{Path(path): _OF_CONNECTIONS for url in addresses for path in paths_of_address(url)},
+        **dict.fromkeys(keys, _OF_CONNECTIONS),
         **{Path(path): _OF_PROJECTS for path in map(_repositories, remotes) if path.startswith("/")},
     }
     own = {

@@ -27,7 +27,7 @@ from service.wiring.control import failure_patterns
 from service.wiring.permitted import refused_directories
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from service.domain.machine.mounts import MachineMount
@@ -53,11 +53,12 @@ def command(ctx: click.Context, seconds: float, home: Path, *, connections: bool
     is unfit to run or measure patches, or one of these cannot be used; with --connections, a connection fails
     or has a right that endangers the service.
     """
-    patterns, machine = pattern_findings(ControlSettings()), MachineSettings()
+    control, machine = ControlSettings(), MachineSettings()
+    patterns = pattern_findings(control)
     if connections:
         _show(ctx, [*connection_findings(home), *patterns], {}, as_json=as_json)
         return
-    mounts, shown = mount_findings(machine, home)
+    mounts, shown = mount_findings(machine.mounts, refused_directories(machine, home, control.private_keys))
     environment = read_environment()
     before = read_load()
     time.sleep(max(seconds, 0.1))
@@ -93,12 +94,11 @@ def _sandbox(mounts: Sequence[MachineMount]) -> Finding:
 
 
 def mount_findings(
-    settings: MachineSettings, home: Path
+    entries: Iterable[str], refused: Mapping[str, str]
 ) -> tuple[tuple[MachineMount, ...], tuple[Finding, ...]]:
     """Check each directory of BENCHGATE_MOUNTS; return those that can be shown, and a finding for each."""
     mounts, results = [], []
-    refused = refused_directories(settings, home)
-    for entry in settings.mounts:
+    for entry in entries:
         name = f"mount {plain(entry)}"
         try:
             mount = read_mount(entry, refused)

@@ -60,10 +60,10 @@ def running_site(
         stack.enter_context(_environment_with(settings or {}))
         machine = MachineSettings()
         slots = slots_of(machine.machine_name, pools, machine.builds_beside)
-        Permitted.read(machine, home)  # so that a bad entry is refused at once
+        control = ControlSettings()
+        Permitted.read(machine, home, control.private_keys)  # so that a bad entry is refused at once
         stack.callback(os.umask, os.umask(0o077))
         make_home(home)
-        control = ControlSettings()
         failure_patterns(control)  # so that a bad file is refused at once
         control.instance = instance_of(home, control)
         postgres, valkey = EmbeddedPostgres(home / "postgres"), EmbeddedValkey(home / "valkey")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.cli.local.doctor import mount_findings, pattern_findings, print_findings
-from service.config import ControlSettings, MachineSettings
+from service.config import ControlSettings
 from service.domain.machine.environment import Finding, State
 
 if TYPE_CHECKING:
@@ -49,12 +49,11 @@ def test_the_configured_patterns_of_failures_are_read(tmp_path: Path) -> None:
     assert pattern_findings(settings) == (Finding("failure patterns", State.OK, "1"),)
 
 
-def test_each_directory_for_builds_is_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("service.wiring.permitted.REFUSED", {})
+def test_each_directory_for_builds_is_checked(tmp_path: Path) -> None:
     (tmp_path / "gcc").mkdir()
     (tmp_path / "gcc/cc").touch()
-    settings = MachineSettings(mounts=[f"{tmp_path}/gcc", f"{tmp_path}/none", "gcc"])
-    [mount], [shown, missing, relative] = mount_findings(settings, tmp_path / "home")
+    entries = [f"{tmp_path}/gcc", f"{tmp_path}/none", "gcc"]
+    [mount], [shown, missing, relative] = mount_findings(entries, {})
 
     assert shown == Finding(f"mount {tmp_path}/gcc", State.OK, f"files: 1, digest: {mount.digest}")
     assert missing == Finding(

@@ -84,6 +84,25 @@ def test_a_directory_that_builds_must_not_see_is_refused_before_anything_starts(
     assert not (tmp_path / "var").exists()
 
 
+def test_a_directory_with_the_key_of_an_account_is_refused_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/id").touch()
+    monkeypatch.setattr("service.wiring.permitted.REFUSED", {})
+    monkeypatch.setenv("BENCHGATE_MOUNTS", f'["{tmp_path}/tools"]')
+    monkeypatch.setenv("BENCHGATE_GERRIT_URL", "https://gerrit.example.org")
+    monkeypatch.setenv("BENCHGATE_GERRIT_SSH_KEY", f"{tmp_path}/tools/id")
+    with (
+        pytest.raises(
+            BadInput, match=f"^BENCHGATE_MOUNTS: {tmp_path}/tools contains .*/id, which a connection"
+        ),
+        running_site(tmp_path / "var", 0, ("perf",), lambda _: None, UNSANDBOXED),
+    ):
+        pytest.fail("it was started")
+    assert not (tmp_path / "var").exists()
+
+
 def test_a_port_in_use_is_refused_before_anything_starts(taken_port: int, tmp_path: Path) -> None:
     with (
         pytest.raises(Unfit, match=f"port {taken_port} is in use; choose another port with --port"),
