@@ -77,8 +77,9 @@ def refused_directories(
 
 
 def _repositories(url: str) -> str:
-    """Return the part of an address of repositories that all of them share."""
-    return url.removeprefix("file://").partition("{project}")[0]
+    """Return the directory of all repositories of an address, whose names may have a beginning in common."""
+    path, variable, _ = url.removeprefix("file://").partition("{project}")
+    return path.rpartition("/")[0] if variable else path
 
 
 NOTHING_PERMITTED: Final = Permitted()

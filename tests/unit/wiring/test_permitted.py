@@ -49,6 +49,7 @@ def test_the_directories_of_the_setting_are_shown(tmp_path: Path) -> None:
         ("pg", "pg/socket, which a connection of Benchgate uses"),
         ("valkey", "valkey/valkey.sock, which a connection of Benchgate uses"),
         ("git/private", "git, which has the repositories of projects"),
+        ("prefix/of-a.git", "prefix, which has the repositories of projects"),
         ("other", "other/git, which has the repositories of projects"),
         ("", "home, which has data of Benchgate"),
     ],
@@ -64,7 +65,11 @@ def test_state_credentials_sockets_and_repositories_of_benchgate_are_refused(
             machine_database_url=f"postgresql://bot@/db?host={tmp_path}/pg/socket",
             redis_url=f"redis+socket://{tmp_path}/valkey/valkey.sock",
             git_url=f"{tmp_path}/git/{{project}}",
-            git_urls={"other": f"file://{tmp_path}/other/git/{{project}}.git", "away": "https://a/{project}"},
+            git_urls={
+                "other": f"file://{tmp_path}/other/git/{{project}}.git",
+                "prefix": f"{tmp_path}/prefix/of-{{project}}.git",
+                "away": "https://a/{project}",
+            },
         )
 
 
