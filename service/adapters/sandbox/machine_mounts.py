@@ -51,6 +51,8 @@ def read_mount(entry: str, refused: Mapping[str, str]) -> MachineMount:
             raise BadInput(f"{plain(entry)} leads to {plain(real)}: list that directory", SETTING)
         if not Path(real).is_dir():
             raise BadInput(f"{plain(entry)} is not a directory", SETTING)
+        if not real.isprintable():  # the path is stored and shown, and a database takes no lone surrogates
+            raise BadInput(f"{plain(entry)} has control characters, or is not UTF-8: rename it", SETTING)
         return _identified(real)
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
