@@ -54,9 +54,13 @@ def read_mount(entry: str, refused: Mapping[str, str]) -> MachineMount:
         if not real.isprintable():  # the path is stored and shown, and a database takes no lone surrogates
             raise BadInput(f"{plain(entry)} has control characters, or is not UTF-8: rename it", SETTING)
         return _identified(real)
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise BadInput(f"{plain(entry)} cannot be read: {reason}", SETTING) from error
+    except OSError as error:
+        # It may be deep in a large tool chain.
+        raise BadInput(
+            f"{plain(_named(error) or entry)} cannot be read: {error.strerror}", SETTING
+        ) from error
+    except ValueError as error:
+        raise BadInput(f"{plain(entry)} cannot be read: {error}", SETTING) from error
 
 
 def paths_of_address(url: str) -> Iterator[str]:
@@ -71,6 +75,10 @@ def paths_of_address(url: str) -> Iterator[str]:
     values = [host, *(value for _, value in parse_qsl(address.query))]
     for value in values:
         yield from (part for part in value.split(",") if part.startswith("/"))
+
+
+def _named(error: OSError) -> str:
+    return error.filename if isinstance(error.filename, str) else ""
 
 
 def _identified(top: str) -> MachineMount:

@@ -164,7 +164,7 @@ def test_a_directory_that_programs_cannot_enter_is_left_out(tools: Path) -> None
 
 
 def test_a_directory_whose_files_can_be_opened_but_not_listed_is_refused(tools: Path) -> None:
-    refusal = f"BENCHGATE_MOUNTS: {tools} cannot be read: Permission denied"
+    refusal = f"BENCHGATE_MOUNTS: {tools}/bin cannot be read: Permission denied"
     (tools / "bin").chmod(0o311)
     assert without_capabilities(lambda: refusal_of(tools)) == refusal
     tools.chmod(0o666)
