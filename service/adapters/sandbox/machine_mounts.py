@@ -47,6 +47,7 @@ def read_mount(entry: str, refused: Mapping[str, str]) -> MachineMount:
     try:
         real = os.path.realpath(path, strict=True)
         if real != path:
+            require_allowed(real, refused)
             # Mounted under the other name, its files would not find each other by the real one.
             raise BadInput(f"{plain(entry)} leads to {plain(real)}: list that directory", SETTING)
         if not Path(real).is_dir():

@@ -66,6 +66,13 @@ def test_a_path_that_leads_to_another_is_refused_and_the_other_named(tools: Path
         assert refusal_of(other) == expected
 
 
+def test_no_message_advises_a_directory_that_would_be_refused(tools: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tools)
+    for entry in (f"{tmp_path}/link", f"{tmp_path}/link/../tools"):
+        with pytest.raises(BadInput, match=f"{tools} is a directory which is private"):
+            read_mount(entry, {str(tools): "which is private"})
+
+
 @pytest.mark.parametrize("name", [b"to\xffols", b"to\nols", b"to\x1b[2Jols"])
 def test_a_path_that_cannot_be_stored_or_shown_is_refused(tmp_path: Path, name: bytes) -> None:
     """PostgreSQL stores the path as a fact of the machine."""
