@@ -54,7 +54,7 @@ def _files(inquiry: Inquiry, build: Path, urls: Iterable[tuple[Path, str]]) -> I
         problem = ""
         if not path.is_file():
             problem = "the project removes the file"
-        elif _FETCHED.match(place):
+        elif _FETCHED.match(place) or _is_cloned(build, path):
             problem = "it belongs to another download, which no build can write to"
         elif not place or not is_harmless(name):
             problem = "its place or name is unusual"
@@ -66,6 +66,11 @@ def _files(inquiry: Inquiry, build: Path, urls: Iterable[tuple[Path, str]]) -> I
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         yield Fetched(name.partition(".")[0], Download(url), digest, place)
+
+
+def _is_cloned(build: Path, path: Path) -> bool:
+    """Return whether a file of the build directory is in a repository, for which builds get a link."""
+    return any((above / ".git").exists() for above in path.parents if build in above.parents)
 
 
 def find_clones(inquiry: Inquiry, build: Path) -> tuple[Fetched, ...]:

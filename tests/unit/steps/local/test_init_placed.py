@@ -104,6 +104,17 @@ def test_a_repository_that_the_build_cloned_is_pinned_with_its_place(build: Path
     assert found == Fetched("data", Download(git=REMOTE), COMMIT, "build/test/data")
 
 
+def test_a_file_in_a_repository_that_was_cloned_is_not_put_there(build: Path) -> None:
+    """The directory above it would keep the link to the repository away."""
+    git = FakeGit()
+    (build / "data" / ".git").mkdir(parents=True)
+
+    assert traced(build, git, write(build / "data" / "more" / "x.txt")) == ()
+    assert git.notes == [
+        f"not pinned: {URL}, because it belongs to another download, which no build can write to"
+    ]
+
+
 @pytest.mark.parametrize("place", ["_deps/x-src", "x-prefix/src/x", "data/.git/modules/x"])
 def test_repositories_of_fetch_content_and_external_projects_and_submodules_are_left_out(
     build: Path, place: str
