@@ -57,7 +57,7 @@ def _read(subprojects: Path, name: str) -> Wrap:
     file = PurePosixPath(f"{name}.wrap")
     for _ in range(_MOST_REDIRECTS):
         path = subprojects / file
-        wrap = parse_wrap(path.read_text("utf-8", "replace"), name) if path.is_file() else Wrap()
+        wrap = parse_wrap(path.read_text("utf-8", "replace"), file.stem) if path.is_file() else Wrap()
         if not wrap.redirect:
             return wrap
         file = file.parent / wrap.redirect

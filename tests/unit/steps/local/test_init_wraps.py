@@ -62,6 +62,13 @@ def test_the_wrap_of_a_subprojects_subproject_is_read_there(project: Project) ->
     assert project.find("fmt") == (PINNED,)
 
 
+def test_a_repository_has_the_name_of_the_wrap_that_another_one_names(project: Project) -> None:
+    project.write("fmt.wrap", "[wrap-redirect]\nfilename = core/libs/format.wrap\n")
+    project.write("core/libs/format.wrap", f"[wrap-git]\nurl = {GIT}\nrevision = {COMMIT}\n")
+
+    assert project.find("fmt") == (Fetched("format", Download(git=GIT), COMMIT),)
+
+
 def test_wraps_that_name_each_other_download_nothing(project: Project) -> None:
     project.write("fmt.wrap", "[wrap-redirect]\nfilename = fmt.wrap\n")
     assert project.find("fmt") == ()
