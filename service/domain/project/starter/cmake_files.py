@@ -103,8 +103,12 @@ def _projects_below(code: Mapping[str, str]) -> Iterator[str]:
 
 
 def _pattern(declared: str) -> re.Pattern[str]:
-    """A declared name may contain variables, such as that of the project."""
-    return re.compile(r"\w*".join(re.escape(part) for part in _REFERENCE.split(declared)))
+    """A declared name may contain variables, such as that of the project; many take no longer than one."""
+    first, *further = (re.escape(part) for part in _REFERENCE.split(declared))
+    if not further:
+        return re.compile(first)
+    *inner, last = further
+    return re.compile("".join((first, *(rf"(?>\w*?{part})" for part in inner), rf"\w*{last}")))
 
 
 def release_preset(text: str, listing: str) -> str:

@@ -77,6 +77,19 @@ def test_an_option_for_another_build_than_a_release_is_left_alone(name: str) -> 
     assert found == [(), (), ()]
 
 
+@pytest.mark.parametrize(
+    "declared", ["${A}_${B}_BENCH_${C}", "X${A}BENCH_X", "${A}X_${B}X${C}", "${A}_BENCH_X"]
+)
+def test_variables_stand_for_any_part_of_a_name(declared: str) -> None:
+    assert options(f"option({declared})", {"X_X_BENCH_X": OFF, "BENCH_OF_ANOTHER": OFF}) == ("X_X_BENCH_X",)
+
+
+def test_many_variables_in_a_name_take_no_time() -> None:
+    """Eight took five seconds, and nine a minute."""
+    cache = {f"X{'BENCH' * 8}": OFF, f"X{'BENCH' * 8}_Y": OFF}
+    assert options(f"option(X{'${A}' * 50}_Y)", cache) == (f"X{'BENCH' * 8}_Y",)
+
+
 LINKING = "project(bench)\nadd_executable(a a.cc)\ntarget_link_libraries(a benchmark ${MORE})\n"
 
 
