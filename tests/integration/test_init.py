@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from service.adapters.sandbox.unsandboxed import DirectRunner
+from service.cli.local.progress import TerminalProgress
 from service.domain.project.project_file import parse_project_file
+from service.steps.local.init_inquiry import Inquiry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -208,6 +211,18 @@ add_dependencies(queue_bench data)
         env={**os.environ, "BENCHGATE_DEPS": str(tmp_path / "deps")},
     )
     assert (tmp_path / "project" / "build" / "data" / "numbers.txt").is_file()
+
+
+def test_only_a_repository_itself_has_a_commit(tmp_path: Path) -> None:
+    """Git would also name that of the repository around a directory: the project's own."""
+    write(tmp_path, {"unpacked/x": "", "broken/.git/x": ""})
+    commit(tmp_path)
+    write(tmp_path, {"own/x": ""})
+    own = commit(tmp_path / "own")
+    inquiry = Inquiry(DirectRunner(), tmp_path, tmp_path, TerminalProgress())
+
+    commits = [inquiry.commit_of(str(tmp_path / name)) for name in ("own", "unpacked", "broken", "none")]
+    assert commits == [own, "", "", ""]
 
 
 def test_the_next_build_system_counts_if_one_has_no_benchmark_programs(tmp_path: Path) -> None:

@@ -65,9 +65,12 @@ class Inquiry:
         return text
 
     def commit_of(self, repository: str) -> str:
-        """Return the commit that is checked out in a directory; empty if that is no repository."""
+        """Return the commit that is checked out in a directory; empty if that is no repository.
+
+        With ``-C``, git would name the commit of one above the directory, such as that of the project itself.
+        """
         try:
-            commit = _COMMIT.search(self.run("git", "-C", repository, "rev-parse", "HEAD"))
+            commit = _COMMIT.search(self.run("git", "--git-dir", f"{repository}/.git", "rev-parse", "HEAD"))
         except CommandFailed:
             return ""
         return commit[0] if commit else ""

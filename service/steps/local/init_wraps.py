@@ -77,7 +77,4 @@ def _commit(inquiry: Inquiry, subprojects: Path, repository: WrapRepository) -> 
     """Return the commit of a repository; empty if there is none."""
     if COMMIT.fullmatch(repository.revision.lower()):
         return repository.revision.lower()
-    place = subprojects / repository.directory
-    if not (place / ".git").exists():
-        return ""  # Git would name the commit of the project itself
-    return inquiry.commit_of(str(place))
+    return inquiry.commit_of(str(subprojects / repository.directory))

@@ -41,7 +41,9 @@ def test_a_repository_is_pinned_by_the_commit_of_its_directory(tmp_path: Path) -
     (fetched,) = find(tmp_path, git, CPM_PACKAGES="fmt;Benchmark")
 
     assert (fetched.name, fetched.pin) == ("Benchmark", COMMIT)
-    assert git.calls == [("git", "-C", "/home/dev/build/_deps/benchmark-src", "rev-parse", "HEAD")]
+    assert git.calls == [
+        ("git", "--git-dir", "/home/dev/build/_deps/benchmark-src/.git", "rev-parse", "HEAD")
+    ]
 
 
 def test_an_archive_is_pinned_by_the_file_that_was_downloaded(tmp_path: Path) -> None:
