@@ -183,6 +183,7 @@ SHOWN: Final = tuple(
         ),
         ("unmount it", By.PRIVILEGES, "EPERM", f"call('umount2', SHOWN.encode(), {DETACH})"),
         ("open a file beside it", By.MOUNTS, "ENOENT", "read(SHOWN + '/../secret')"),
+        ("follow a link that leads out of it", By.MOUNTS, "ENOENT", "read(SHOWN + '/link')"),
         (
             "get rights or a device from a file in it",
             By.MOUNTS,

@@ -68,6 +68,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         directory.mkdir()
     for directory in (source, shown):
         (directory / "file").write_text(TEXT)
+    (shown / "link").symlink_to(file)
     subprocess.run(["cc", "-O1", "-o", tools / "interface", HERE / "interface.c"], check=True)
     name, key = f"benchgate-escape-{os.getpid()}", secrets.randbelow(1 << 30) + 1
     shared = Path("/dev/shm", name)  # noqa: S108
