@@ -64,7 +64,7 @@ class ProjectFacts:
     or Meson's downloads off. ``preset`` is a preset of CMake for release builds, and ``configuration`` the
     chosen one of a generator that has several; empty: none. ``dependencies`` were downloaded while the
     project was configured and built. ``is_tried``: init has built and asked the programs; otherwise a person
-    must check them.
+    must check them. ``data`` are the places below ``build/`` with files that the programs read.
     """
 
     system: BuildSystem
@@ -75,6 +75,7 @@ class ProjectFacts:
     dependencies: tuple[Fetched, ...] = ()
     is_tried: bool = False
     directory: str = ""
+    data: tuple[str, ...] = ()
 
 
 NO_DOWNLOAD: Final = "--wrap-mode=nodownload"
@@ -203,7 +204,7 @@ def starter_file(facts: ProjectFacts) -> str:
             template.format(targets="", configuration=configuration).removesuffix(_TARGETS).rstrip(),
         )
     build += [f"      # {why}", f"      compile: {compile_}{edit}"]
-    if kept := kept_places(facts.dependencies):
+    if kept := tuple(dict.fromkeys((*kept_places(facts.dependencies), *facts.data))):
         build += [
             "      # Programs also find these when they are launched.",
             f"      keep: [{', '.join(map(_as_text, kept))}]",

@@ -19,6 +19,7 @@ from service.domain.project.starter.fetched import with_own_names
 from service.domain.project.starter.traced import TRACING, can_trace
 from service.domain.project.starter_file import BuildSystem, Program, ProjectFacts
 from service.domain.text import plain
+from service.steps.local.init_data import named_data
 from service.steps.local.init_fetched import find_fetched
 from service.steps.local.init_placed import find_clones, find_files, trace_file
 
@@ -109,15 +110,17 @@ def _ask(project: _Project) -> ProjectFacts:
     programs = inquiry.ask(build, found)
     if not programs:
         raise NotFound("no program that links Google Benchmark can be built here and lists benchmarks")
+    fetched = with_own_names((*dependencies, *find_clones(inquiry, build)))
     return ProjectFacts(
         BuildSystem.CMAKE,
         programs,
         options,
         preset,
         reply.configuration,
-        with_own_names((*dependencies, *find_clones(inquiry, build))),
+        fetched,
         is_tried=True,
         directory=project.below,
+        data=named_data(build, programs, (each.download.place for each in fetched)),
     )
 
 

@@ -13,6 +13,7 @@ from service.domain.project.starter.meson_reply import (
 )
 from service.domain.project.starter_file import NO_DOWNLOAD, BuildSystem, Program, ProjectFacts
 from service.domain.text import plain
+from service.steps.local.init_data import named_data
 from service.steps.local.init_wraps import find_wraps
 
 if TYPE_CHECKING:
@@ -61,7 +62,14 @@ def ask_meson(inquiry: Inquiry) -> ProjectFacts:
     programs = inquiry.ask(build, [Program(f"build/{each.path}", each.path) for each in targets])
     if not programs:
         raise NotFound("no program that links Google Benchmark can be built here and lists benchmarks")
-    return ProjectFacts(BuildSystem.MESON, programs, options, dependencies=dependencies, is_tried=True)
+    return ProjectFacts(
+        BuildSystem.MESON,
+        programs,
+        options,
+        dependencies=dependencies,
+        is_tried=True,
+        data=named_data(build, programs, ()),
+    )
 
 
 def _without(commands: Sequence[str]) -> str:

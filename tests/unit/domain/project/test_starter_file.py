@@ -93,6 +93,20 @@ def test_many_equal_and_long_names_are_accepted(system: BuildSystem, paths: list
     assert job.benchmark.programs == tuple(paths)
 
 
+def test_data_that_programs_read_are_kept_beside_repositories_of_the_build() -> None:
+    clone = Fetched("words", Download(git="https://git.example.org/x.git"), "a" * 40, "build/words")
+    data = ("_deps/corpus-build/json", "null", "words")
+    facts = ProjectFacts(
+        BuildSystem.CMAKE, (Program("build/parse", "parse"),), dependencies=(clone,), data=data
+    )
+    text = starter_file(facts)
+
+    assert problems_of(text) == ()
+    job = parse_project_file(text).job("perf")
+    assert job.configuration.build is not None
+    assert job.configuration.build.keep == ("words", "_deps/corpus-build/json", "null")
+
+
 @pytest.mark.parametrize("name", ["on", "null", "12", "1.5", "0x10", "2024-01-01", "2024-13-45"])
 def test_names_that_yaml_reads_as_another_value_stay_texts(name: str) -> None:
     data = Fetched(name, Download(git="https://git.example.org/x.git"), "a" * 40, f"build/{name}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from typing_extensions import override
 
 from service.domain.building.sandbox_command import Completed
 from service.domain.errors import CommandFailed, NotFound
@@ -238,6 +239,19 @@ def test_lines_that_a_program_always_prints_are_no_benchmarks(tmp_path: Path) ->
     (program,) = ask(tmp_path, RecordedCMake(listing=f"{printed}BM_Push\n", always=printed))[0].programs
 
     assert program.benchmarks == 1
+
+
+def test_data_in_the_build_directory_that_a_program_names_are_kept(tmp_path: Path) -> None:
+    class WithData(RecordedCMake):
+        @override
+        def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
+            if "--build" in command.argv:
+                build = Path(command.argv[2])
+                (build / "words.txt").touch()
+                self.program = b"\x7fELF benchmark_list_tests\0" + bytes(build / "words.txt") + b"\0"
+            return super().run(command, log=log, watch=watch)
+
+    assert ask(tmp_path, WithData())[0].data == ("words.txt",)
 
 
 @pytest.mark.parametrize(
