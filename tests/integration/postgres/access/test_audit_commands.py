@@ -177,7 +177,9 @@ def test_a_program_records_its_settings_when_it_starts(
         argv = [sys.executable, "-m", "service.cli", *words]
         program = subprocess.Popen(argv, cwd=ROOT, env=variables, stdout=output, stderr=output)
         try:
-            assert eventually(lambda: len(log.newest(1)) == 1)
+            assert eventually(
+                lambda: len(log.newest(1)) == 1 and b'"hash"' in (tmp_path / "log").read_bytes()
+            )
         finally:
             program.terminate()
             program.wait(30)
