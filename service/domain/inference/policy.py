@@ -65,6 +65,9 @@ class Policy(Record):
     # Of a hundred unchanged patch sets at most one alarms.
     false_alarms: Annotated[Share, after(_false_alarms), about("of a patch set; at most 20%")] = 0.01
     machine_time: Annotated[Duration, about("for measuring, all suites together")] = 600.0
+    machine_time_of: Annotated[
+        dict[BenchmarkName, Duration], about("the most of machine_time for a benchmark, by name")
+    ] = field(default_factory=dict, hash=False)
     # By default machine_time ends measuring.
     max_pairs: Annotated[int, _PAIRS, about("the most pairs of launches")] = MOST_PAIRS
     # 0: off.
@@ -78,26 +81,39 @@ class Policy(Record):
         entry = entry_for(benchmark, self.vote_at_of)
         return self.vote_at if entry is None else self.vote_at_of[entry]
 
+    def time_for(self, benchmark: str) -> float:
+        """Return the most machine time of a benchmark: of the longest entry that covers it, else infinite."""
+        entry = entry_for(benchmark, self.machine_time_of)
+        return math.inf if entry is None else self.machine_time_of[entry]
+
     def renaming(self, renamed: Collection[tuple[str, str]], others: Iterable[str] = ()) -> Policy:
-        """Judge each renamed benchmark by the entry of its former name, and all others as before.
+        """Treat each renamed benchmark by the entries of its former name, and all others as before.
 
         The entries are those of the target branch, which knows the names of the parent. By the new name,
         a patch could choose the entry, also that of benchmarks whose names begin with the new one. Several
-        benchmarks of one name, in different suites, vote from the least of their sizes.
+        benchmarks of one name, in different suites, have the stricter entry: they vote from the least of
+        their sizes, and have the most of their machine times.
 
         Args:
             renamed: new and former names.
             others: the names of benchmarks that are not renamed.
         """
-        if not (self.vote_at_of and renamed):
+        if not (renamed and (self.vote_at_of or self.machine_time_of)):
             return self
         new_names = {new for new, _ in renamed}
         # The former names too, so that to do this twice changes nothing.
         named = (*others, *(old for _, old in renamed))
-        sizes = {name: self.votes_from(name) for name in named if entry_for(name, new_names) is not None}
+        covered = [name for name in named if entry_for(name, new_names) is not None]
+        sizes = {name: self.votes_from(name) for name in covered}
+        times = {name: self.time_for(name) for name in covered}
         for new, old in renamed:
             sizes[new] = min(self.votes_from(old), sizes.get(new, math.inf))
-        return replace(self, vote_at_of={**self.vote_at_of, **sizes})
+            times[new] = max(self.time_for(old), times.get(new, 0.0))
+        return replace(
+            self,
+            vote_at_of={**self.vote_at_of, **sizes} if self.vote_at_of else {},
+            machine_time_of={**self.machine_time_of, **times} if self.machine_time_of else {},
+        )
 
     @property
     def base_pairs(self) -> int:

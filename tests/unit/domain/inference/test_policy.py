@@ -20,6 +20,12 @@ def test_an_entry_sets_the_size_that_votes_for_the_benchmarks_that_it_covers() -
     assert [policy.votes_from(name) for name in ("BM_a/64", "BM_a/8/2", "BM_ab")] == [0.05, 0.0, 0.02]
 
 
+def test_an_entry_sets_the_machine_time_of_the_benchmarks_that_it_covers() -> None:
+    policy = Policy(machine_time_of={"BM_a": 120.0, "BM_a/8": 300.0})
+
+    assert [policy.time_for(name) for name in ("BM_a/64", "BM_a/8/2", "BM_ab")] == [120.0, 300.0, math.inf]
+
+
 class TestRenaming:
     def test_a_new_name_covers_no_other_benchmark(self) -> None:
         """Before, a patch could name a benchmark so that the size of its old name covered others."""
@@ -40,3 +46,23 @@ class TestRenaming:
         twice = once.renaming(renamed)
 
         assert [each.votes_from("BM_b") for each in (once, twice)] == [0.02, 0.02]
+
+    def test_a_renamed_benchmark_has_the_machine_time_of_its_former_name(self) -> None:
+        """By its new name, a patch could choose an entry so short that no slow-down is found in it."""
+        policy = Policy(machine_time_of={"BM_short": 1.0, "BM_b": 60.0})
+        renamed = policy.renaming([("BM_short/8", "BM_a"), ("BM_c", "BM_b")], ["BM_short/8/2"])
+
+        assert renamed.time_for("BM_short/8") == math.inf
+        assert [renamed.time_for(name) for name in ("BM_short/8/2", "BM_c", "BM_b")] == [1.0, 60.0, 60.0]
+
+    def test_benchmarks_of_one_name_in_two_suites_have_the_longer_machine_time(self) -> None:
+        policy = Policy(machine_time_of={"BM_a": 5.0, "BM_b": 60.0})
+
+        assert policy.renaming([("BM_c", "BM_a"), ("BM_c", "BM_b")]).time_for("BM_c") == 60.0
+        assert policy.renaming([("BM_a", "BM_c")], ["BM_a"]).time_for("BM_a") == math.inf
+
+    def test_to_rename_twice_changes_no_machine_time(self) -> None:
+        renamed = [("BM_a", "BM_short"), ("BM_b", "BM_a/8")]
+        once = Policy(machine_time_of={"BM_short": 1.0}).renaming(renamed)
+
+        assert [each.time_for("BM_b") for each in (once, once.renaming(renamed))] == [math.inf, math.inf]

@@ -348,6 +348,7 @@ class TestRefusals:
             ("layout: on", ".layout: 'True' is not allowed; allowed are confirm, off"),
             ("on_undecided: fail", ".on_undecided: 'fail' is not allowed; allowed are pass, none"),
             ("machine_time: forever", ".machine_time: 'forever' is not a duration"),
+            ("machine_time_of: {BM_a: 5%}", ".machine_time_of.BM_a: '5%' is not a duration"),
         ],
     )
     def test_a_policy(self, entry: str, message: str) -> None:
