@@ -27,11 +27,13 @@ _LEAST_SECONDS: Final = 1e-3  # of a pair: an infinite number of pairs takes inf
 class PairCost:
     """The seconds of a pair: by suite those that it takes whatever it measures, and those of each benchmark.
 
-    Benchmarks that are measured together share the seconds of their suite.
+    Benchmarks that are measured together share the seconds of their suite. ``taken`` are those of each
+    benchmark in all pairs so far, with its part of what was shared.
     """
 
     fixed: Mapping[str, float] = field(default_factory=dict)
     own: Mapping[Key, float] = field(default_factory=dict)
+    taken: Mapping[Key, float] = field(default_factory=dict)
 
     @property
     def whole(self) -> float:
@@ -41,6 +43,10 @@ class PairCost:
     def alone(self, key: Key) -> float:
         """The seconds of a pair that measures this benchmark only; 0 if they are not known."""
         return self.own[key] + self.fixed.get(key[0], 0.0) if key in self.own else 0.0
+
+    def left(self, key: Key, policy: Policy) -> float:
+        """The seconds that the policy leaves to this benchmark; infinite if no entry covers it."""
+        return policy.time_for(key[1]) - self.taken.get(key, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +63,39 @@ def going_on(
     """Choose the benchmarks that get another pair after ``pairs`` pairs, with ``left`` seconds left.
 
     These are the undecided ones until the first look that can find a difference; then those that the whole
-    machine time may decide; and beyond the pairs that all may get, those that may still vote −1.
+    machine time may decide; and beyond the pairs that all may get, those that may still vote −1. From the
+    first of these looks on, a benchmark with a machine time of its own has no more than that.
     """
     undecided = [row for row in rows if not row.verdict.is_decided]
     if pairs >= stages.base_pairs:
         return worth_more(undecided, cost, left, policy)
     if pairs >= stages.decisive:
-        return within_reach(undecided, cost, policy.machine_time)
+        return within_reach(undecided, cost, policy)
     return frozenset(map(_key, undecided))
 
 
-def within_reach(rows: Iterable[Comparison], cost: PairCost, machine_time: float) -> frozenset[Key]:
+def within_reach(rows: Iterable[Comparison], cost: PairCost, policy: Policy) -> frozenset[Key]:
     """Choose the undecided benchmarks that the whole machine time may decide, whatever the verdict.
 
-    A row without an estimate may be anything, so its benchmark is chosen.
+    A row without an estimate may be anything, so its benchmark is chosen. One that has used up a machine time
+    of its own is not.
     """
     return frozenset(
         key
         for row in rows
         if not row.verdict.is_decided
         for key in [_key(row)]
-        if _needed(row) * max(cost.alone(key), _LEAST_SECONDS) <= machine_time
+        if cost.left(key, policy) > 0
+        and _needed(row) * max(cost.alone(key), _LEAST_SECONDS)
+        <= min(policy.machine_time, policy.time_for(key[1]))
     )
 
 
 def worth_more(rows: Iterable[Comparison], cost: PairCost, left: float, policy: Policy) -> frozenset[Key]:
     """Choose the undecided benchmarks that may still vote −1 within the seconds ``left``, the quickest first.
 
-    If the policy withholds the +1 for a benchmark that is undecided, ``same`` is worth as much as ``slower``.
+    One with a machine time of its own must do so within what is left of that. If the policy withholds the +1
+    for a benchmark that is undecided, ``same`` is worth as much as ``slower``.
     """
     is_same_worth_it = policy.on_undecided is VoteWhen.NONE
     needed: dict[Key, float] = {}
@@ -97,6 +108,8 @@ def worth_more(rows: Iterable[Comparison], cost: PairCost, left: float, policy: 
     most: dict[str, float] = {}  # by suite, the pairs that the chosen ones need
     for key in sorted(needed, key=lambda each: needed[each] * seconds[each]):
         suite, pairs = key[0], needed[key]
+        if not pairs * seconds[key] <= cost.left(key, policy):
+            continue
         # Up to the pairs that its suite takes anyway, only its own seconds are added.
         shared = min(pairs, most.get(suite, 0.0)) * cost.fixed.get(suite, 0.0) if key in cost.own else 0.0
         left -= pairs * seconds[key] - shared

@@ -11,6 +11,7 @@ from tests.unit.domain.comparisons import SAME, UNMEASURED, row
 
 POLICY = Policy()
 NEVER = math.inf
+KEY = ("suite", "BM_never")
 
 
 def undecided(name: str, to_any: float, to_slower: float = NEVER) -> Comparison:
@@ -19,6 +20,11 @@ def undecided(name: str, to_any: float, to_slower: float = NEVER) -> Comparison:
 
 def cost(fixed: float = 0.0, **own: float) -> PairCost:
     return PairCost({"suite": fixed}, {("suite", name): value for name, value in own.items()})
+
+
+def short(name: str, seconds: float) -> Policy:
+    """A policy that gives one benchmark a machine time of its own."""
+    return Policy(machine_time_of={name: seconds})
 
 
 def names(chosen: frozenset[tuple[str, str]]) -> set[str]:
@@ -39,18 +45,18 @@ class TestWithinReach:
     def test_a_benchmark_stays_if_the_machine_time_may_decide_it(
         self, found: Comparison, *, is_kept: bool
     ) -> None:
-        assert (("suite", "BM_a") in within_reach([found], cost(BM_a=10.0), 600.0)) is is_kept
+        assert (("suite", "BM_a") in within_reach([found], cost(BM_a=10.0), POLICY)) is is_kept
 
     def test_what_has_no_estimate_stays(self) -> None:
-        assert within_reach([UNMEASURED], PairCost(), 600.0) == {("suite", "BM_never")}
+        assert within_reach([UNMEASURED], PairCost(), POLICY) == {("suite", "BM_never")}
 
     def test_what_is_decided_goes(self) -> None:
-        assert within_reach([SAME], PairCost(), 600.0) == frozenset()
+        assert within_reach([SAME], PairCost(), POLICY) == frozenset()
 
     def test_one_row_that_may_be_decided_keeps_its_benchmark(self) -> None:
         rows = [undecided("BM_a", NEVER), undecided("BM_a", 8)]
 
-        assert within_reach(rows, cost(BM_a=1.0), 600.0) == {("suite", "BM_a")}
+        assert within_reach(rows, cost(BM_a=1.0), POLICY) == {("suite", "BM_a")}
 
 
 class TestWorthMore:
@@ -108,6 +114,61 @@ class TestStages:
     )
     def test_each_stage_has_its_rule(self, pairs: int, expected: set[str]) -> None:
         assert names(going_on(self.ROWS, pairs, Stages(16, 32), self.COST, 600.0, POLICY)) == expected
+
+
+class TestOwnMachineTime:
+    """A benchmark of which a pair takes ten seconds."""
+
+    def after(self, taken: float) -> PairCost:
+        each = cost(BM_a=10.0, BM_b=10.0)
+        return PairCost(each.fixed, each.own, dict.fromkeys(each.own, taken))
+
+    @pytest.mark.parametrize(
+        ("pairs", "taken", "is_kept"), [(12, 119.0, True), (13, 0.0, False), (1, 120.0, False)]
+    )
+    def test_a_benchmark_stays_if_all_of_it_may_decide_it_and_some_is_left(
+        self, pairs: int, taken: float, *, is_kept: bool
+    ) -> None:
+        rows = [undecided(name, pairs) for name in ("BM_a", "BM_b")]
+        chosen = names(within_reach(rows, self.after(taken), short("BM_a", 120.0)))
+
+        assert chosen == {"BM_b"} | ({"BM_a"} if is_kept else set())
+
+    def test_a_longer_one_adds_nothing_to_the_machine_time(self) -> None:
+        assert within_reach([undecided("BM_a", 61)], self.after(0.0), short("BM_a", 1200.0)) == frozenset()
+
+    def test_what_has_no_estimate_stays_until_it_is_used_up(self) -> None:
+        policy = short("BM_never", 120.0)
+
+        assert names(within_reach([UNMEASURED], PairCost(), policy)) == {"BM_never"}
+        assert within_reach([UNMEASURED], PairCost(taken={KEY: 120.0}), policy) == frozenset()
+
+    @pytest.mark.parametrize(("taken", "expected"), [(40.0, {"BM_a", "BM_b"}), (41.0, {"BM_b"})])
+    def test_it_is_worth_more_only_within_what_is_left(self, taken: float, expected: set[str]) -> None:
+        rows = [undecided("BM_a", NEVER, 8), undecided("BM_b", NEVER, 40)]
+
+        assert names(worth_more(rows, self.after(taken), 600.0, short("BM_a", 120.0))) == expected
+
+    def test_one_that_is_dropped_leaves_its_time_to_the_others(self) -> None:
+        rows = [undecided("BM_a", NEVER, 8), undecided("BM_b", NEVER, 8)]
+
+        assert names(worth_more(rows, self.after(120.0), 80.0, short("BM_a", 120.0))) == {"BM_b"}
+
+    @pytest.mark.parametrize(("pairs", "expected"), [(15, {"BM_a"}), (16, set()), (32, set())])
+    def test_it_ends_nothing_before_the_first_look_that_can_find_a_difference(
+        self, pairs: int, expected: set[str]
+    ) -> None:
+        """With fewer pairs no slow-down could vote, and the benchmark would be measured for nothing."""
+        rows = [undecided("BM_a", 8, 8)]
+        chosen = going_on(rows, pairs, Stages(16, 32), self.after(160.0), 600.0, short("BM_a", 120.0))
+
+        assert names(chosen) == expected
+
+    def test_an_entry_gives_each_benchmark_that_it_covers_all_of_it(self) -> None:
+        rows = [undecided(name, 8) for name in ("BM_a/8", "BM_a/64")]
+        each = PairCost(taken={("suite", "BM_a/8"): 119.0, ("suite", "BM_a/64"): 119.0})
+
+        assert names(within_reach(rows, each, short("BM_a", 120.0))) == {"BM_a/8", "BM_a/64"}
 
 
 class TestPairCost:
