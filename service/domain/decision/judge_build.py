@@ -13,20 +13,19 @@ from service.domain.comparison.link_layout import confirm, suspects
 from service.domain.comparison.second_opinion import second_opinion
 from service.domain.comparison.suite import Listing, compare_suites, family_size, policy_for
 from service.domain.decision.build_outcome import NOTHING_WITHHELD, UNDISTURBED, Judgement, judge
+from service.domain.decision.pair_cost import cost_of_a_pair
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
-from service.domain.inference.going_on import PairCost
+from service.domain.inference.missing_pairs import with_missing_pairs
 from service.domain.inference.reasons import OF_PATCH, has_kind
 from service.domain.inference.verdict import (
     Comparison,
     Verdict,
     first_decisive_look,
     least_budget,
-    with_missing_pairs,
 )
 from service.domain.measuring.instruction_counts import added_share, compare_counts
 from service.domain.measuring.pair_record import read_pairs
-from service.domain.measuring.whole_programs import WHOLE_PROGRAMS
 from service.domain.project.benchmark import Instructions
 from service.domain.testing.timed import TimedSuite
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from service.domain.decision.build_outcome import Circumstances, Withheld
     from service.domain.measuring.instruction_counts import Counts
     from service.domain.measuring.pair_record import MeasuredPairs, PairRecord
-    from service.domain.project.benchmark import Suite
     from service.domain.project.job import Job
 
 
@@ -183,57 +181,6 @@ def decisive_pairs(job: Job, listings: Sequence[Listing]) -> int:
     if any(not suite.metrics for suite in job.benchmark.suites):
         family /= JOIN_SHARE  # real time that joins has that part of a row's error
     return first_decisive_look(job.policy, family)
-
-
-def cost_of_a_pair(
-    suites: Sequence[Suite],
-    listings: Sequence[Listing],
-    launches: Sequence[Launch],
-    *,
-    is_charged: bool = False,
-) -> PairCost:
-    """Compute the seconds of each benchmark and suite in its last pair.
-
-    A benchmark's own are those that it was timed for. Of the rest of a launch, what its program takes to set
-    up is the suite's, and each benchmark has an equal part of what is left. A program that cannot choose
-    benchmarks takes all of its launch for each of them.
-
-    ``is_charged``: without the seconds by which the patch's launch exceeds the parent's, which are not
-    charged to the machine time. Otherwise a patch could make each pair too dear.
-    """
-    set_up = {listing.suite: listing.set_up for listing in listings}
-    whole = {suite.name for suite in suites if suite.format in WHOLE_PROGRAMS}
-    fixed: dict[str, dict[Side, float]] = {}
-    own: dict[tuple[str, str], dict[Side, float]] = {}
-    for launch in launches:
-        if launch.suite in whole:
-            shared, parts = launch.seconds, dict.fromkeys(launch.values, 0.0)
-        else:
-            shared, parts = _seconds_of(launch, set_up.get(launch.suite, 0.0))
-        fixed.setdefault(launch.suite, {})[launch.side] = shared
-        for name, seconds in parts.items():
-            own.setdefault((launch.suite, name), {})[launch.side] = seconds
-
-    def of_pair(sides: Mapping[Side, float]) -> float:
-        base, patch = sides.get(Side.BASE, 0.0), sides.get(Side.PATCH, 0.0)
-        return base + (min(base, patch) if is_charged else patch)
-
-    return PairCost(
-        {suite: of_pair(sides) for suite, sides in fixed.items()},
-        {key: of_pair(sides) for key, sides in own.items()},
-    )
-
-
-def _seconds_of(launch: Launch, set_up: float) -> tuple[float, dict[str, float]]:
-    """Divide a launch into the seconds of its program, at most ``set_up``, and those of each benchmark."""
-    # A program reports its own times, which may be longer than its launch, and infinite.
-    timed = {name: min(launch.timed.get(name, 0.0), launch.seconds) for name in launch.values}
-    all_timed = sum(timed.values())
-    scale = min(1.0, launch.seconds / all_timed) if all_timed else 1.0
-    rest = max(0.0, launch.seconds - all_timed)
-    shared = min(set_up, rest)
-    each = (rest - shared) / max(len(timed), 1)
-    return shared, {name: scale * seconds + each for name, seconds in timed.items()}
 
 
 def suspected_of_layout(

@@ -13,7 +13,7 @@ from service.domain.gbench.columns import Columns
 from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
 from service.domain.inference.interim_looks import looks
-from service.domain.inference.verdict import with_missing_pairs
+from service.domain.inference.missing_pairs import with_missing_pairs
 from service.domain.project.benchmark import Suite
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from service.domain.calibration.evidence import SESSION_PAIRS, change_found
 from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.comparison.counting_pairs import allowance
 from service.domain.comparison.suite import Listing, compare_suites, looks_of, undecided_benchmarks
-from service.domain.decision.judge_build import cost_of_a_pair, decisive_pairs
+from service.domain.decision.judge_build import decisive_pairs
+from service.domain.decision.pair_cost import cost_of_a_pair
 from service.domain.identity import RunKind
 from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.going_on import Stages, going_on

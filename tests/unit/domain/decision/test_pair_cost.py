@@ -8,7 +8,7 @@ import pytest
 
 from service.domain.comparison.launch import Launch
 from service.domain.comparison.suite import Listing
-from service.domain.decision.judge_build import cost_of_a_pair
+from service.domain.decision.pair_cost import cost_of_a_pair
 from service.domain.identity import Side
 from service.domain.project.benchmark import Format, Suite
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.interim_looks import looks
 from service.domain.inference.metric import Better, Metric, metric_named
+from service.domain.inference.missing_pairs import with_missing_pairs
 from service.domain.inference.policy import Policy
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import (
@@ -19,7 +20,6 @@ from service.domain.inference.verdict import (
     Verdict,
     compare_pairs,
     first_decisive_look,
-    with_missing_pairs,
 )
 from tests.unit.domain.comparisons import reason
 
