@@ -23,7 +23,7 @@ def cost_of_a_pair(
     *,
     is_charged: bool = False,
 ) -> PairCost:
-    """Compute the seconds of each benchmark and suite in its last pair.
+    """Compute the seconds of each benchmark and suite in its last pair, and those that it has taken.
 
     A benchmark's own are those that it was timed for. Of the rest of a launch, what its program takes to set
     up is the suite's, and each benchmark has an equal part of what is left. A program that cannot choose
@@ -36,6 +36,7 @@ def cost_of_a_pair(
     whole = {suite.name for suite in suites if suite.format in WHOLE_PROGRAMS}
     fixed: dict[str, dict[Side, float]] = {}
     own: dict[tuple[str, str], dict[Side, float]] = {}
+    taken: dict[tuple[str, str], dict[Side, float]] = {}
     for launch in launches:
         if launch.suite in whole:
             shared, parts = launch.seconds, dict.fromkeys(launch.values, 0.0)
@@ -43,7 +44,10 @@ def cost_of_a_pair(
             shared, parts = _seconds_of(launch, set_up.get(launch.suite, 0.0))
         fixed.setdefault(launch.suite, {})[launch.side] = shared
         for name, seconds in parts.items():
-            own.setdefault((launch.suite, name), {})[launch.side] = seconds
+            key = (launch.suite, name)
+            own.setdefault(key, {})[launch.side] = seconds
+            so_far = taken.setdefault(key, dict.fromkeys(Side, 0.0))
+            so_far[launch.side] += shared + seconds
 
     def of_pair(sides: Mapping[Side, float]) -> float:
         base, patch = sides.get(Side.BASE, 0.0), sides.get(Side.PATCH, 0.0)
@@ -52,6 +56,7 @@ def cost_of_a_pair(
     return PairCost(
         {suite: of_pair(sides) for suite, sides in fixed.items()},
         {key: of_pair(sides) for key, sides in own.items()},
+        {key: of_pair(sides) for key, sides in taken.items()},
     )
 
 

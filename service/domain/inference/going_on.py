@@ -28,7 +28,7 @@ class PairCost:
     """The seconds of a pair: by suite those that it takes whatever it measures, and those of each benchmark.
 
     Benchmarks that are measured together share the seconds of their suite. ``taken`` are those of each
-    benchmark in all pairs so far, with its part of what was shared.
+    benchmark in all pairs so far, as if only it had been measured.
     """
 
     fixed: Mapping[str, float] = field(default_factory=dict)

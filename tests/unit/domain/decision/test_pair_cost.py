@@ -74,3 +74,37 @@ def test_a_program_that_cannot_choose_costs_each_of_its_benchmarks_all_of_a_laun
     cost = cost_of_a_pair(suites, listing(), pair)
 
     assert (cost.alone(A), cost.alone(B), cost.whole) == (20.0, 20.0, 20.0)
+
+
+class TestTaken:
+    """The seconds of all pairs so far, which are held against a machine time of a benchmark's own."""
+
+    def test_a_benchmark_takes_its_own_seconds_and_the_set_up_of_its_program(self) -> None:
+        launches = [launch(side, 12.0, pair, BM_a=0.5, BM_b=1.5) for pair in range(3) for side in Side]
+        cost = cost_of_a_pair(SUITES, listing(set_up=10.0), launches)
+
+        assert cost.taken == {A: 3 * cost.alone(A), B: 3 * cost.alone(B)}
+        assert cost.taken[A] == 63.0
+
+    def test_pairs_without_it_take_nothing_of_it(self) -> None:
+        launches = [launch(side, 1.0, BM_a=0.5, BM_b=0.5) for side in Side]
+        launches += [launch(side, 1.0, 1, BM_b=1.0) for side in Side]
+
+        assert cost_of_a_pair(SUITES, listing(), launches).taken == {A: 1.0, B: 3.0}
+
+    @pytest.mark.parametrize(
+        ("patch", "expected"),
+        [
+            pytest.param((9.0, 9.0), 4.0, id="slower"),
+            pytest.param((3.0, 1.0), 4.0, id="slower once"),
+            pytest.param((0.5, 0.5), 3.0, id="faster"),
+        ],
+    )
+    def test_what_the_patch_takes_longer_is_not_taken(
+        self, patch: tuple[float, ...], expected: float
+    ) -> None:
+        """So a patch that is slow is measured as often as one that changes nothing."""
+        launches = [launch(Side.BASE, 1.0, pair, BM_a=1.0) for pair in (0, 1)]
+        launches += [launch(Side.PATCH, seconds, pair, BM_a=seconds) for pair, seconds in enumerate(patch)]
+
+        assert cost_of_a_pair(SUITES, listing(), launches, is_charged=True).taken == {A: expected}
