@@ -103,11 +103,7 @@ def judge_measured(
     job = replace(job, policy=policy_for(job.policy, listings))
     pairs = read_pairs(records, job.benchmark.suites).under_new_names(listings)
     launches = tuple(counting_launches(pairs.as_built, job.policy.base_pairs))
-    cost = cost_of_a_pair(job.benchmark.suites, listings, launches)
-    as_built = tuple(
-        with_missing_pairs(row, cost.alone((row.row.suite, row.row.benchmark)), job.policy)
-        for row in _compare(job, listings, launches)
-    )
+    as_built = _with_missing_pairs(job, listings, launches)
     rows = confirm(as_built, pairs.relinked, job.policy, _added(pairs.counts))
     rows = _with_second_opinion(job, listings, rows, pairs.second)
     counted = treat_as_unchanged(
@@ -210,6 +206,20 @@ def slow_downs(
 def _compare(job: Job, listings: Sequence[Listing], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
     return treat_as_unchanged(
         compare_suites(job.benchmark.suites, listings, launches, job.policy), _same_program(listings)
+    )
+
+
+def _with_missing_pairs(
+    job: Job, listings: Sequence[Listing], launches: Sequence[Launch]
+) -> tuple[Comparison, ...]:
+    """Compare, and say of each undecided row what it would take."""
+    suites = job.benchmark.suites
+    cost = cost_of_a_pair(suites, listings, launches)
+    charged = cost_of_a_pair(suites, listings, launches, is_charged=True).taken
+    return tuple(
+        with_missing_pairs(row, cost.alone(key), job.policy, charged.get(key, 0.0))
+        for row in _compare(job, listings, launches)
+        for key in [(row.row.suite, row.row.benchmark)]
     )
 
 

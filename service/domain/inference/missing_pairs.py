@@ -13,14 +13,18 @@ if TYPE_CHECKING:
 
 
 def with_missing_pairs(
-    comparison: Comparison, pair_seconds: float | None = None, policy: Policy | None = None
+    comparison: Comparison,
+    pair_seconds: float | None = None,
+    policy: Policy | None = None,
+    taken: float = 0.0,
 ) -> Comparison:
     """Put the ways to decide an undecided comparison before its reasons; leave others as they are.
 
     That is how far pairs scatter and how wide the interval is, and then about how many more pairs would
     decide, in which time if ``pair_seconds`` are known, or at which spread 32 pairs would. With the
-    ``policy`` of a build also why it measured no more: the machine time is too short, or a −1 was no longer
-    to be expected. ``more_pairs`` of the result is the number that its reason names.
+    ``policy`` of a build also why it measured no more: the machine time is too short, or what is left of the
+    benchmark's own after the seconds ``taken``, or a −1 was no longer to be expected. ``more_pairs`` of the
+    result is the number that its reason names.
     """
     more, spread = comparison.more_pairs, comparison.spread
     if more is None or spread is None or comparison.interval is None:
@@ -38,7 +42,10 @@ def with_missing_pairs(
     seconds = more * pair_seconds if pair_seconds else 0.0
     limit = policy.machine_time if policy and seconds > policy.machine_time else 0.0
     ended: tuple[Reason, ...] = ()
-    if not limit and policy and _is_hardly_slower(comparison, policy):
+    own = policy.time_for(comparison.row.benchmark) if policy else math.inf
+    if seconds > own - taken:
+        ended = (Reason(ReasonKind.OWN_TIME, (taken, own)),)
+    elif not limit and policy and _is_hardly_slower(comparison, policy):
         ended = (Reason(ReasonKind.HARDLY_SLOWER),)
     pairs = Reason(ReasonKind.MORE_PAIRS, _known(more, seconds, limit, quiet))
     return comparison._replace(more_pairs=more, reasons=(wide, pairs, *ended, *comparison.reasons))

@@ -28,6 +28,7 @@ class ReasonKind(StrEnum):
     # 32 pairs would decide; 0 is not known
     MORE_PAIRS = "more pairs"
     HARDLY_SLOWER = "hardly slower"
+    OWN_TIME = "own time"  # the machine time that the benchmark took, the most that the policy gives it
     NO_NUMBER_OF_PAIRS = "no number of pairs"  # the spread at which 32 pairs would decide (if known)
     # of what a benchmark reports
     NOT_IN_PATCH = "not in patch"  # metric

@@ -19,7 +19,7 @@ from service.domain.wording.outlook import more_time
 from service.domain.wording.reasons import BLIND_COUNTS, SAME_PROGRAM, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from service.domain.calibration.evidence import Session
     from service.domain.comparison.suite import Listing
@@ -79,10 +79,14 @@ def unused_notes(job: Job, listings: Sequence[Listing]) -> tuple[str, ...]:
     names = {head for both in sides.values() for side in both for name in side for head in heads(name)}
     # The names of tests that are too short to be compared are not kept.
     is_whole = not any(each.too_short for each in listings)
-    vote_at_of = [name for name in job.policy.vote_at_of if is_whole and name not in names]
+
+    def unknown(entries: Collection[str]) -> list[str]:
+        return [name for name in entries if is_whole and name not in names]
+
     unused = {
         "renamed: no such benchmarks": renamed,
-        "vote_at_of: no such benchmarks": vote_at_of,
+        "vote_at_of: no such benchmarks": unknown(job.policy.vote_at_of),
+        "machine_time_of: no such benchmarks": unknown(job.policy.machine_time_of),
         "units: no counters among the metrics of their suite": units,
     }
     return tuple(f"{what}: {plain(listed(each))}" for what, each in unused.items() if each)

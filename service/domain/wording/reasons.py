@@ -54,6 +54,10 @@ def _more_pairs(more: float, seconds: float = 0.0, machine_time: float = 0.0, qu
     return f"about {more:.0f} more pair{'s' if more > 1 else ''}{time} would decide it{or_quiet}"
 
 
+def _own_time(taken: float, most: float) -> str:
+    return f"it took {duration(taken)}, and machine_time_of gives it {duration(most)}"
+
+
 def _no_number_of_pairs(quiet: float = 0.0) -> str:
     only = f", only a machine on which pairs vary by at most {_roughly(quiet)}" if quiet else ""
     return f"even {MOST_PAIRS} pairs would not decide it{only}"
@@ -117,6 +121,7 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ReasonKind.WIDE_INTERVAL: _wide_interval,
         ReasonKind.MORE_PAIRS: _more_pairs,
         ReasonKind.HARDLY_SLOWER: "measuring ended because a slow-down that votes −1 is improbable",
+        ReasonKind.OWN_TIME: _own_time,
         ReasonKind.NO_NUMBER_OF_PAIRS: _no_number_of_pairs,
         ReasonKind.NOT_IN_PATCH: "the patch no longer reports {}",
         ReasonKind.NOT_IN_BASE: "the parent does not report {}",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -259,6 +260,17 @@ class TestReasons:
         _, more = with_missing_pairs(found, 20.0, POLICY).reasons
 
         assert more.facts[:3] == (48, 960.0, POLICY.machine_time)
+
+    @pytest.mark.parametrize(("taken", "is_named"), [(119.0, False), (121.0, True), (700.0, True)])
+    def test_a_machine_time_of_its_own_that_is_too_short_is_named(
+        self, taken: float, *, is_named: bool
+    ) -> None:
+        """48 more pairs of 10 s take 480 s."""
+        found = judged(noisy(1.0, spread=0.04), noisy(1.0, spread=0.04, seed=2))
+        policy = replace(POLICY, machine_time_of={found.row.benchmark: 600.0})
+        reasons = with_missing_pairs(found, 10.0, policy, taken).reasons
+
+        assert (reason(ReasonKind.OWN_TIME, taken, 600.0) in reasons) is is_named
 
     def test_a_slow_down_that_is_improbable_is_named_as_the_end(self) -> None:
         faster = judged(noisy(1.0, spread=0.04), noisy(0.99, spread=0.04, seed=2))

@@ -51,6 +51,7 @@ SENTENCES = [
         "even 1000 pairs would not decide it, only a machine on which pairs vary by at most 0.4 %",
     ),
     (ReasonKind.HARDLY_SLOWER, (), "measuring ended because a slow-down that votes −1 is improbable"),
+    (ReasonKind.OWN_TIME, (80.0, 120.0), "it took 80 s, and machine_time_of gives it 2 min"),
     (ReasonKind.MORE_PAIRS, (1.0,), "about 1 more pair would decide it"),
     (ReasonKind.NO_NUMBER_OF_PAIRS, (), "even 1000 pairs would not decide it"),
     (ReasonKind.NOT_IN_PATCH, ("CPU time",), "the patch no longer reports CPU time"),
