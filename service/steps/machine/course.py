@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from service.domain.calibration.evidence import SESSION_PAIRS, change_found
 from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.comparison.counting_pairs import allowance
-from service.domain.comparison.suite import Listing, compare_suites, looks_of, undecided_benchmarks
+from service.domain.comparison.suite import (
+    Listing,
+    compare_suites,
+    looks_of,
+    policy_for,
+    undecided_benchmarks,
+)
 from service.domain.decision.judge_build import decisive_pairs
 from service.domain.decision.pair_cost import cost_of_a_pair
 from service.domain.identity import RunKind
@@ -55,8 +61,9 @@ class Course:
         """By suite, the benchmarks that are still to be measured; suites without any are left out.
 
         A request to measure longer has all undecided benchmarks that its filter chooses. Without one, those
-        that no verdict can be reached for are dropped from the first look on that can find a difference; and
-        beyond ``base_pairs``, only those go on that may still vote −1 within the seconds ``left``.
+        that no verdict can be reached for, or not in a machine time of their own, are dropped from the first
+        look on that can find a difference; and beyond ``base_pairs``, only those go on that may still vote −1
+        within the seconds ``left``.
         Suites with the same program on both sides are left out once their pairs are enough as evidence:
         their verdicts are known.
         """
@@ -71,7 +78,8 @@ class Course:
         if longer is None:
             cost = cost_of_a_pair(job.benchmark.suites, listings, launches, is_charged=True)
             stages = Stages(self.decisive, self.base_pairs)
-            chosen = going_on(rows, pairs, stages, cost, left, job.policy)
+            policy = policy_for(job.policy, listings)
+            chosen = going_on(rows, pairs, stages, cost, left, policy)
         wanted = {
             each.suite: tuple(
                 name

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from service.domain.building.spec import Longer
 from service.domain.inference.interim_looks import BASE_PAIRS
 from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.inference.verdict import Verdict
@@ -16,6 +17,7 @@ from tests.unit.steps.machine.test_measure import JOB, Bench, Killed, verdicts
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from service.domain.project.job import Job
     from service.steps.machine.measure import Measurement
 
 LOUD = 0.06
@@ -136,3 +138,56 @@ class TestMachineTime:
         found = measured(Bench(tmp_path, *loose), machine_time=60.0)
 
         assert not found.is_used_up_by_patch
+
+
+class TestOwnMachineTime:
+    """Two benchmarks of which each takes a second of a pair; 16 pairs may find a difference."""
+
+    def two(self, scratch: Path, **names: str) -> Bench:
+        of_patch = {names.get(name, name): 1.045e-6 for name in ("BM_a", "BM_b")}
+        return Bench(scratch, program(BM_a=1e-6, BM_b=1e-6), program(**of_patch))
+
+    def job(self, **seconds: float) -> Job:
+        return replace(JOB, policy=Policy(machine_time_of=seconds, max_pairs=24))
+
+    def pairs_of(self, bench: Bench, name: str) -> int:
+        return sum(name in pattern for _, pattern in bench.sandbox.launches) // 2
+
+    def test_a_benchmark_that_used_it_up_is_dropped_and_the_other_goes_on(self, tmp_path: Path) -> None:
+        bench = self.two(tmp_path)
+        found = bench.measure(self.job(BM_a=20.0))
+
+        assert (self.pairs_of(bench, "BM_a"), found.pairs) == (20, 24)
+
+    def test_it_ends_nothing_before_the_first_look_that_can_find_a_difference(self, tmp_path: Path) -> None:
+        bench = self.two(tmp_path)
+        found = bench.measure(self.job(BM_a=0.0, BM_b=0.0))
+
+        assert found.pairs == 16
+
+    def test_the_time_of_a_worker_that_died_counts(self, tmp_path: Path) -> None:
+        killed = self.two(tmp_path)
+
+        def kill(number: int) -> None:
+            if number == 37:
+                raise Killed
+
+        killed.sandbox.before = kill
+        with pytest.raises(Killed):
+            killed.measure(self.job(BM_a=20.0, BM_b=20.0))
+        killed.sandbox.before = lambda _: None
+
+        assert killed.measure(self.job(BM_a=20.0, BM_b=20.0)).pairs == 20
+
+    def test_a_person_who_asks_for_more_pairs_gets_them(self, tmp_path: Path) -> None:
+        found = self.two(tmp_path).measure(self.job(BM_a=0.0, BM_b=0.0), longer=Longer("BM_a", 18))
+
+        assert found.pairs == 18
+
+    def test_a_renamed_benchmark_has_that_of_its_former_name(self, tmp_path: Path) -> None:
+        bench = self.two(tmp_path, BM_a="BM_short")
+        job = self.job(BM_short=0.0, BM_b=0.0)
+        suite = replace(job.benchmark.suites[0], renamed={"BM_a": "BM_short"})
+        found = bench.measure(replace(job, configuration=replace(job.benchmark, suites=(suite,))))
+
+        assert (self.pairs_of(bench, "BM_b"), found.pairs) == (16, 24)
