@@ -1,4 +1,4 @@
-"""The size that votes for a benchmark that the patch renames: that of its name in the parent."""
+"""The entries of the policy for a benchmark that the patch renames: those of its name in the parent."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from service.domain.decision.judge_build import judge_measured, slow_downs, susp
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
 from service.domain.inference.policy import Layout, Policy
+from service.domain.inference.reasons import Reason, ReasonKind
+from service.domain.inference.verdict import Verdict
 from service.domain.measuring.pair_record import MeasuredPairs, PairRecord, RawLaunch, encode
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
@@ -41,6 +43,21 @@ def records(slower: float = 1.05) -> list[PairRecord]:
             encode(
                 [raw(Side.BASE, "BM_old/8", 100.0), raw(Side.PATCH, "BM_new/8", 100.0 * slower + pair / 99)]
             ),
+        )
+        for pair in range(PAIRS)
+    ]
+
+
+def scattered() -> list[PairRecord]:
+    """Launches of a second each, of which neither side is slower."""
+
+    def raw(side: Side, name: str, time: float) -> RawLaunch:
+        output = whole(row(name, cpu_time=time, real_time=time))
+        return RawLaunch("s", side, output, {"seconds": 1.0})
+
+    return [
+        PairRecord(
+            pair, encode([raw(Side.BASE, "BM_old/8", 100.0), raw(Side.PATCH, "BM_new/8", 90 + pair % 5 * 5)])
         )
         for pair in range(PAIRS)
     ]
@@ -85,3 +102,12 @@ def test_a_new_name_does_not_choose_the_entry_of_benchmarks_that_begin_with_it()
     listing = Listing("s", ("BM_new", "BM_new/8"), ("BM_new", "BM_new/8"), renamed={"BM_new": "BM_old"})
 
     assert len(slow_downs(job_with(LENIENT), [listing], launches(), MeasuredPairs())) == 1
+
+
+@pytest.mark.parametrize(("name", "is_named"), [("BM_old", True), ("BM_new", False)])
+def test_the_reason_names_the_machine_time_of_the_former_name(name: str, *, is_named: bool) -> None:
+    job = replace(JOB, policy=Policy(layout=Layout.OFF, machine_time_of={name: 45.0}))
+    (found,) = judge_measured(job, [LISTING.to_mapping()], scattered()).comparisons
+
+    assert found.verdict is Verdict.UNDECIDED
+    assert (Reason(ReasonKind.OWN_TIME, (40.0, 45.0)) in found.reasons) is is_named

@@ -87,13 +87,21 @@ def test_entries_that_fit_no_benchmark_are_a_note() -> None:
     assert unused_notes(job_of(suite), []) == ()
 
 
-@pytest.mark.parametrize("key", ["vote_at_of", "machine_time_of"])
-def test_entries_of_the_policy_that_fit_no_benchmark_are_a_note(key: str) -> None:
-    entries = ("BM_a", "BM_b/8", "BM_old", "BM_new", "BM_A", "BM_ab/", "BM_a.*")
+_ENTRIES = dict.fromkeys(("BM_a", "BM_b/8", "BM_old", "BM_new", "BM_A", "BM_ab/", "BM_a.*"), 0.05)
+
+
+@pytest.mark.parametrize(
+    ("key", "policy"),
+    [
+        ("vote_at_of", Policy(vote_at_of=_ENTRIES)),
+        ("machine_time_of", Policy(machine_time_of=_ENTRIES)),
+    ],
+)
+def test_entries_of_the_policy_that_fit_no_benchmark_are_a_note(key: str, policy: Policy) -> None:
     listing = Listing(
         "executor", ("BM_a<int>/2", "BM_new"), ("BM_b/8", "BM_new"), renamed={"BM_new": "BM_old"}
     )
-    job = job_of(Suite("executor", "build/x"), replace(Policy(), **{key: dict.fromkeys(entries, 0.05)}))
+    job = job_of(Suite("executor", "build/x"), policy)
 
     assert unused_notes(job, [listing]) == (f"{key}: no such benchmarks: BM_A, BM_ab/, BM_a.*",)
     assert unused_notes(job, [replace(listing, too_short=1)]) == ()
