@@ -15,12 +15,8 @@ from playwright.sync_api import expect
 from sqlalchemy import create_engine
 
 from service.adapters.embedded.postgres import EmbeddedPostgres
-from service.cli.services.start_site import running_site
 from tests.browser.conftest import browser
-from tests.e2e.conftest import start_settings
-from tests.e2e.gerrit.test_gerrit import GerritSite, settings_for
 from tests.support.access.provider import CLIENT_ID, CLIENT_SECRET, running_provider
-from tests.support.tiny_project import TinyProject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +24,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
     from tests.e2e.gerrit.server import GerritServer, Proposal
+    from tests.e2e.gerrit.site import GerritSite
     from tests.support.access.provider import Provider
 
 __all__ = ["browser"]  # the fixture
@@ -56,26 +53,14 @@ def provider(gerrit: GerritServer) -> Iterator[Provider]:
 
 
 @pytest.fixture(scope="module")
-def site(
-    gerrit: GerritServer, provider: Provider, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[GerritSite]:
-    """A Benchgate on which the provider's people sign in, and which votes on Gerrit."""
-    root = tmp_path_factory.mktemp("signed-in")
-    project = TinyProject(root / "tiny")
-    settings = {
-        **start_settings(project),
-        **settings_for(gerrit),
+def site_settings(provider: Provider) -> dict[str, str]:
+    """The settings of a Benchgate on which the provider's people sign in."""
+    return {
         "BENCHGATE_OIDC_ISSUER": provider.issuer,
         "BENCHGATE_OIDC_CLIENT_ID": CLIENT_ID,
         "BENCHGATE_OIDC_CLIENT_SECRET": CLIENT_SECRET,
         "BENCHGATE_ROLE_GROUPS": json.dumps(ROLES),
     }
-    with running_site(root / "var", 0, ("perf",), lambda _: None, settings) as (running, supervisor):
-        found = GerritSite(running, supervisor, project)
-        found.gerrit = gerrit
-        found.wait(lambda: found.value("SELECT count(*) FROM server") == 1, "the first contact")
-        yield found
-        found.plane.close()
 
 
 @pytest.fixture(scope="module")
