@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-PLUGIN: Final = Path(__file__).parents[2] / "dashboards" / "gerrit-checks" / "benchgate-checks.js"
+PLUGIN: Final = Path(__file__).parents[2] / "dashboards" / "gerrit-checks" / "plugin"
 # The parts of Gerrit's page that the plug-in uses.
 GERRIT_PAGE: Final = """<!doctype html><script>
 window.Gerrit = { install: (plugin) => plugin({
@@ -65,7 +66,7 @@ class Site:
                 yield
 
     def _serve(self, gerrit: FastAPI) -> None:
-        plugin = PLUGIN.read_text(encoding="utf-8").replace("https://benchgate.example.com", self.benchgate)
+        plugin = subprocess.run([PLUGIN, self.benchgate], check=True, capture_output=True, text=True).stdout
 
         @gerrit.get("/")
         def page() -> HTMLResponse:

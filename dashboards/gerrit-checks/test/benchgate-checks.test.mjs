@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
 import { afterEach, beforeEach, mock, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import vm from "node:vm";
 
-const PLUGIN = new URL("../benchgate-checks.js", import.meta.url);
-const SOURCE = readFileSync(PLUGIN, "utf8");
-const BENCHGATE = "https://benchgate.example.com";
+const PLUGIN = fileURLToPath(new URL("../plugin", import.meta.url));
+const BENCHGATE = "https://perf.example.com:8443/benchgate";
+const SOURCE = execFileSync(PLUGIN, [BENCHGATE], { encoding: "utf8" });
 const SHA = "c0ffee12".repeat(5);
 
 const RUN = {
@@ -77,7 +78,7 @@ class Page {
       this.prompts.push(question);
       return this.answers.shift() ?? null;
     };
-    vm.runInThisContext(SOURCE, { filename: PLUGIN.pathname });
+    vm.runInThisContext(SOURCE, { filename: PLUGIN });
   }
 
   fetch(more = {}) {
@@ -115,6 +116,21 @@ beforeEach(() => {
   page = new Page();
 });
 afterEach(() => mock.timers.reset());
+
+test("its parts share a scope of their own, so Gerrit's pages get none of their names", () => {
+  const before = Object.getOwnPropertyNames(globalThis);
+  new Page();
+  assert.deepEqual(Object.getOwnPropertyNames(globalThis), before);
+  assert.equal(vm.runInThisContext("typeof Commands"), "undefined");
+});
+
+for (const address of [[], [""], ["perf.example.com"], ["https://"], ['https://perf.example.com"'], ["https://a&b"]]) {
+  test(`the command refuses the address ${JSON.stringify(address)}`, () => {
+    const { status, stdout, stderr } = spawnSync(PLUGIN, address, { encoding: "utf8" });
+    assert.deepEqual([status, stdout], [2, ""]);
+    assert.match(stderr, /^usage: /);
+  });
+}
 
 test("it is one classic script that Gerrit can load without a build", () => {
   assert.doesNotThrow(() => new vm.Script(SOURCE));
