@@ -28,8 +28,10 @@ def require_free(top: Path, path: str, what: str) -> None:
 def put_file(top: Path, file: PlacedFile) -> None:
     """Copy a file of the workspace, or link to it, as the manifest says.
 
+    As with ``repo``, nothing is copied if the file to copy is missing.
+
     Raises:
-        Incomplete: its place is not free, or the file to copy is missing, no regular file or below a link.
+        Incomplete: its place is not free, or the file to copy is no regular file or below a link.
     """
     what = f"{'linkfile' if file.is_link else 'copyfile'} {plain(file.target)}"
     if _mode_of(top, file.target, what) is not None:
@@ -40,7 +42,9 @@ def put_file(top: Path, file: PlacedFile) -> None:
         target.symlink_to(posixpath.relpath(file.source or ".", posixpath.dirname(file.target) or "."))
         return
     mode = _mode_of(top, file.source, what)
-    if mode is None or not stat.S_ISREG(mode):
+    if mode is None:
+        return
+    if not stat.S_ISREG(mode):
         raise Incomplete(what, f"{plain(file.source)} is no regular file there")
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(top / file.source, target, follow_symlinks=False)

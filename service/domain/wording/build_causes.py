@@ -291,3 +291,8 @@ def some_units_checked(selection: Selection) -> str:
     return (
         f"headers were checked in {selection.including} of the {selection.candidates} units that include them"
     )
+
+
+def not_copied(source: str, target: str) -> str:
+    """The line of a log about a file that the manifest copies, and that no repository has."""
+    return f"copyfile {plain(target)}: {plain(source)} is missing, so it is not copied"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from service.domain.failures.failure import FailureKind, distinct, failure_at_li
 from service.domain.failures.patterns import failures_in
 from service.domain.machine.slots import share_of_cpus
 from service.domain.project.dependencies import shell_opening
-from service.domain.wording.build_causes import sides_failed
+from service.domain.wording.build_causes import not_copied, sides_failed
 from service.steps.building.compiler_cache import compiler_cache
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def built_sources(
 def complete_sources(session: BuildSession, revision: Revision) -> Iterator[Path]:
     """Create a directory with the sources of a revision, and all repositories of the build beside them.
 
+    The log names the files that the manifest copies and that are missing.
+
     Raises:
         NotBuilt: one of these cannot be had.
     """
@@ -75,6 +78,9 @@ def complete_sources(session: BuildSession, revision: Revision) -> Iterator[Path
         except Incomplete as missing:
             session.note(str(missing))
             raise NotBuilt(Stage.CHECKOUT, CommandFailed(missing.what, missing.why)) from missing
+        for file in session.spec.workspace.files if session.spec.workspace else ():
+            if not (file.is_link or os.path.lexists(tree / file.target)):
+                session.note(not_copied(file.source, file.target))
         yield tree
 
 

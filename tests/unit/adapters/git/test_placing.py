@@ -76,7 +76,10 @@ def test_a_place_that_is_taken_or_beyond_a_link_is_refused(top: Path, path: str,
         ),
         (PlacedFile("core/etc/passwd", "copy", is_link=False), "copyfile copy: a file or link is in the way"),
         (PlacedFile("core/pipe", "copy", is_link=False), "copyfile copy: core/pipe is no regular file there"),
-        (PlacedFile("core/gone", "copy", is_link=False), "copyfile copy: core/gone is no regular file there"),
+        (
+            PlacedFile("core/gone", "core/out/copy", is_link=False),
+            "copyfile core/out/copy: a file or link is in the way",
+        ),
     ],
 )
 def test_no_file_is_copied_through_a_link(top: Path, file: PlacedFile, message: str) -> None:
@@ -99,3 +102,10 @@ def test_no_file_is_copied_through_a_link(top: Path, file: PlacedFile, message: 
 def test_a_link_is_relative_to_its_place(top: Path, source: str, target: str, link: str) -> None:
     put_file(top, PlacedFile(source, target, is_link=True))
     assert str((top / target).readlink()) == link
+
+
+@pytest.mark.parametrize("source", ["core/gone", "gone/x"])
+def test_a_file_that_is_missing_is_not_copied(top: Path, source: str) -> None:
+    before = sorted(top.rglob("*"))
+    put_file(top, PlacedFile(source, "a/copy", is_link=False))
+    assert sorted(top.rglob("*")) == before

@@ -10,6 +10,8 @@ import pytest
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Incomplete
 from service.domain.project.project_file import parse_job
+from service.domain.sources.workspace import PlacedFile, Workspace
+from service.steps.building.build_sources import complete_sources
 from tests.support.build_host import Commit, MemorySandbox, MemorySource, memory_host, session_of
 from tests.support.kinds.linted import ReplayedTidy
 from tests.unit.steps.machine.test_execute import Machine
@@ -78,3 +80,22 @@ class TestBuildsOfThePatchAlone:
         report = self.run(tmp_path, job, "base", "patch")
 
         assert (report.outcome, report.causes) == (Outcome.PARENT_BROKEN, (OF_PARENT,))
+
+
+def test_the_log_names_each_file_that_the_manifest_copies_and_that_is_missing(tmp_path: Path) -> None:
+    """`repo` only logs it, too; a build that needs the file fails by itself."""
+    source = MemorySource()
+    source.commits["patch"] = Commit(None, {"there.txt": "x"})
+    files = (
+        PlacedFile("net/there.txt", "core/there.txt", is_link=False),
+        PlacedFile("core/gone.txt", "gone.txt", is_link=False),
+        PlacedFile("core/later", "link", is_link=True),
+    )
+    job = parse_job("checks", {"kind": "command", "command": "make"})
+    session = session_of(memory_host(source, MemorySandbox(), tmp_path), job)
+    workspace = Workspace("https://h/manifest", "c" * 40, "core", files=files)
+    session = replace(session, spec=replace(session.spec, workspace=workspace))
+    with complete_sources(session, session.spec.patch):
+        pass
+
+    assert session.log.kept() == b"== copyfile gone.txt: core/gone.txt is missing, so it is not copied\n"
