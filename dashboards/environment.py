@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from markupsafe import Markup
+
 from dashboards.formatting import counted, fact
 from service.domain.errors import BadProjectFile
 from service.domain.machine.environment import UNKNOWN
@@ -117,9 +119,14 @@ def _commands(detail: BuildDetail) -> Iterator[tuple[str, str]]:
 
 def _repositories(stored: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     workspace = Workspace.from_mapping(stored)
-    yield "manifest", f"{plain(workspace.manifest)} at {workspace.commit}"
+    yield "manifest", _at_commit(workspace.manifest, workspace.commit)
     for each in workspace.others:
-        yield plain(each.path) or ".", f"{plain(each.url)} at {each.commit}"
+        yield plain(each.path) or ".", _at_commit(each.url, each.commit)
+
+
+def _at_commit(url: str, commit: str) -> Markup:
+    """Name a commit of a repository: the page shows the beginning of its ID, and a click selects it whole."""
+    return Markup('{} at <code class="commit" title="{}">{}</code>').format(plain(url), commit, commit)
 
 
 def _group(title: str, values: Mapping[str, Any], labels: Mapping[str, str]) -> FactGroup:

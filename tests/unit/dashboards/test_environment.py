@@ -74,6 +74,11 @@ def test_a_build_has_its_tools_and_commands() -> None:
     )
 
 
+def shown(digit: str) -> str:
+    """A commit of which the style shows the beginning."""
+    return f'<code class="commit" title="{digit * 40}">{digit * 40}</code>'
+
+
 def test_a_build_names_the_commits_of_the_other_repositories() -> None:
     others = (
         OtherProject("libs/net", "https://h/net", "d" * 40),
@@ -84,9 +89,19 @@ def test_a_build_names_the_commits_of_the_other_repositories() -> None:
 
     assert group.title == "Other repositories"
     assert group.facts == (
-        ("manifest", f"https://h/manifest at {'c' * 40}"),
-        ("libs/net", f"https://h/net at {'d' * 40}"),
-        (".", f"https://h/all at {'e' * 40}"),
+        ("manifest", f"https://h/manifest at {shown('c')}"),
+        ("libs/net", f"https://h/net at {shown('d')}"),
+        (".", f"https://h/all at {shown('e')}"),
+    )
+
+
+def test_addresses_of_other_repositories_are_no_markup() -> None:
+    others = (OtherProject("net", "https://h/<b>", "<i>"),)
+    stored = Workspace("https://h/manifest", "c" * 40, "core", others).to_mapping()
+    (group,) = build_facts(replace(DETAIL, conditions={}, configuration=None, workspace=stored))
+
+    assert group.facts[1][1] == (
+        'https://h/&lt;b&gt; at <code class="commit" title="&lt;i&gt;">&lt;i&gt;</code>'
     )
 
 
