@@ -3,10 +3,10 @@
 Benchgate draws at random which side of a pair is launched first. If patch and base do not differ, the sign of
 a pair's log ratio is therefore random, too, whatever the noise: heavy tails, two levels, drift, a first
 launch that is always slower. Wilcoxon ("Individual comparisons by ranking methods", Biometrics 1, 1945)
-weighs each sign with the rank of its value's size. Here ranks beyond a quarter of the number of pairs all
-weigh the same, so that a disturbed pair weighs no more than an ordinary one. Scores that depend on the sizes
-alone keep the chance exact (Hájek, Šidák and Sen, "Theory of Rank Tests", 2nd edition, 1999, on signed rank
-statistics).
+weighs each sign with the rank of its value's size. Here ranks beyond a share of the number of pairs, a
+quarter, all weigh the same, so that a disturbed pair weighs no more than an ordinary one. Scores that depend
+on the sizes alone keep the chance exact (Hájek, Šidák and Sen, "Theory of Rank Tests", 2nd edition, 1999, on
+signed rank statistics).
 """
 
 from __future__ import annotations
@@ -30,14 +30,18 @@ def least_pairs(error: float) -> int:
     return math.ceil(-math.log2(error))
 
 
-def capped_rank_tail(differences: Sequence[float]) -> float:
+def capped_rank_tail(differences: Sequence[float], cap: float = CAP) -> float:
     """The chance of a sum of positive scores as high as this, for values symmetric about zero or below.
 
     Ties are ranked to our disadvantage and a zero counts as negative: the chance is never understated.
+
+    Args:
+        differences: the values.
+        cap: the share of the ranks beyond which all weigh the same.
     """
-    scores = _scores(len(differences))
+    scores = _scores(len(differences), cap)
     ordered = sorted(differences, key=lambda x: (abs(x), x <= 0))
-    return _tail(scores, sum(score for score, x in zip(scores, ordered, strict=True) if x > 0))
+    return float(_tails(scores)[sum(score for score, x in zip(scores, ordered, strict=True) if x > 0)])
 
 
 def rank_interval(values: Sequence[float], error: float) -> tuple[float, float] | None:
@@ -59,22 +63,18 @@ def rank_interval(values: Sequence[float], error: float) -> tuple[float, float] 
 
 
 @lru_cache(maxsize=1024)
-def _scores(n: int) -> tuple[int, ...]:
-    cap = math.ceil(CAP * n)
-    return tuple(min(rank, cap) for rank in range(1, n + 1))
-
-
-def _tail(scores: tuple[int, ...], total: int) -> float:
-    return float(_tails(len(scores))[total])
+def _scores(n: int, cap: float) -> tuple[int, ...]:
+    most = math.ceil(cap * n)
+    return tuple(min(rank, most) for rank in range(1, n + 1))
 
 
 @lru_cache(maxsize=_LISTED_PAIRS + _TABLES)
-def _tails(n: int) -> Sequence[float]:
-    """By sum of scores, the chance of that sum or a higher one if each of n signs is random."""
-    if n > _LISTED_PAIRS:
-        return _many_tails(n)
+def _tails(scores: tuple[int, ...]) -> Sequence[float]:
+    """By sum of scores, the chance of that sum or a higher one if the sign of each is random."""
+    if len(scores) > _LISTED_PAIRS:
+        return _many_tails(scores)
     chances = [1.0]
-    for score in _scores(n):
+    for score in scores:
         without = chances + [0.0] * score
         with_it = [0.0] * score + chances
         chances = [(a + b) / 2 for a, b in zip(without, with_it, strict=True)]
@@ -83,11 +83,11 @@ def _tails(n: int) -> Sequence[float]:
     return tuple(reversed(tails))
 
 
-def _many_tails(n: int) -> Sequence[float]:
+def _many_tails(scores: tuple[int, ...]) -> Sequence[float]:
     import numpy as np  # noqa: PLC0415 - takes longer to load than most sequences need
 
     chances = np.ones(1)
-    for score in _scores(n):
+    for score in scores:
         both = np.zeros(len(chances) + score)
         both[: len(chances)] += chances
         both[score:] += chances
