@@ -249,7 +249,7 @@ def relink_failed(side: Side, failure: str) -> str:
     return f"the relinked program of the {side_name(side)} fails ({failure})"
 
 
-def relinks_short(benchmarks: list[str]) -> str:
+def relinks_short(benchmarks: Sequence[str]) -> str:
     """The obstacle that benchmarks gave too few results on relinked programs."""
     more = f" and {len(benchmarks) - 1} more" if len(benchmarks) > 1 else ""
     return f"{benchmarks[0]}{more} gave a result in too few pairs of a relink"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import median
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from service.domain.inference.reasons import WITHHOLDING, Reason, ReasonKind
 from service.domain.text import change, duration, share, signed_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 SAME_PROGRAM: Final = "the program is identical on both sides"
 BLIND_COUNTS: Final = "instruction counts show neither contention nor cache misses"
@@ -93,8 +94,13 @@ def _compared_too(is_of_process: int) -> str:
 
 
 def _layout_refuted(slower: int, *ratios: float) -> str:
-    relinks = f"slower on {slower} of {len(ratios)} relinked programs ({_list(ratios)})"
+    relinks = f"slower on {slower} of {len(ratios)} relinked programs ({_range(ratios)})"
     return f"not confirmed: {relinks}, so code placement may explain it"
+
+
+def _layout_confirmed(*ratios: float) -> str:
+    middle = signed_percent(median(ratios))
+    return f"confirmed: {middle} in the median of {len(ratios)} relinked programs ({_range(ratios)})"
 
 
 def _second(verdict: str, pairs: int, ratio: float | None = None) -> str:
@@ -102,8 +108,9 @@ def _second(verdict: str, pairs: int, ratio: float | None = None) -> str:
     return f"{verdict},{measured} {pairs:.0f} pairs"
 
 
-def _list(ratios: Iterable[float]) -> str:
-    return ", ".join(map(signed_percent, ratios))
+def _range(ratios: Sequence[float]) -> str:
+    ends = dict.fromkeys((signed_percent(min(ratios)), signed_percent(max(ratios))))
+    return " to ".join(ends)
 
 
 def _on_probation(pairs: int, wanted: int, sessions: int, least: int) -> str:
@@ -153,9 +160,7 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
             "the slow-down could not be checked on relinked programs, so there is neither a −1 nor a +1; "
             "if the link cannot be varied, set `layout: off`"
         ),
-        ReasonKind.LAYOUT_CONFIRMED: lambda *ratios: (
-            f"confirmed: also slower on {len(ratios)} relinked programs ({_list(ratios)})"
-        ),
+        ReasonKind.LAYOUT_CONFIRMED: _layout_confirmed,
         ReasonKind.LAYOUT_REFUTED: _layout_refuted,
         ReasonKind.LAYOUT_POSSIBLE: (
             "code placement may explain the gain; only slow-downs are checked on relinked programs"

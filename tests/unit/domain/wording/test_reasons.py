@@ -136,13 +136,13 @@ SENTENCES = [
     (
         ReasonKind.LAYOUT_CONFIRMED,
         (1.031, 1.02, 1.041),
-        "confirmed: also slower on 3 relinked programs (+3.1 %, +2.0 %, +4.1 %)",
+        "confirmed: +3.1 % in the median of 3 relinked programs (+2.0 % to +4.1 %)",
     ),
     (
         ReasonKind.LAYOUT_REFUTED,
         (1, 1.05, 1.0, 0.95),
         (
-            "not confirmed: slower on 1 of 3 relinked programs (+5.0 %, ±0.00 %, −5.0 %), "
+            "not confirmed: slower on 1 of 3 relinked programs (−5.0 % to +5.0 %), "
             "so code placement may explain it"
         ),
     ),
