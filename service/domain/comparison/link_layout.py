@@ -1,8 +1,14 @@
-"""Link layout: a small slow-down is the change's only if relinked programs show it too."""
+"""Link layout: a small slow-down is the change's only if relinked programs show it too.
+
+Each *relink* is a link of both sides with their objects in an order of its own. If the change costs nothing
+but moved code, no order favours a side, so the sign of each relink's log ratio is random. The signs of
+relinks are tested as those of pairs are (:mod:`service.domain.inference.signed_ranks`).
+"""
 
 from __future__ import annotations
 
 import math
+from enum import Enum, auto
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +19,7 @@ from service.domain.inference.estimate import estimate
 from service.domain.inference.metric import Better
 from service.domain.inference.policy import Layout
 from service.domain.inference.reasons import Reason, ReasonKind
+from service.domain.inference.signed_ranks import capped_rank_tail
 from service.domain.inference.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -20,17 +27,37 @@ if TYPE_CHECKING:
 
     from service.domain.comparison.launch import Launch
     from service.domain.inference.estimate import Estimate
-    from service.domain.inference.metric import Metric
     from service.domain.inference.policy import Policy
     from service.domain.inference.verdict import ComparedRow, Comparison
 
     Added = Callable[[ComparedRow], float | None]  # by how much the instructions grew: 0.05 for 5 %
 
-VARIANTS: Final = (1, 2, 3, 4, 5)  # relinks of each side; all must agree: by chance at most 1 in 32 does
-PAIRS: Final = 10  # at least, of each variant: two outliers on each side are trimmed
-SHARE: Final = 0.5  # of the pairs that found the slow-down: a small one takes many pairs to find again
-BELOW: Final = 0.50  # layout alone moves no benchmark further; the largest move in the measurements is 26 %
-LEVEL: Final = 0.25  # one-sided, of each variant; unslowed programs pass all five in 1 of 1,024 cases
+BATCHES: Final = ((1, 2, 3, 4, 5, 6, 7), (11, 12, 13, 14, 15))
+"""The variants of relinks. A side is compiled once for a batch; the second is made if the first leaves doubt.
+
+The variants between them are no relinks: see :data:`service.domain.comparison.second_opinion.SECOND`.
+"""
+VARIANTS: Final = (*BATCHES[0], *BATCHES[1])
+LOOKS: Final = {7: 1 / 128, 12: 1 / 128}
+"""By number of relinks, the part of the error, 1 in 64, that the test of their signs may spend."""
+CAP: Final = 0.5
+"""The ranks of relinks beyond which all weigh the same.
+
+More than of pairs, because links mostly scatter evenly; not all, because some links move a time by far more
+than others (`python -m bench.simulations.layout`).
+"""
+
+PAIRS: Final = 8  # at least, of each variant: the fewest of which the trimmed mean leaves outliers out
+SHARE: Final = 0.25  # of the pairs that found the slow-down: seven variants have about twice as many together
+BELOW: Final = 0.50  # layout alone moves no benchmark further; the largest move in the measurements is 46 %
+
+
+class _Standing(Enum):
+    """The answer of relinks to a slow-down."""
+
+    OPEN = auto()
+    CONFIRMED = auto()
+    REFUTED = auto()
 
 
 def pairs_for(found: Comparison) -> int:
@@ -81,16 +108,24 @@ def _is_executed(found: Comparison, added: Added) -> bool:
 def pairs_short(
     suspected: Iterable[Comparison], by_variant: Mapping[int, Sequence[Launch]], variant: int, policy: Policy
 ) -> dict[str, tuple[str, ...]]:
-    """By suite, the benchmarks of which this variant has fewer complete pairs that count than it takes.
+    """By suite, the benchmarks that this variant must still measure.
 
-    A benchmark that any variant refutes takes no more: all must agree.
+    These are the ones that the variants before it leave open, and that have too few complete pairs of it.
     """
     short: dict[str, dict[str, None]] = {}
     for found in suspected:
-        is_short = len(_complete(found, by_variant.get(variant, ()))) < pairs_for(found)
-        if is_short and all(is_slower for _, is_slower in _relinks(found, by_variant, policy)):
+        relinks = _relinks(found, by_variant, policy)
+        if len(relinks) == VARIANTS.index(variant) and _standing(relinks) is _Standing.OPEN:
             short.setdefault(found.row.suite, {})[found.row.benchmark] = None
     return {suite: tuple(names) for suite, names in short.items()}
+
+
+def left_open(
+    suspected: Iterable[Comparison], by_variant: Mapping[int, Sequence[Launch]], policy: Policy
+) -> tuple[str, ...]:
+    """The benchmarks that relinks neither confirm nor refute: they have too few complete pairs."""
+    still = (each for each in suspected if _standing(_relinks(each, by_variant, policy)) is _Standing.OPEN)
+    return tuple(sorted({each.row.benchmark for each in still}))
 
 
 def most_pairs(suspected: Iterable[Comparison]) -> int:
@@ -110,26 +145,26 @@ def confirm(
     policy: Policy,
     added: Added = unknown,
 ) -> tuple[Comparison, ...]:
-    """Make suspects ``undecided`` unless relinked programs of every variant are slower, too.
+    """Make suspects ``undecided`` unless relinked programs are slower, too.
 
-    A variant is slower if, by its first :func:`pairs_for` complete pairs, the 20 % trimmed mean of the log
-    ratios is beyond the floor and its one-sided bound at :data:`LEVEL` (Yuen's, as in
-    :func:`service.domain.inference.estimate.estimate`) is above zero. The first variant that is not refutes
-    the slow-down, whatever the others are. Disturbed pairs are left out as
+    The value of a relink is how far the 20 % trimmed mean of the log ratios of its first :func:`pairs_for`
+    complete pairs is beyond the floor. After 7 and after 12 relinks, the values are tested by capped signed
+    ranks, each time at an error of 1 in 128. So all of seven must be slower, or of twelve all but one, or
+    all but the two or three with the smallest values. What twelve cannot confirm any more is refuted at
+    once. Disturbed pairs are left out as
     :func:`~service.domain.comparison.counting_pairs.counting_pairs` does for :data:`PAIRS`.
 
     * **False alarms.** A row is ``slower`` here only if it was before, so the error promised for the pairs
-      of the programs as linked holds unchanged, at any level of a variant.
-    * **Layout.** Each link of each side has an order of its own. If the change itself costs nothing, base and
-      patch can change places: each variant is slower with a probability of at most one half, and all five
-      with at most 1/32, however large the effect of layout is, whatever the level.
-    * **Power.** A level of 25 % is lenient on purpose: five variants must agree, and layout is excluded by
-      their number. Half of the pairs that found a difference at the small error of one look show it again.
+      of the programs as linked holds unchanged.
+    * **Layout.** Each link of each side has an order of its own. If the change costs at most the floor, base
+      and patch can change places, so each value is as likely to be below zero as above by the same size or
+      more: relinks confirm with a probability of at most 1/64, however large the effect of layout is.
+    * **Power.** A slow-down that exceeds the scatter of relinks 2.5 times is kept in 99 of 100 cases.
 
     A ``faster`` that layout may explain blocks nobody, so it is not measured again and gets the reason
-    ``LAYOUT_POSSIBLE``. A suspect with too few pairs of a variant is ``undecided`` because of
-    ``LAYOUT_NOT_CHECKED``: neither a −1 nor a +1 rests on a difference that layout alone may have made. A
-    project whose link cannot be varied turns the confirmation off.
+    ``LAYOUT_POSSIBLE``. A suspect that is left open is ``undecided`` because of ``LAYOUT_NOT_CHECKED``:
+    neither a −1 nor a +1 rests on a difference that layout alone may have made. A project whose link cannot
+    be varied turns the confirmation off.
 
     Args:
         rows: the comparisons of the programs as the project links them.
@@ -157,33 +192,44 @@ def _qualified(found: Comparison, policy: Policy, added: Added) -> Comparison:
 
 def _confirm(found: Comparison, by_variant: Mapping[int, Sequence[Launch]], policy: Policy) -> Comparison:
     relinks = _relinks(found, by_variant, policy)
-    ratios = tuple(estimated.ratio for estimated, _ in relinks)
-    slower = sum(is_slower for _, is_slower in relinks)
-    if slower < len(relinks):
-        refuted = Reason(ReasonKind.LAYOUT_REFUTED, (slower, *ratios))
-        return found._replace(verdict=Verdict.UNDECIDED, reasons=(refuted,))
-    if len(relinks) < len(VARIANTS):
+    standing = _standing(relinks)
+    if standing is _Standing.OPEN:
         return found._replace(verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.LAYOUT_NOT_CHECKED),))
-    return found._replace(reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios),))
+    ratios = tuple(each.ratio for each, _ in relinks)
+    if standing is _Standing.CONFIRMED:
+        return found._replace(reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios),))
+    slower = sum(beyond > 0 for _, beyond in relinks)
+    refuted = Reason(ReasonKind.LAYOUT_REFUTED, (slower, *ratios))
+    return found._replace(verdict=Verdict.UNDECIDED, reasons=(refuted,))
+
+
+def _standing(relinks: Sequence[tuple[Estimate, float]]) -> _Standing:
+    most = max(LOOKS)
+    values = [beyond for _, beyond in relinks]
+    if any(
+        capped_rank_tail(values[:look], CAP) <= error for look, error in LOOKS.items() if len(values) >= look
+    ):
+        return _Standing.CONFIRMED
+    at_best = [*values, *[math.inf] * (most - len(values))]
+    return _Standing.REFUTED if capped_rank_tail(at_best, CAP) > LOOKS[most] else _Standing.OPEN
 
 
 def _relinks(
     found: Comparison, by_variant: Mapping[int, Sequence[Launch]], policy: Policy
-) -> list[tuple[Estimate, bool]]:
-    """Of each variant with enough pairs, its estimate and whether it is slower."""
-    relinks: list[tuple[Estimate, bool]] = []
+) -> list[tuple[Estimate, float]]:
+    """Of each variant up to the one that decides, its estimate and how far it is beyond the floor (log).
+
+    The first variant with too few pairs is the end: which variants count must not depend on their results.
+    """
+    relinks: list[tuple[Estimate, float]] = []
+    sign = 1 if found.row.metric.better is Better.LOWER else -1
     for variant in VARIANTS:
         pairs = _complete(found, by_variant.get(variant, ()))
-        if len(pairs) == pairs_for(found):
-            estimated = estimate([b for b, _ in pairs], [p for _, p in pairs])
-            relinks.append((estimated, _is_slower(estimated, found.row.metric, policy)))
+        if len(pairs) < pairs_for(found) or _standing(relinks) is not _Standing.OPEN:
+            break
+        estimated = estimate([b for b, _ in pairs], [p for _, p in pairs])
+        relinks.append((estimated, sign * estimated.centre - math.log1p(policy.floor)))
     return relinks
-
-
-def _is_slower(found: Estimate, metric: Metric, policy: Policy) -> bool:
-    sign = 1 if metric.better is Better.LOWER else -1
-    is_certain = min(sign * bound for bound in found.bounds(LEVEL)) > 0
-    return is_certain and sign * found.centre > math.log1p(policy.floor)
 
 
 def _complete(found: Comparison, launches: Sequence[Launch]) -> list[tuple[float, float]]:

@@ -33,7 +33,7 @@ _REACH: Final = 3.0  # standard errors beyond which it certainly does not
 
 
 # Increased when a new rule decides the same pairs otherwise: no sequence is continued by another rule.
-RULE: Final = 4
+RULE: Final = 5
 
 
 class Verdict(StrEnum):

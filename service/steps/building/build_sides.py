@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.binary_key import BinaryKey
 from service.domain.building.sandbox_command import Command, Limits, Mount
-from service.domain.comparison.link_layout import VARIANTS
+from service.domain.comparison.link_layout import BATCHES
 from service.domain.decision.side_end import Stage
 from service.domain.errors import CommandFailed, NotFound
 from service.domain.testing.timed import TimedSuite
@@ -24,7 +24,7 @@ from service.steps.building.build_sources import (
 from service.steps.building.compiler_cache import compiler_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from service.domain.building.spec import Revision
@@ -70,7 +70,8 @@ def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> I
     wanted = key.relinked(variant) if variant else key
 
     def build() -> str:
-        built = _relink(session, revision, key) if variant else {key: _build(session, revision)}
+        batch = next((each for each in BATCHES if variant in each), ())
+        built = _relink(session, revision, key, batch) if batch else {key: _build(session, revision)}
         for each, artifact in built.items():
             binaries.keep(each, artifact, {"revision": revision.commit, "tree": revision.tree})
         return built[wanted]
@@ -104,8 +105,10 @@ def _build(session: BuildSession, revision: Revision) -> str:
         return _pack(session, tree)
 
 
-def _relink(session: BuildSession, revision: Revision, key: BinaryKey) -> dict[BinaryKey, str]:
-    """The programs of all variants: compiled once, and linked again and again.
+def _relink(
+    session: BuildSession, revision: Revision, key: BinaryKey, variants: Sequence[int]
+) -> dict[BinaryKey, str]:
+    """The programs of these variants: compiled once, and linked again and again.
 
     Only the programs are removed in between, so that a build which knows what is up to date links and does
     not compile. Code in shared objects of the project keeps its place.
@@ -126,7 +129,7 @@ def _relink(session: BuildSession, revision: Revision, key: BinaryKey) -> dict[B
         shuffled = partial(run_phase, session, tree, opening=_WITH_LINKER, mounts=mounts, env=cache.env)
         for phase in STAGES:
             shuffled(phase)
-        for variant in VARIANTS:
+        for variant in variants:
             relinked = key.relinked(variant)
             programs = session.spec.job.benchmark.programs
             limits = Limits(wall_seconds=build.timeout)

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.comparison.counting_pairs import count_pairs
-from service.domain.comparison.link_layout import PAIRS, VARIANTS, most_pairs, pairs_short, pairs_with
+from service.domain.comparison.link_layout import (
+    PAIRS,
+    VARIANTS,
+    left_open,
+    most_pairs,
+    pairs_short,
+    pairs_with,
+)
 from service.domain.decision.judge_build import suspected_of_layout
 from service.domain.errors import BenchgateError, CommandFailed
 from service.domain.identity import Side
@@ -32,7 +39,8 @@ if TYPE_CHECKING:
     from service.steps.building.session import BuildSession
     from service.steps.machine.measure import Measurement
 
-# Times the machine time: relinks take at most 2.5 times the pairs that found a slow-down, of no more rows.
+# Times the machine time: twelve relinks take at most 3 times the pairs that found a slow-down, if these are
+# 32 or more, and seven less than twice as many.
 _STRETCH: Final = 3
 
 
@@ -84,10 +92,8 @@ def _hindrance(session: BuildSession, measured: Measurement, suspected: Sequence
         return relink_failed(error.side, error.failure)
     except _Spent:
         return OUT_OF_MACHINE_TIME
-    # The benchmarks that have too few complete pairs although all that are allowed were launched.
-    policy = session.spec.judged.policy
-    short = [pairs_short(suspected, launches, variant, policy) for variant in VARIANTS]
-    names = sorted({name for by_suite in short for names in by_suite.values() for name in names})
+    # They have too few complete pairs although all that are allowed were launched.
+    names = left_open(suspected, launches, session.spec.judged.policy)
     return relinks_short(names) if names else ""
 
 
@@ -114,7 +120,7 @@ def _measure(
     if not wanted or left_to_launch <= 0:
         return 0.0
     clock, progress = session.host.clock, session.progress
-    place = f"{session.claimed.name}: relink {variant} of {len(VARIANTS)}"
+    place = f"{session.claimed.name}: relink {VARIANTS.index(variant) + 1} of up to {len(VARIANTS)}"
     progress.say(f"{place}, linking again")
     with ExitStack() as stack:
         trees = {side: _tree(session, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
