@@ -21,7 +21,7 @@ ROW = ComparedRow("suite", "BM_a", metric_named("cpu_time"))
 def test_layout_alone_is_stopped_as_seldom_as_promised(effect: float, spread: float) -> None:
     cell = simulate(effect, spread, is_layout=True, trials=TRIALS)
 
-    assert cell.now <= binom.ppf(0.9999, TRIALS, 1 / 32) / TRIALS
+    assert cell.now <= binom.ppf(0.9999, TRIALS, 1 / 64) / TRIALS
 
 
 @pytest.mark.parametrize(("effect", "spread"), [(0.05, 0.01), (0.10, 0.05), (0.20, 0.10), (0.30, 0.20)])
@@ -32,12 +32,13 @@ def test_a_true_slow_down_that_was_found_is_seldom_lost(effect: float, spread: f
     assert cell.now >= cell.before
 
 
-@pytest.mark.parametrize("spread", SPREADS)
-def test_the_rule_before_stopped_large_effects_of_layout(spread: float) -> None:
-    """The reason why the nearest end decides, and not the estimate."""
-    cell = simulate(0.30, spread, is_layout=True, trials=TRIALS)
+@pytest.mark.parametrize("effect", [0.05, 0.10])
+def test_links_that_scatter_by_half_of_a_slow_down_seldom_hide_it(effect: float) -> None:
+    """The reason why not all links must agree."""
+    cell = simulate(effect, 0.01, is_layout=False, trials=TRIALS, scatter=0.5)
 
-    assert cell.before >= 0.75 * cell.found
+    assert cell.now >= 0.8 * cell.found
+    assert cell.before <= 0.9 * cell.found
 
 
 def votes_without_history(effect: float, spread: float, trials: int = 150) -> float:
