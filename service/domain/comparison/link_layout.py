@@ -1,4 +1,4 @@
-"""Link layout: a small slow-down is the change's only if relinked programs show it too.
+"""Link layout: a small slow-down or gain is the change's only if relinked programs show it too.
 
 Each *relink* is a link of both sides with their objects in an order of its own. If the change costs nothing
 but moved code, no order favours a side, so the sign of each relink's log ratio is random. The signs of
@@ -53,7 +53,7 @@ BELOW: Final = 0.50  # layout alone moves no benchmark further; the largest move
 
 
 class _Standing(Enum):
-    """The answer of relinks to a slow-down."""
+    """The answer of relinks to a change of the programs as built."""
 
     OPEN = auto()
     CONFIRMED = auto()
@@ -71,9 +71,9 @@ def unknown(_: ComparedRow) -> float | None:
 
 
 def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown) -> tuple[Comparison, ...]:
-    """The comparisons that vote −1 only once relinks confirm them.
+    """The comparisons that stay slower or faster only once relinks confirm them.
 
-    Slower in a time or rate, by so much that it votes, and by an interval whose nearest end is below
+    These are times or rates whose change is large enough to vote, and an interval whose nearest end is below
     :data:`BELOW`: the estimate may be far above what layout does because the pairs scatter. Alignment, the
     order of functions and what shares a cache set move times without any change of what is executed
     (Mytkowicz and others, "Producing wrong data without doing anything obviously wrong", ASPLOS 2009).
@@ -82,8 +82,8 @@ def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown)
         rows: the comparisons of the programs as the project links them.
         policy: may turn the confirmation off.
         added: by which share of the parent's the instructions of an iteration grew, negative if there
-            are fewer; None if it is not known. A slow-down of which that makes half or more is no matter
-            of layout.
+            are fewer; None if it is not known. A change of which that makes half or more is no matter of
+            layout.
     """
     if policy.layout is Layout.OFF:
         return ()
@@ -91,12 +91,13 @@ def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown)
 
 
 def _is_suspect(found: Comparison, policy: Policy) -> bool:
-    is_small = found.worsening >= policy.votes_from(found.row.benchmark) and _may_be_layout(found)
-    return found.verdict is Verdict.SLOWER and found.row.metric.is_speed and is_small
+    is_large = abs(found.worsening) >= policy.votes_from(found.row.benchmark)
+    return is_large and _may_be_layout(found)
 
 
 def _may_be_layout(found: Comparison) -> bool:
-    return found.nearest < math.log1p(BELOW)
+    is_change = found.verdict in {Verdict.SLOWER, Verdict.FASTER}
+    return is_change and found.row.metric.is_speed and found.nearest < math.log1p(BELOW)
 
 
 def _is_executed(found: Comparison, added: Added) -> bool:
@@ -145,13 +146,13 @@ def confirm(
     policy: Policy,
     added: Added = unknown,
 ) -> tuple[Comparison, ...]:
-    """Make suspects ``undecided`` unless relinked programs are slower, too.
+    """Make suspects ``undecided`` unless relinked programs show the change, too.
 
-    The value of a relink is how far the 20 % trimmed mean of the log ratios of its first :func:`pairs_for`
-    complete pairs is beyond the floor. After 7 and after 12 relinks, the values are tested by capped signed
-    ranks, each time at an error of 1 in 128. So all of seven must be slower, or of twelve all but one, or
-    all but the two or three with the smallest values. What twelve cannot confirm any more is refuted at
-    once. Disturbed pairs are left out as
+    The value of a relink is how far, in the direction of the change, the 20 % trimmed mean of the log ratios
+    of its first :func:`pairs_for` complete pairs is beyond the floor. After 7 and after 12 relinks, the
+    values are tested by capped signed ranks, each time at an error of 1 in 128. So all of seven must show the
+    change, or of twelve all but one, or all but the two or three with the smallest values. What twelve cannot
+    confirm any more is refuted at once. Disturbed pairs are left out as
     :func:`~service.domain.comparison.counting_pairs.counting_pairs` does for :data:`PAIRS`.
 
     * **False alarms.** A row is ``slower`` here only if it was before, so the error promised for the pairs
@@ -161,10 +162,10 @@ def confirm(
       more: relinks confirm with a probability of at most 1/64, however large the effect of layout is.
     * **Power.** A slow-down that exceeds the scatter of relinks 2.5 times is kept in 99 of 100 cases.
 
-    A ``faster`` that layout may explain blocks nobody, so it is not measured again and gets the reason
-    ``LAYOUT_POSSIBLE``. A suspect that is left open is ``undecided`` because of ``LAYOUT_NOT_CHECKED``:
-    neither a −1 nor a +1 rests on a difference that layout alone may have made. A project whose link cannot
-    be varied turns the confirmation off.
+    A ``slower`` that is left open is ``undecided`` because of ``LAYOUT_NOT_CHECKED``: neither a −1 nor a +1
+    rests on a difference that layout alone may have made. A ``faster`` that is left open blocks nobody, nor
+    does a change too small to vote; these stay as they are and get the reason ``LAYOUT_POSSIBLE``. A project
+    whose link cannot be varied turns the confirmation off.
 
     Args:
         rows: the comparisons of the programs as the project links them.
@@ -184,22 +185,23 @@ def confirm(
 
 
 def _qualified(found: Comparison, policy: Policy, added: Added) -> Comparison:
-    is_small = found.verdict is Verdict.FASTER and found.row.metric.is_speed and _may_be_layout(found)
-    if policy.layout is Layout.OFF or not is_small or _is_executed(found, added):
+    if policy.layout is Layout.OFF or not _may_be_layout(found) or _is_executed(found, added):
         return found
     return found._replace(reasons=(*found.reasons, Reason(ReasonKind.LAYOUT_POSSIBLE)))
 
 
 def _confirm(found: Comparison, by_variant: Mapping[int, Sequence[Launch]], policy: Policy) -> Comparison:
     relinks = _relinks(found, by_variant, policy)
-    standing = _standing(relinks)
+    standing, is_slower = _standing(relinks), found.verdict is Verdict.SLOWER
     if standing is _Standing.OPEN:
+        if not is_slower:
+            return found._replace(reasons=(*found.reasons, Reason(ReasonKind.LAYOUT_POSSIBLE)))
         return found._replace(verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.LAYOUT_NOT_CHECKED),))
     ratios = tuple(each.ratio for each, _ in relinks)
     if standing is _Standing.CONFIRMED:
         return found._replace(reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios),))
-    slower = sum(beyond > 0 for _, beyond in relinks)
-    refuted = Reason(ReasonKind.LAYOUT_REFUTED, (slower, *ratios))
+    kind = ReasonKind.LAYOUT_REFUTED if is_slower else ReasonKind.LAYOUT_REFUTED_GAIN
+    refuted = Reason(kind, (sum(beyond > 0 for _, beyond in relinks), *ratios))
     return found._replace(verdict=Verdict.UNDECIDED, reasons=(refuted,))
 
 
@@ -217,12 +219,13 @@ def _standing(relinks: Sequence[tuple[Estimate, float]]) -> _Standing:
 def _relinks(
     found: Comparison, by_variant: Mapping[int, Sequence[Launch]], policy: Policy
 ) -> list[tuple[Estimate, float]]:
-    """Of each variant up to the one that decides, its estimate and how far it is beyond the floor (log).
+    """Of each variant up to the one that decides, its estimate and how far that is beyond the floor (log).
 
     The first variant with too few pairs is the end: which variants count must not depend on their results.
     """
     relinks: list[tuple[Estimate, float]] = []
-    sign = 1 if found.row.metric.better is Better.LOWER else -1
+    is_upwards = (found.row.metric.better is Better.LOWER) == (found.verdict is Verdict.SLOWER)
+    sign = 1 if is_upwards else -1
     for variant in VARIANTS:
         pairs = _complete(found, by_variant.get(variant, ()))
         if len(pairs) < pairs_for(found) or _standing(relinks) is not _Standing.OPEN:

@@ -51,6 +51,7 @@ class ReasonKind(StrEnum):
     LAYOUT_NOT_CHECKED = "layout not checked"
     LAYOUT_CONFIRMED = "layout confirmed"  # the ratio of each relink
     LAYOUT_REFUTED = "layout refuted"  # how many are slower, then the ratio of each relink
+    LAYOUT_REFUTED_GAIN = "layout refuted gain"  # how many are faster, then the ratio of each relink
     LAYOUT_POSSIBLE = "layout possible"
     LAYOUT_AS_TEXT = "layout as text"  # the sentence of a version that stored no facts
     # of a second sequence
@@ -83,13 +84,14 @@ RELINKED: Final = frozenset(
         ReasonKind.LAYOUT_NOT_CHECKED,
         ReasonKind.LAYOUT_CONFIRMED,
         ReasonKind.LAYOUT_REFUTED,
+        ReasonKind.LAYOUT_REFUTED_GAIN,
         ReasonKind.LAYOUT_AS_TEXT,
     }
 )
 """The reasons of benchmarks that relinks were asked about."""
 
 NOT_BY_PAIRS: Final = RELINKED | {ReasonKind.SECOND_LIFTS}
-"""The reasons of undecided benchmarks that are slower by the measured pairs: more pairs do not help."""
+"""The reasons of undecided benchmarks that differ by the measured pairs: more pairs do not help."""
 
 WITHHOLDING: Final = frozenset(
     {

@@ -93,8 +93,8 @@ def _compared_too(is_of_process: int) -> str:
     return f"so it is compared, too; CPU time counts {threads} sleeping nor waiting for locks or I/O"
 
 
-def _layout_refuted(slower: int, *ratios: float) -> str:
-    relinks = f"slower on {slower} of {len(ratios)} relinked programs ({_range(ratios)})"
+def _layout_refuted(verdict: str, agreeing: int, *ratios: float) -> str:
+    relinks = f"{verdict} on {agreeing} of {len(ratios)} relinked programs ({_range(ratios)})"
     return f"not confirmed: {relinks}, so code placement may explain it"
 
 
@@ -161,10 +161,9 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
             "if the link cannot be varied, set `layout: off`"
         ),
         ReasonKind.LAYOUT_CONFIRMED: _layout_confirmed,
-        ReasonKind.LAYOUT_REFUTED: _layout_refuted,
-        ReasonKind.LAYOUT_POSSIBLE: (
-            "code placement may explain the gain; only slow-downs are checked on relinked programs"
-        ),
+        ReasonKind.LAYOUT_REFUTED: lambda *facts: _layout_refuted("slower", *facts),
+        ReasonKind.LAYOUT_REFUTED_GAIN: lambda *facts: _layout_refuted("faster", *facts),
+        ReasonKind.LAYOUT_POSSIBLE: "code placement may explain it; it was not checked on relinked programs",
         ReasonKind.LAYOUT_AS_TEXT: "{}",
         ReasonKind.SECOND_LIFTS: lambda *facts: f"lifted by the second opinion: {_second(*facts)}",
         ReasonKind.SECOND_STANDS: lambda *facts: f"the second opinion does not lift it: {_second(*facts)}",

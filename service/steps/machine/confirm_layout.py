@@ -1,4 +1,4 @@
-"""Confirmation of small slow-downs: they are measured again on programs linked in another order."""
+"""Confirmation of small changes: they are measured again on programs linked in another order."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from service.domain.comparison.link_layout import (
 from service.domain.decision.judge_build import suspected_of_layout
 from service.domain.errors import BenchgateError, CommandFailed
 from service.domain.identity import Side
+from service.domain.inference.verdict import Verdict
 from service.domain.wording.build_causes import (
     OUT_OF_MACHINE_TIME,
     layout_not_checked,
@@ -57,7 +58,7 @@ class Confirmation:
 
 
 def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation:
-    """Measure every small slow-down on relinks of both sides, and only these benchmarks.
+    """Measure every small slow-down and gain on relinks of both sides, and only these benchmarks.
 
     The pairs are recorded beside those of the programs as built, and
     :func:`service.domain.comparison.link_layout.confirm` decides from them. Pairs that an earlier attempt
@@ -70,31 +71,42 @@ def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation
         return Confirmation()
     session.claimed.enter("confirm")
     begun = session.host.clock()
-    why = _hindrance(session, measured, suspected)
+    relinks = _Relinks(
+        for_listings(Launcher(session, {}), measured.listings),
+        {variant: [each for each in measured.relinked if each.variant == variant] for variant in VARIANTS},
+        _STRETCH * session.spec.job.policy.machine_time,
+    )
+    # Gains come last, because their pairs must not use up the time of what votes −1.
+    why = relinks.hindrance([each for each in suspected if each.verdict is Verdict.SLOWER])
+    if not why:
+        # A gain that cannot be checked blocks nobody, and its row says so.
+        relinks.hindrance([each for each in suspected if each.verdict is not Verdict.SLOWER])
     return Confirmation((layout_not_checked(why),) if why else (), session.host.clock() - begun)
 
 
-def _hindrance(session: BuildSession, measured: Measurement, suspected: Sequence[Comparison]) -> str:
-    """Measure the variants in turn; return the reason if that cannot confirm every suspect."""
-    left = _STRETCH * session.spec.job.policy.machine_time
-    launches = {
-        variant: [each for each in measured.relinked if each.variant == variant] for variant in VARIANTS
-    }
-    listings = measured.listings
-    launcher = for_listings(Launcher(session, {}), listings)
-    try:
-        for variant in VARIANTS:
-            relinked = replace(launcher, variant=variant)
-            left -= _measure(relinked, suspected, launches, left)
-    except CommandFailed as error:
-        return str(error)
-    except SideFailed as error:
-        return relink_failed(error.side, error.failure)
-    except _Spent:
-        return OUT_OF_MACHINE_TIME
-    # They have too few complete pairs although all that are allowed were launched.
-    names = left_open(suspected, launches, session.spec.judged.policy)
-    return relinks_short(names) if names else ""
+@dataclass(slots=True)
+class _Relinks:
+    """The relinks of a build: who launches them, their launches by variant, and the seconds left."""
+
+    launcher: Launcher
+    launches: dict[int, list[Launch]]
+    left: float
+
+    def hindrance(self, suspected: Sequence[Comparison]) -> str:
+        """Measure the variants in turn; return the reason if that cannot decide every suspect."""
+        try:
+            for variant in VARIANTS:
+                relinked = replace(self.launcher, variant=variant)
+                self.left -= _measure(relinked, suspected, self.launches, self.left)
+        except CommandFailed as error:
+            return str(error)
+        except SideFailed as error:
+            return relink_failed(error.side, error.failure)
+        except _Spent:
+            return OUT_OF_MACHINE_TIME
+        # They have too few complete pairs although all that are allowed were launched.
+        names = left_open(suspected, self.launches, self.launcher.session.spec.judged.policy)
+        return relinks_short(names) if names else ""
 
 
 def _measure(

@@ -64,6 +64,11 @@ def pair(variant: int, index: int, ratio: float, *, is_disturbed: bool = False) 
     ]
 
 
+def faster(ratio: float) -> Comparison:
+    interval = (ratio - 0.004, ratio + 0.004)
+    return SLOWER._replace(verdict=Verdict.FASTER, ratio=ratio, interval=interval, patch=ratio)
+
+
 def judged(*ratios: float, found: Comparison = SLOWER, spread: float = SPREAD) -> Comparison:
     return confirm([found], relinked(*ratios, row=found.row, spread=spread), POLICY)[0]
 
@@ -72,14 +77,21 @@ class TestSuspects:
     @pytest.mark.parametrize(
         "found",
         [
-            SLOWER._replace(verdict=Verdict.FASTER),
             SLOWER._replace(verdict=Verdict.UNDECIDED),
+            SLOWER._replace(verdict=Verdict.FASTER, ratio=0.99, interval=(0.985, 0.995)),
             SLOWER._replace(ratio=1.6, interval=(1.5, 1.7)),
             RATE._replace(ratio=1 / 1.6, interval=(1 / 1.7, 1 / 1.5)),
             SLOWER._replace(ratio=1.019),
             SLOWER._replace(row=ROW._replace(metric=metric_named("max_bytes_used"))),
         ],
-        ids=["faster", "undecided", "as large as no layout", "a rate", "too small to vote", "memory"],
+        ids=[
+            "undecided",
+            "a little faster",
+            "as large as no layout",
+            "a rate",
+            "too small to vote",
+            "memory",
+        ],
     )
     def test_what_layout_cannot_explain_or_what_does_not_vote_is_none(self, found: Comparison) -> None:
         assert suspects([found], POLICY) == ()
@@ -89,6 +101,7 @@ class TestSuspects:
         [
             SLOWER,
             RATE,
+            SLOWER._replace(verdict=Verdict.FASTER, ratio=0.97, interval=(0.96, 0.98)),
             SLOWER._replace(ratio=1.02),
             SLOWER._replace(ratio=1.258, interval=(1.08, 1.575)),
             SLOWER._replace(ratio=1.9, interval=(1.49, 2.5)),
@@ -97,7 +110,7 @@ class TestSuspects:
             SLOWER._replace(ratio=1.9, interval=None),
         ],
     )
-    def test_a_slow_down_that_may_be_small_is_one(self, found: Comparison) -> None:
+    def test_a_change_that_may_be_small_is_one(self, found: Comparison) -> None:
         assert suspects([found], POLICY) == (found,)
 
     @pytest.mark.parametrize(
@@ -186,17 +199,45 @@ class TestConfirm:
         [
             (0.97, None, (POSSIBLE,)),
             (0.97, 0.0, (POSSIBLE,)),
+            (0.985, None, (POSSIBLE,)),
             (0.97, -0.02, ()),
             (0.6, None, ()),
         ],
     )
-    def test_what_is_a_little_faster_stays_so_and_says_what_it_may_be(
+    def test_what_is_faster_and_was_not_checked_stays_so_and_says_what_it_may_be(
         self, ratio: float, added: float | None, reasons: tuple[Reason, ...]
     ) -> None:
-        found = SLOWER._replace(verdict=Verdict.FASTER, ratio=ratio, interval=(ratio - 0.01, ratio + 0.01))
+        found = faster(ratio)
 
         assert confirm([found], [], POLICY, lambda _: added) == (found._replace(reasons=reasons),)
         assert confirm([found], [], replace(POLICY, layout=Layout.OFF)) == (found,)
+
+    def test_what_is_slower_by_too_little_to_vote_says_what_it_may_be(self) -> None:
+        found = SLOWER._replace(ratio=1.015, interval=(1.011, 1.019))
+
+        assert confirm([found], [], POLICY) == (found._replace(reasons=(POSSIBLE,)),)
+
+    @pytest.mark.parametrize(
+        ("ratios", "verdict", "kind"),
+        [
+            ((0.95,) * 7, Verdict.FASTER, ReasonKind.LAYOUT_CONFIRMED),
+            ((0.95, 1.2) + (0.95,) * 10, Verdict.FASTER, ReasonKind.LAYOUT_CONFIRMED),
+            ((1.05,) * 7, Verdict.UNDECIDED, ReasonKind.LAYOUT_REFUTED_GAIN),
+            ((1.0,) * 7, Verdict.UNDECIDED, ReasonKind.LAYOUT_REFUTED_GAIN),
+        ],
+    )
+    def test_a_gain_is_confirmed_downwards(
+        self, ratios: Sequence[float], verdict: Verdict, kind: ReasonKind
+    ) -> None:
+        found = judged(*ratios, found=faster(0.95))
+
+        assert found.verdict is verdict
+        assert [each.kind for each in found.reasons] == [kind]
+
+    def test_a_refuted_gain_says_how_many_relinks_are_faster(self) -> None:
+        (refuted,) = judged(0.98, 1.1, 1.05, 1.07, found=faster(0.95), spread=0.0).reasons
+
+        assert refuted.facts == pytest.approx((1, 0.98, 1.1, 1.05, 1.07))
 
     @pytest.mark.parametrize(("seconds", "verdict"), [(2.0, Verdict.UNDECIDED), (2.06, Verdict.SLOWER)])
     def test_relinks_are_judged_per_item_where_the_programs_as_built_were(
@@ -284,7 +325,7 @@ class TestConfirm:
     def test_it_never_raises_an_alarm(self, verdict: Verdict) -> None:
         found = SLOWER._replace(verdict=verdict)
 
-        assert judged(*[1.05] * 7, found=found)._replace(reasons=()) == found
+        assert judged(*[1.05] * 7, found=found).verdict is not Verdict.SLOWER
 
     def test_a_true_slow_down_is_seldom_lost(self) -> None:
         """3 % on pairs that spread by 1.5 %, as much as is called measurable."""
