@@ -1,4 +1,7 @@
-"""A linker that shuffles object files, installed in a directory that compilers search first."""
+"""A linker that shuffles object files, installed in a directory that compilers search first.
+
+Beside it are the scripts that remove what it linked. They run in a sandbox, in the directory of the sources.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,16 @@ from typing import Final
 
 # The names under which gcc and clang look for a linker, by default and for -fuse-ld.
 NAMES: Final = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
-_PARTS: Final = {"arguments.awk": "arguments.awk", **dict.fromkeys(NAMES, "ld.sh")}
+_PARTS: Final = {
+    **{
+        name: name
+        for name in (
+            *("words.awk", "arguments.awk", "output.awk"),
+            *("find_shared.sh", "remove.sh", "put_back.sh"),
+        )
+    },
+    **dict.fromkeys(NAMES, "ld.sh"),
+}
 
 
 def install(directory: Path) -> Path:

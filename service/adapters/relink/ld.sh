@@ -2,7 +2,8 @@
 # A linker that calls the real one of its name, with the object files in an order of its own.
 #
 # gcc and clang find it through COMPILER_PATH. With a seed in BENCHGATE_RELINK_SEED (1 to 2147483646) the
-# same command line gives the same program; without one, nothing is changed. A command line that the real
+# same command line gives the same program; without one, nothing is changed, and the paths of shared objects are
+# added to the file `outputs` in the directory BENCHGATE_LINKED, if that is set. A command line that the real
 # linker does not take once it is altered is given to it as it was: a build never fails by this.
 set -uf
 name=${0##*/}
@@ -24,11 +25,28 @@ real_linker() {
 }
 
 linker=$(real_linker) || exit
-[ -n "${BENCHGATE_RELINK_SEED:-}" ] || exec "$linker" "$@"
 case $* in
   *'
 '*) exec "$linker" "$@" ;;  # arguments are handed on one a line
 esac
+
+record() {
+  case " $* " in
+    *' -shared '* | *' --shared '* | *' -Bshareable '* | *' @'*) ;;
+    *) return ;;
+  esac
+  output=$(printf '%s\n' "$@" | LC_ALL=C awk -f "$own/words.awk" -f "$own/output.awk") || return
+  case $output in
+    /*) ;;
+    *) output=$PWD/$output ;;
+  esac
+  printf '%s\n' "$output" >>"$BENCHGATE_LINKED/outputs"
+}
+
+if [ -z "${BENCHGATE_RELINK_SEED:-}" ]; then
+  if [ -n "${BENCHGATE_LINKED:-}" ]; then record "$@" 2>/dev/null; fi
+  exec "$linker" "$@"
+fi
 
 scratch=$(mktemp -d) || exec "$linker" "$@"
 trap 'rm -rf "$scratch"' EXIT
@@ -36,7 +54,8 @@ trap 'exit 130' HUP INT TERM
 
 altered() {
   printf '%s\n' "$@" |
-    LC_ALL=C awk -v seed="$BENCHGATE_RELINK_SEED" -v scratch="$scratch" -f "$own/arguments.awk" || return
+    LC_ALL=C awk -v seed="$BENCHGATE_RELINK_SEED" -v scratch="$scratch" \
+      -f "$own/words.awk" -f "$own/arguments.awk" || return
   set +f
   for source in "$scratch"/*.s; do
     as -o "${source%.s}.o" "$source" || return
