@@ -28,7 +28,8 @@ class BinaryKey:
 
     def relinked(self, variant: int) -> BinaryKey:
         """Make the key of the same objects, relinked in the order of the given variant."""
-        return replace(self, link_variant=f"relink {variant}")
+        # Relinks of the programs alone, which earlier versions kept, were "relink N".
+        return replace(self, link_variant=f"relink {variant} of all")
 
     @property
     def link_seed(self) -> int:

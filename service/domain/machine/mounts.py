@@ -31,7 +31,7 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         **dict.fromkeys(
             (
                 *("/src", "/build", "/out", "/in", "/deps", "/first", "/second"),
-                *("/linkers", "/compiler-cache", "/compiler-cache-run"),
+                *("/linkers", "/linked", "/compiler-cache", "/compiler-cache-run"),
             ),
             "where sandboxes show the files of a build",
         ),

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from service.domain.building.binary_key import BinaryKey
-from service.domain.building.sandbox_command import Command, Limits, Mount
+from service.domain.building.sandbox_command import Command
 from service.domain.comparison.link_layout import BATCHES
 from service.domain.decision.side_end import Stage
 from service.domain.errors import CommandFailed, NotFound
 from service.domain.testing.timed import TimedSuite
 from service.steps.building.build_sources import (
-    STAGES,
     at_stage,
     build_directory,
     built_sources,
     complete_sources,
     must_succeed,
-    run_phase,
 )
 from service.steps.building.compiler_cache import compiler_cache
+from service.steps.building.link_again import compile_for_relinking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,26 +27,6 @@ if TYPE_CHECKING:
 
     from service.domain.building.spec import Revision
     from service.steps.building.session import BuildSession
-
-# Without a sandbox the runner names the directories in BENCHGATE_LINKERS and BENCHGATE_BUILD.
-_WITH_LINKER: Final = 'export COMPILER_PATH="${BENCHGATE_LINKERS:-/linkers}"\n'
-# A program may be a link to where it was linked; nothing outside the build directory is removed. If the job
-# names no program, each one there may be a test.
-_REMOVE: Final = """\
-built=$(readlink -f build)
-if [ $# -eq 0 ]; then
-  find "$built" -type f -perm -u+x ! -name '*.so' ! -name '*.so.*' -exec sh -c '
-    for program; do
-      if [ "$(head -c 4 "$program" | tail -c 3)" = ELF ]; then rm -f "$program"; fi
-    done' remove {} +
-fi
-for program; do
-  real=$(readlink -f "$program") || continue
-  case $real in
-    "$built"/* | "${BENCHGATE_BUILD:-/build}"/*) rm -f "$real" "$program" ;;
-  esac
-done
-"""
 
 
 @contextmanager
@@ -110,33 +88,24 @@ def _relink(
 ) -> dict[BinaryKey, str]:
     """The programs of these variants: compiled once, and linked again and again.
 
-    Only the programs are removed in between, so that a build which knows what is up to date links and does
-    not compile. Code in shared objects of the project keeps its place.
-
     Raises:
-        CommandFailed: a command fails, or the order of objects makes no difference to the programs: they
-            are linked by a linker that cannot be replaced, or the build copies them from elsewhere.
+        CommandFailed: a command fails, or the order of objects makes no difference to the programs and the
+            shared objects: they are linked by a linker that cannot be replaced, or the build copies them from
+            elsewhere.
     """
     host, build = session.host, session.spec.job.benchmark.build
     if host.linkers is None or not build.compile:
         raise CommandFailed("relinking", "there is no replaceable linker, or no compile command")
     artifacts: dict[BinaryKey, str] = {}
     with (
+        host.scratch.directory() as linked,
         session.checkout(revision) as tree,
         compiler_cache(session, revision) as cache,
     ):
-        mounts = (Mount(host.linkers, "/linkers"), *cache.mounts)
-        shuffled = partial(run_phase, session, tree, opening=_WITH_LINKER, mounts=mounts, env=cache.env)
-        for phase in STAGES:
-            shuffled(phase)
+        compiled = compile_for_relinking(session, tree, cache, host.linkers, linked)
         for variant in variants:
             relinked = key.relinked(variant)
-            programs = session.spec.job.benchmark.programs
-            limits = Limits(wall_seconds=build.timeout)
-            removal = Command(("sh", "-c", _REMOVE, "remove", *programs), limits=limits)
-            must_succeed(session, tree, removal, "removing the programs failed")
-            env = {"BENCHGATE_RELINK_SEED": str(relinked.link_seed)}
-            shuffled("compile", env={**cache.env, **env})
+            compiled.link(relinked.link_seed)
             artifacts[relinked] = _pack(session, tree)
     if len(set(artifacts.values())) < len(artifacts):
         raise CommandFailed("relinking", "the order of objects makes no difference to the programs")

@@ -62,6 +62,8 @@ COMPILERS = [
 COMPILED_ANEW = {"-flto"}
 SEEDS = ("1234567", "98765432")
 
+Places = tuple[tuple[tuple[str, int], ...], ...]  # of each file, its functions with their addresses
+
 
 def sources() -> dict[str, str]:
     """A C project of many objects and an archive, built by make."""
@@ -74,6 +76,14 @@ def sources() -> dict[str, str]:
     )
     makefile = MAKEFILE.format(objects=" ".join((*NAMES, "main")))
     return {**functions, "main.c": main, "Makefile": makefile}
+
+
+def with_shared_object() -> dict[str, str]:
+    """The same project, with a shared object instead of the archive."""
+    makefile = sources()["Makefile"].replace("liblast.a", "liblast.so").replace("$(FLAGS) -c", "-fPIC -c")
+    makefile = makefile.replace("$@ $^\nbuild/lib", "$@ $^ -Wl,-rpath,'$$ORIGIN'\nbuild/lib")
+    link = "$(CC) -shared -Wl,-soname,liblast.so -o"
+    return {**sources(), "Makefile": makefile.replace("ar rcs", link)}
 
 
 def addresses(program: Path) -> dict[str, int]:
@@ -199,6 +209,20 @@ def test_a_shared_object_can_be_shuffled(bench: Bench) -> None:
     assert libraries[0] != libraries[1]
 
 
+@pytest.mark.parametrize("output", ["-o {}", "-o{}", "-Wl,--output={}", "@options"])
+def test_paths_of_shared_objects_that_are_not_shuffled_are_recorded(bench: Bench, output: str) -> None:
+    (bench.sources / "options").write_text("-o 'build/lib a.so'\n")
+    named = [word.format("build/lib a.so") for word in output.split()]
+    for seed in ("", SEEDS[0]):
+        name = ("-o", "build/shuffled.so") if seed else named
+        recording = ("env", f"BENCHGATE_LINKED={bench.linkers}", "gcc")
+        bench.run(*recording, "-shared", "build/a.o", *name, seed=seed)
+        bench.run(*recording, "-r", "-nostdlib", "-o", "build/partial.o", "build/a.o", seed=seed)
+        bench.run(*recording, "-o", "build/bench", "build/a.o", "-nostartfiles", seed=seed)
+
+    assert (bench.linkers / "outputs").read_text() == f"{bench.sources}/build/lib a.so\n"
+
+
 def test_partial_links_are_not_changed(bench: Bench) -> None:
     bench.link("gcc")
     objects = [f"build/{name}.o" for name in NAMES]
@@ -250,24 +274,25 @@ class Builder:
         self.log = BuildLog()
 
     def commit(self, **changed: str) -> Revision:
-        files = {**sources(), **{name.replace("_", "."): text for name, text in changed.items()}}
+        files = {**with_shared_object(), **{name.replace("_", "."): text for name, text in changed.items()}}
         commit = self.repository.commit({name: text.encode() for name, text in files.items()})
         self.host.source.fetch("kv", "refs/heads/master")
         return Revision(commit, self.host.source.tree("kv", commit), "refs/heads/master", "local")
 
-    def orders(self, revision: Revision, build: BuildCommands, variants: Sequence[int]) -> list[list[str]]:
-        """List the order of functions in each variant of the program."""
+    def places(self, revision: Revision, build: BuildCommands, variants: Sequence[int]) -> list[Places]:
+        """List the addresses of functions in each variant of the program and its shared object."""
         configuration = BenchmarkConfiguration(build=build, suites=(Suite("a", "build/bench"),))
-        return self.orders_of(revision, Job("perf", JobKind("benchmark"), configuration), variants)
+        return self.places_of(revision, Job("perf", JobKind("benchmark"), configuration), variants)
 
-    def orders_of(self, revision: Revision, job: Job, variants: Sequence[int]) -> list[list[str]]:
-        """List the order of functions in each variant of a job's program."""
+    def places_of(self, revision: Revision, job: Job, variants: Sequence[int]) -> list[Places]:
+        """List the addresses of functions in each variant of a job's program and its shared object."""
         session = replace(session_of(self.host, job, self.claimed), log=self.log)
         found = []
         for variant in variants:
             with built_tree(session, revision, variant) as tree:
                 subprocess.run([tree / "build/bench"], check=True)
-                found.append(list(addresses(tree / "build/bench")))
+                files = (tree / "build/bench", tree / "build/liblast.so")
+                found.append(tuple(tuple(addresses(file).items()) for file in files))
         return found
 
 
@@ -277,10 +302,10 @@ def test_a_relink_compiles_nothing(tmp_path: Path, compiler: str, *, is_sandboxe
     require(compiler)
     builder = Builder(tmp_path, is_sandboxed=is_sandboxed)
     build = BuildCommands(compile=f"make CC={compiler} && wc -l < build/compiled")
-    orders = builder.orders(builder.commit(), build, (0, *VARIANTS))
+    places = builder.places(builder.commit(), build, (0, *VARIANTS))
     counts = re.findall(rb"^\d+$", builder.log.kept(), re.MULTILINE)
 
-    assert len({tuple(order) for order in orders}) == 1 + len(VARIANTS)
+    assert [len(set(each)) for each in zip(*places, strict=True)] == [1 + len(VARIANTS)] * 2
     assert set(counts) == {b"%d" % (len(NAMES) + len(ARCHIVED) + 1)}
     assert len(counts) == 1 + len(BATCHES) + len(VARIANTS)
 
@@ -290,10 +315,10 @@ def test_programs_that_the_job_does_not_name_are_linked_again(tmp_path: Path) ->
     compile_ = "make CC=gcc && wc -l < build/compiled; printf 'x' > build/script; chmod +x build/script"
     configuration = CTestConfiguration(compare=True, build=BuildCommands(compile=compile_, keep=("**",)))
     job = Job("tests", JobKind("ctest"), configuration)
-    orders = builder.orders_of(builder.commit(), job, (0, *VARIANTS))
+    places = builder.places_of(builder.commit(), job, (0, *VARIANTS))
     counts = re.findall(rb"^\d+$", builder.log.kept(), re.MULTILINE)
 
-    assert len({tuple(order) for order in orders}) == 1 + len(VARIANTS)
+    assert [len(set(each)) for each in zip(*places, strict=True)] == [1 + len(VARIANTS)] * 2
     assert set(counts) == {b"%d" % (len(NAMES) + len(ARCHIVED) + 1)}
 
 
@@ -302,5 +327,5 @@ def test_a_link_without_variants_is_reported(tmp_path: Path) -> None:
     build = BuildCommands(compile="env -u COMPILER_PATH make CC=gcc")
 
     with pytest.raises(CommandFailed, match="the order of objects makes no difference to the programs"):
-        builder.orders(builder.commit(), build, VARIANTS)
+        builder.places(builder.commit(), build, VARIANTS)
     assert builder.claimed.binaries == {}
