@@ -84,7 +84,13 @@ class Source(Differences, Protocol):
         """
 
     def checkout(
-        self, project: str, revision: str, workspace: Workspace | None = None, *, whole: bool = True
+        self,
+        project: str,
+        revision: str,
+        workspace: Workspace | None = None,
+        *,
+        whole: bool = True,
+        watch: Callable[[], None] = ...,
     ) -> AbstractContextManager[Path]:
         """Create a directory with the files of a revision, and remove it at the end of the block.
 
@@ -96,6 +102,7 @@ class Source(Differences, Protocol):
             workspace: is laid out around it, so that the directory is the top of all repositories.
             whole: with the files of its submodules and the content of Git LFS files. Otherwise their
                 directories are empty, and these are pointer files.
+            watch: called several times a second while the directory is made; may raise to end that.
 
         Raises:
             Incomplete: a submodule, LFS file or other repository cannot be had or placed; says which one,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from service.adapters.git.mirror import GitSource
-from service.domain.errors import Incomplete, NotFound
+from service.domain.errors import Cancelled, Incomplete, NotFound
 from service.domain.project.manifest_key import ManifestKey
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import Commit, MemorySource
@@ -138,6 +138,15 @@ class TestSource:
         with site.source.checkout(PROJECT, commit) as directory:
             assert {name: (directory / name).read_text() for name in ("x", "y")} == {"x": "1", "y": "2"}
         assert not directory.exists()
+
+    def test_a_watch_can_end_a_checkout(self, site: SourceSite) -> None:
+        commit = site.commit({"x": "1"})
+
+        def cancel() -> None:
+            raise Cancelled("not needed")
+
+        with pytest.raises(Cancelled), site.source.checkout(PROJECT, commit, watch=cancel):
+            pass
 
     def test_a_checkout_without_its_submodule_is_incomplete(self, site: SourceSite) -> None:
         commit = site.commit_without_submodule()

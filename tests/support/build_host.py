@@ -24,7 +24,7 @@ from tests.support.memory.files import (
     MemoryInspector,
     MemoryPacker,
     MemoryScratch,
-    added_lines,
+    lines_between,
 )
 from tests.unit.domain.gbench_files import row, whole
 
@@ -107,19 +107,19 @@ class MemorySource(MemoryManifest):
 
     def changed_lines(self, project: str, base: str | None, patch: str, endings: Collection[str]) -> Lines:
         old = {} if base is None else self._commit(base).files
-        new = self._commit(patch).files
-        former = {text: path for path, text in old.items() if path not in new}
-        diffs = {
-            path: added_lines(old.get(path, old.get(former.get(text, ""), "")), text)
-            for path, text in new.items()
-            if path.endswith(tuple(endings))
-        }
-        return {path: ranges for path, ranges in diffs.items() if ranges}
+        return lines_between(old, self._commit(patch).files, tuple(endings))
 
     @contextmanager
     def checkout(
-        self, project: str, revision: str, workspace: Workspace | None = None, *, whole: bool = True
+        self,
+        project: str,
+        revision: str,
+        workspace: Workspace | None = None,
+        *,
+        whole: bool = True,
+        watch: Callable[[], None] = lambda: None,
     ) -> Iterator[Path]:
+        watch()
         commit = self._commit(revision)
         if whole and commit.incomplete is not None:
             raise commit.incomplete

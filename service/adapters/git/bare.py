@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.git.command import LOCAL_SECONDS, run_git
+from service.adapters.git.command import LOCAL_SECONDS, run_git, unwatched
 from service.adapters.removal import remove_tree
 from service.domain.errors import BadInput, Transient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from service.adapters.git.command import Answer, TransferLimits
 
@@ -26,8 +26,11 @@ _LOCKED: Final = re.compile(r"Unable to create '([^']+\.lock)': File exists")
 
 
 @contextmanager
-def locked(path: Path, seconds: float) -> Iterator[int]:
-    """Lock out other processes and threads, and yield the descriptor. Raises Transient after ``seconds``."""
+def locked(path: Path, seconds: float, watch: Callable[[], None] = unwatched) -> Iterator[int]:
+    """Lock out other processes and threads, and yield the descriptor.
+
+    Raises Transient after ``seconds``, and what ``watch`` raises while it waits.
+    """
     descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         deadline = time.monotonic() + seconds
@@ -38,6 +41,7 @@ def locked(path: Path, seconds: float) -> Iterator[int]:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise Transient(f"{path.name} was in use for longer than {seconds:.0f} s") from None
+            watch()
             time.sleep(_LOOK_EVERY_SECONDS)
         yield descriptor
     finally:
@@ -61,12 +65,13 @@ def run_locked(
     *,
     seconds: float = LOCAL_SECONDS,
     limits: TransferLimits | None = None,
+    watch: Callable[[], None] = unwatched,
 ) -> Answer:
     """Run git while the caller holds the mirror's lock; remove the files that a failed or killed git left."""
     _remove_unfinished_packs(mirror)
     answer = None
     try:
-        answer = run_git(mirror, arguments, seconds=seconds, inherit=(lock,), limits=limits)
+        answer = run_git(mirror, arguments, seconds=seconds, inherit=(lock,), limits=limits, watch=watch)
     finally:
         if answer is None or answer.code:
             _remove_unfinished_packs(mirror)
@@ -90,7 +95,9 @@ def has_commit(repository: Path, commit: str) -> bool:
     return repository.exists() and run_git(repository, ("cat-file", "-e", f"{commit}^{{commit}}")).code == 0
 
 
-def check_out(mirror: Path, commit: str, place: Path, what: str) -> tuple[str, ...]:
+def check_out(
+    mirror: Path, commit: str, place: Path, what: str, watch: Callable[[], None] = unwatched
+) -> tuple[str, ...]:
     """Put the files of a commit into a directory that is empty or missing; it is no work tree of git.
 
     Returns:
@@ -99,10 +106,10 @@ def check_out(mirror: Path, commit: str, place: Path, what: str) -> tuple[str, .
     Raises:
         Transient: git failed; ``what`` names the repository.
     """
-    with locked(mirror, LOCAL_SECONDS) as lock:
+    with locked(mirror, LOCAL_SECONDS, watch) as lock:
         forget_removed_worktrees(mirror)
         arguments = ("worktree", "add", "--detach", "--force", "--quiet", str(place), commit)
-        run_locked(mirror, arguments, lock).checked(f"checkout of {what} at {commit}")
+        run_locked(mirror, arguments, lock, watch=watch).checked(f"checkout of {what} at {commit}")
         marked = _filtered_by_lfs(place, what)
         # The file shows a path of the host.
         (place / ".git").unlink()

@@ -17,11 +17,12 @@ from typing import IO, TYPE_CHECKING, Final, cast
 from service.domain.errors import BadInput, NotFound, Transient
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 OUTPUT_BYTES: Final = 64 << 20  # the paths of a change that touches half a million files
 LOCAL_SECONDS: Final = 300.0  # a checkout of a large project on a slow disk
 ERROR_BYTES: Final = 8192
+WATCH_SECONDS: Final = 0.25  # between two looks whether the work must end
 # Programs find credentials in their usual places: ~/.netrc, ~/.ssh, an agent.
 PASSED_ON: Final = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE")
 TOO_LARGE: Final = re.compile("File too large")
@@ -44,6 +45,10 @@ _MISSING: Final = re.compile(
     re.IGNORECASE,
 )
 _CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s@]+@")
+
+
+def unwatched() -> None:
+    """Never end the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,7 @@ def run_git(
     inherit: Sequence[int] = (),
     given: bytes = b"",
     limits: TransferLimits | None = None,
+    watch: Callable[[], None] = unwatched,
 ) -> Answer:
     """Run the installed git, with Benchgate's settings only, in a repository to its end.
 
@@ -104,6 +110,7 @@ def run_git(
         inherit: descriptors that stay open in git, so that their locks outlive this process.
         given: standard input.
         limits: of a fetch from an address that a patch set names.
+        watch: called several times a second; if it raises, git and its children are killed.
 
     Raises:
         Transient: git took too long or cannot be started.
@@ -132,7 +139,7 @@ def run_git(
                 if limits is not None:  # git first connects, and writes its files later
                     most = (limits.file_bytes, limits.file_bytes)
                     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, most)
-                output = _collect(process, arguments[0], seconds)
+                output = _collect(process, arguments[0], seconds, watch)
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
@@ -141,14 +148,19 @@ def run_git(
     return Answer(process.returncode, output, _CREDENTIALS.sub("", text))
 
 
-def _collect(process: subprocess.Popen[bytes], command: str, seconds: float) -> bytes:
+def _collect(
+    process: subprocess.Popen[bytes], command: str, seconds: float, watch: Callable[[], None]
+) -> bytes:
     """Read the output of git until it ends."""
     stream = cast("IO[bytes]", process.stdout)
     deadline = time.monotonic() + seconds
     collected = bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
-        while selector.select(max(0.0, deadline - time.monotonic())):
+        while (left := deadline - time.monotonic()) > 0:
+            watch()
+            if not selector.select(min(left, WATCH_SECONDS)):
+                continue
             chunk = os.read(stream.fileno(), 1 << 16)
             if not chunk:
                 break

@@ -34,7 +34,7 @@ from service.domain.sources.submodules import SHOWN, address_to_fetch, misleads,
 from service.domain.text import brief, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from service.adapters.git.submodules import Repository
@@ -64,13 +64,14 @@ class LfsObjects:
         self._allowed = allowed
         self._fetch_seconds = fetch_seconds
 
-    def fill(self, place: Path, outer: Repository, own: str) -> None:
+    def fill(self, place: Path, outer: Repository, own: str, watch: Callable[[], None]) -> None:
         """Replace the pointer files of a checkout by their content.
 
         Args:
             place: the checkout of the whole project, in which the repository has a folder.
             outer: the repository, with its marked paths.
             own: what the addresses of the project's own server begin with.
+            watch: called for each piece of a file; may raise to end the work.
 
         Raises:
             Incomplete: a file cannot be had; says which one, and what to do.
@@ -87,10 +88,37 @@ class LfsObjects:
         if not pointers:
             return
         _require_bounded(outer, pointers)
-        objects = _Objects(self._root, self._allowed, outer, own, self._fetch_seconds)
+        objects = _Objects(self._root, self._allowed, outer, own, _Bounds(self._fetch_seconds, watch))
         objects.provide(pointers)
         for path, pointer in pointers.items():
             objects.write(pointer, place / outer.folder / path)
+
+
+class _Bounds:
+    """The time that the objects of one revision may take, and the watch that may end the work earlier."""
+
+    def __init__(self, seconds: float, watch: Callable[[], None]) -> None:
+        self.seconds = seconds
+        self.watch = watch
+        self._ends = time.monotonic() + seconds
+
+    def of(self, response: httpx.Response, most: int) -> Iterator[bytes]:
+        """Yield the bytes of a response; raises Transient if they are too many or too late."""
+        size = 0
+        # As they arrive: a slow server must not delay the look at the time.
+        for piece in self.watched(response.iter_raw()):
+            size += len(piece)
+            if size > most:
+                raise Transient(f"{plain(response.url.host)} sent more than {most} bytes")
+            if time.monotonic() > self._ends:
+                raise Transient(f"{plain(response.url.host)} took too long")
+            yield piece
+
+    def watched(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the pieces of a file, and call the watch for each."""
+        for piece in pieces:
+            self.watch()
+            yield piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +138,12 @@ class _Objects:
     """The objects of the server of one repository."""
 
     def __init__(
-        self, root: Path, allowed: AllowedSources, outer: Repository, own: str, seconds: float
+        self, root: Path, allowed: AllowedSources, outer: Repository, own: str, bounds: _Bounds
     ) -> None:
         self._allowed = allowed
         self._outer = outer
         self._own = own
-        self._seconds = seconds
-        self._ends = time.monotonic() + seconds
+        self._bounds = bounds
         self._named = _server_of_settings(outer) or server_of_repository(outer.url) or outer.url
         digest = hashlib.sha256(shown(self._named).encode()).hexdigest()[:16]
         self._directory = root.absolute() / digest
@@ -134,7 +161,7 @@ class _Objects:
         if not self._lacking(foreign.values()):
             return
         self._directory.mkdir(parents=True, exist_ok=True)
-        with locked(self._directory, self._seconds):
+        with locked(self._directory, self._bounds.seconds, self._bounds.watch):
             for unfinished in self._directory.glob(f"*{_PART}"):
                 unfinished.unlink()  # of a killed process
             wanted = self._lacking(foreign.values())  # another process may have had the same wish
@@ -153,7 +180,8 @@ class _Objects:
         descriptor = os.open(target, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "wb") as file, kept.open("rb") as source:
             try:
-                _copy(iter(lambda: source.read(_CHUNK), b""), file, pointer, target.name)
+                pieces = iter(lambda: source.read(_CHUNK), b"")
+                _copy(self._bounds.watched(pieces), file, pointer, target.name)
             except Transient:
                 if kept.parent == self._directory:
                     kept.unlink()  # damaged: the next attempt fetches it again
@@ -187,7 +215,7 @@ class _Objects:
         with server.client.stream("POST", where, content=body, headers=headers, auth=server.auth) as response:
             if response.status_code != httpx.codes.OK:
                 raise Transient(f"LFS server {name}: it answers {response.status_code}")
-            answer = b"".join(_bounded(response, _ANSWER_BYTES, self._ends))
+            answer = b"".join(self._bounds.of(response, _ANSWER_BYTES))
         try:
             found = read_batch(json.loads(answer))
         except (ValueError, RecursionError):
@@ -236,7 +264,7 @@ class _Objects:
                 if response.status_code != httpx.codes.OK:
                     where = f"{plain(response.url.host)} answers {response.status_code}"
                     raise Transient(f"LFS file {plain(path)}: {where}")
-                _copy(_bounded(response, pointer.size, self._ends), file, pointer, path)
+                _copy(self._bounds.of(response, pointer.size), file, pointer, path)
                 file.flush()
                 os.fsync(file.fileno())
             unfinished.rename(self._directory / pointer.oid)
@@ -304,18 +332,6 @@ def _copy(pieces: Iterator[bytes], file: IO[bytes], pointer: Pointer, name: str)
         file.write(piece)
     if (size, digest.hexdigest()) != (pointer.size, pointer.oid):
         raise Transient(f"LFS file {plain(name)}: the content does not have the SHA-256 {pointer.oid[:12]}…")
-
-
-def _bounded(response: httpx.Response, most: int, ends: float) -> Iterator[bytes]:
-    """Yield the bytes of a response; raises Transient if they are too many or too late."""
-    size = 0
-    for piece in response.iter_raw():  # as they arrive: a slow server must not delay the look at the time
-        size += len(piece)
-        if size > most:
-            raise Transient(f"{plain(response.url.host)} sent more than {most} bytes")
-        if time.monotonic() > ends:
-            raise Transient(f"{plain(response.url.host)} took too long")
-        yield piece
 
 
 def _credentials(server: str) -> httpx.Auth | None:

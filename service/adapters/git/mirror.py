@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from typing_extensions import override
 
 from service.adapters.git.bare import check_out, create, has_commit, locked, run_locked
-from service.adapters.git.command import LOCAL_SECONDS, Answer, run_git
+from service.adapters.git.command import LOCAL_SECONDS, Answer, run_git, unwatched
 from service.adapters.git.manifests import Manifests
 from service.adapters.git.submodules import Repository, Submodules
 from service.adapters.removal import remove_tree
@@ -180,7 +180,13 @@ class GitSource(Source):
     @override
     @contextmanager
     def checkout(
-        self, project: str, revision: str, workspace: Workspace | None = None, *, whole: bool = True
+        self,
+        project: str,
+        revision: str,
+        workspace: Workspace | None = None,
+        *,
+        whole: bool = True,
+        watch: Callable[[], None] = unwatched,
     ) -> Iterator[Path]:
         commit = self._resolve(project, revision, "commit")
         mirror = self._path_of(project)
@@ -190,11 +196,11 @@ class GitSource(Source):
             try:
                 if workspace is not None:
                     name = workspace.name if self._clone else project
-                    self._submodules.lay_out(place, own, name, workspace)
+                    self._submodules.lay_out(place, own, name, workspace, watch)
                 else:
-                    own = replace(own, marked=check_out(mirror, commit, place, project))
+                    own = replace(own, marked=check_out(mirror, commit, place, project, watch))
                     if whole:
-                        self._submodules.fill(place, own, project)
+                        self._submodules.fill(place, own, project, watch)
             except BadInput as error:  # git wrote too much about them
                 raise Incomplete("sources", str(error)) from None
             yield place

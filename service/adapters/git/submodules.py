@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.git.bare import check_out, create, has_commit, locked, run_locked
-from service.adapters.git.command import TOO_LARGE, TransferLimits, run_git
+from service.adapters.git.command import TOO_LARGE, TransferLimits, run_git, unwatched
 from service.adapters.git.lfs import LfsObjects
 from service.adapters.git.moved import MOST as MOST_MOVES
 from service.adapters.git.moved import moved_to
@@ -32,7 +32,7 @@ from service.domain.sources.submodules import (
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
     from service.adapters.git.command import Answer
@@ -99,21 +99,31 @@ class Submodules:
         self._objects = LfsObjects(root / "lfs", allowed, fetch_seconds)
         self._fetch_seconds = fetch_seconds
 
-    def fill(self, place: Path, project: Repository, name: str) -> None:
+    def fill(
+        self, place: Path, project: Repository, name: str, watch: Callable[[], None] = unwatched
+    ) -> None:
         """Put all submodules of a project, and theirs, into its checkout, and the content of LFS files.
 
         Args:
             place: the checkout of the project alone.
             project: what is checked out there.
             name: of the project, with which its address may end.
+            watch: called several times a second; may raise to end the work.
 
         Raises:
             Incomplete: a submodule or LFS file cannot be had; says which one, and what to do.
             Transient: git or a server does not answer.
         """
-        self._fill(place, [project], own_part(project.url, name))
+        self._fill(place, [project], own_part(project.url, name), watch=watch)
 
-    def lay_out(self, place: Path, project: Repository, name: str, workspace: Workspace) -> None:
+    def lay_out(
+        self,
+        place: Path,
+        project: Repository,
+        name: str,
+        workspace: Workspace,
+        watch: Callable[[], None] = unwatched,
+    ) -> None:
         """Check out a project with all other repositories of its workspace, and put its files in place.
 
         Args:
@@ -121,6 +131,7 @@ class Submodules:
             project: what is checked out in the workspace's folder.
             name: of the project, with which its address may end.
             workspace: the others.
+            watch: as for :meth:`fill`.
 
         Raises:
             Incomplete: a part cannot be had or put in its place; says which one, and what to do.
@@ -133,25 +144,31 @@ class Submodules:
         # An outer one before those that are nested in it.
         for path in sorted((*parts, workspace.folder), key=lambda path: path.split("/")):
             if path in parts:
-                repository = self.provide(parts[path].fetched(own), own)
+                repository = self.provide(parts[path].fetched(own), own, watch=watch)
                 repository = replace(repository, has_submodules=parts[path].has_submodules)
             else:
                 repository = replace(project, folder=path)
             require_free(place, path, f"project {plain(path)}")
-            marked = check_out(repository.mirror, repository.commit, place / path, plain(path) or name)
+            marked = check_out(repository.mirror, repository.commit, place / path, plain(path) or name, watch)
             laid.append(replace(repository, marked=marked))
-        self._fill(place, laid, own, frozenset((*parts, workspace.folder)))
+        self._fill(place, laid, own, frozenset((*parts, workspace.folder)), watch=watch)
         for file in workspace.files:
             put_file(place, file)
 
     def _fill(
-        self, place: Path, repositories: Iterable[Repository], own: str, taken: Collection[str] = ()
+        self,
+        place: Path,
+        repositories: Iterable[Repository],
+        own: str,
+        taken: Collection[str] = (),
+        *,
+        watch: Callable[[], None],
     ) -> None:
         """Put all submodules in place, except those for whose place the manifest has a repository."""
         waiting, count = deque(repositories), 0
         while waiting:
             outer = waiting.popleft()
-            self._objects.fill(place, outer, own)
+            self._objects.fill(place, outer, own, watch)
             for each in _listed(outer) if outer.has_submodules else ():
                 if each.path in taken:
                     continue
@@ -160,19 +177,26 @@ class Submodules:
                     raise each.missing(f"there are more than {MOST} submodules")
                 if outer.depth == DEEPEST:
                     raise each.missing(f"submodules are nested deeper than {DEEPEST} levels")
-                inner = self.provide(each, own, outer)
+                inner = self.provide(each, own, outer, watch)
                 _require_empty(place, each)
                 what = f"the submodule {plain(each.path)}"
-                marked = check_out(inner.mirror, inner.commit, place / each.path, what)
+                marked = check_out(inner.mirror, inner.commit, place / each.path, what, watch)
                 waiting.append(replace(inner, marked=marked))
 
-    def provide(self, each: Submodule, own: str, outer: Repository | None = None) -> Repository:
+    def provide(
+        self,
+        each: Submodule,
+        own: str,
+        outer: Repository | None = None,
+        watch: Callable[[], None] = unwatched,
+    ) -> Repository:
         """Fetch the commit of a repository unless its mirror has it.
 
         Args:
             each: the commit; ``outer`` has it as a submodule.
             own: what the addresses of the project's own server begin with.
             outer: None for a repository of its own.
+            watch: as for :meth:`fill`.
 
         Raises:
             Incomplete: it cannot be had.
@@ -186,7 +210,7 @@ class Submodules:
             for directory in clone.directories:
                 if has_commit(directory, each.commit):
                     with suppress(Transient):  # a partial clone lacks files
-                        self._fetch(each, mirror, str(directory), is_own=True)
+                        self._fetch(each, mirror, str(directory), is_own=True, watch=watch)
                         return found
         url = each.url
         for _ in range(MOST_MOVES + 1):
@@ -196,22 +220,25 @@ class Submodules:
                 moved = "" if url == each.url else f"it moved to {plain(url)}; "
                 advice = "" if clone is None else ", or run `git submodule update --init --recursive`"
                 raise each.missing(f"{moved}{error.what}{advice}") from None
-            if not (url := self._fetch(each, mirror, url, is_own=url.startswith(own))):
+            if not (url := self._fetch(each, mirror, url, is_own=url.startswith(own), watch=watch)):
                 return found
         raise each.missing(f"its server redirects more than {MOST_MOVES} times")
 
-    def _fetch(self, each: Submodule, mirror: Path, url: str, *, is_own: bool) -> str:
+    def _fetch(
+        self, each: Submodule, mirror: Path, url: str, *, is_own: bool, watch: Callable[[], None]
+    ) -> str:
         """Fetch a commit unless the mirror has it; return another address to try if the repository moved."""
         mirror.parent.mkdir(parents=True, exist_ok=True)
         if has_commit(mirror, each.commit):
             return ""
-        with locked(mirror, self._fetch_seconds) as lock:
+        with locked(mirror, self._fetch_seconds, watch) as lock:
             if not (mirror / "HEAD").exists():
                 create(mirror)
 
             def fetch(*arguments: str) -> Answer:
                 words, limits = (*_FETCH, *arguments), limits_of(url)
-                answer = run_locked(mirror, words, lock, seconds=self._fetch_seconds, limits=limits)
+                seconds = self._fetch_seconds
+                answer = run_locked(mirror, words, lock, seconds=seconds, limits=limits, watch=watch)
                 if answer.code and TOO_LARGE.search(answer.errors):
                     raise each.missing(f"it has more than {FILE_BYTES >> 30} GiB")
                 return answer

@@ -62,7 +62,9 @@ def _checked(session: BuildSession, touched: Touched) -> MachineReport:
     claimed, spec = session.claimed, session.spec
     claimed.enter(CHECKED)
     result = _Result()
-    with session.host.source.checkout(spec.project, spec.patch.commit, whole=False) as tree:
+    with session.host.source.checkout(
+        spec.project, spec.patch.commit, whole=False, watch=session.watch
+    ) as tree:
         if touched.sources and not any(_has_style(tree, path) for path in touched.sources):
             return MachineReport(Outcome.MISCONFIGURED, (NO_STYLE,))
         for number, (path, ranges) in enumerate(touched.sources.items()):

@@ -85,7 +85,7 @@ class BuildSession:
     def checkout(self, revision: Revision) -> AbstractContextManager[Path]:
         """Create a directory with all sources of the build, and a revision of the project among them."""
         spec = self.spec
-        return self.host.source.checkout(spec.project, revision.commit, spec.workspace)
+        return self.host.source.checkout(spec.project, revision.commit, spec.workspace, watch=self.watch)
 
     def note(self, text: str) -> None:
         """Show a line that stays, and keep it in the build's log."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.adapters.git.command import unwatched
 from service.adapters.git.mirror import GitSource
 from service.domain.building.findings import Finding
 from service.domain.decision.vote import Outcome
@@ -15,7 +16,7 @@ from tests.integration.adapters.git.git_repository import Repository
 from tests.support.tiny_project import COMPILE, PROGRAM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from service.domain.sources.workspace import Workspace
@@ -70,9 +71,15 @@ class Moving(GitSource):
 
     @contextmanager
     def checkout(
-        self, project: str, revision: str, workspace: Workspace | None = None, *, whole: bool = True
+        self,
+        project: str,
+        revision: str,
+        workspace: Workspace | None = None,
+        *,
+        whole: bool = True,
+        watch: Callable[[], None] = unwatched,
     ) -> Iterator[Path]:
-        with super().checkout(project, revision, workspace, whole=whole) as place:
+        with super().checkout(project, revision, workspace, whole=whole, watch=watch) as place:
             self.projects.set_time("200")
             yield place
 

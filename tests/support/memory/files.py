@@ -16,6 +16,7 @@ from service.domain.errors import BadInput, BadResults, NotFound, Permanent, Pro
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from service.domain.linting.touched_lines import Lines
     from service.ports.building import Sandbox
 
 
@@ -137,3 +138,14 @@ def added_lines(old: str, new: str) -> tuple[range, ...]:
     matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
     edits = (each[3:] for each in matcher.get_opcodes() if each[0] in {"insert", "replace"})
     return tuple(range(begin + 1, end + 1) for begin, end in edits)
+
+
+def lines_between(old: Mapping[str, str], new: Mapping[str, str], endings: tuple[str, ...]) -> Lines:
+    """The lines that these files of a revision add or change; a moved file has none."""
+    former = {text: path for path, text in old.items() if path not in new}
+    diffs = {
+        path: added_lines(old.get(path, old.get(former.get(text, ""), "")), text)
+        for path, text in new.items()
+        if path.endswith(endings)
+    }
+    return {path: ranges for path, ranges in diffs.items() if ranges}

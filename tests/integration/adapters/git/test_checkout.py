@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from service.adapters.git.bare import locked
+from service.adapters.git.command import run_git
 from service.adapters.git.mirror import GitSource
-from service.domain.errors import BenchgateError
+from service.domain.errors import BenchgateError, Cancelled
 from tests.integration.adapters.git.git_repository import Repository
 
 pytestmark = pytest.mark.integration
@@ -42,6 +44,33 @@ def test_a_checkout_has_the_files_and_is_removed_afterwards(
         assert (directory / "out").readlink() == Path("/etc/passwd")
         assert (directory / "in").read_text() == "x"
     assert not worktrees(tmp_path)
+
+
+def test_a_checkout_that_waits_for_another_process_can_be_ended(
+    source: GitSource, repository: Repository, tmp_path: Path
+) -> None:
+    commit = repository.commit({"x": b"x"})
+    source.fetch(PROJECT, commit)
+    (mirror,) = (tmp_path / "root/mirrors").glob("*.git")
+
+    def cancel() -> None:
+        raise Cancelled("not needed")
+
+    with locked(mirror, 1.0), pytest.raises(Cancelled), source.checkout(PROJECT, commit, watch=cancel):
+        pass
+    assert not worktrees(tmp_path)
+
+
+def test_a_git_that_writes_nothing_can_be_ended(tmp_path: Path) -> None:
+    looks = []
+
+    def cancel() -> None:
+        looks.append("look")
+        if len(looks) > 1:
+            raise Cancelled("not needed")
+
+    with pytest.raises(Cancelled):
+        run_git(tmp_path, ("-c", "alias.wait=!sleep 60", "wait"), watch=cancel)
 
 
 def test_checkouts_of_one_revision_are_separate(source: GitSource, repository: Repository) -> None:

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.git import command, submodules
+from service.adapters.git.command import unwatched
 from service.adapters.git.lfs import LfsObjects
 from service.adapters.git.mirror import FETCH_SECONDS, GitSource
 from service.adapters.git.submodules import Clone
-from service.domain.errors import Incomplete, Transient
+from service.domain.errors import Cancelled, Incomplete, Transient
 from service.domain.sources.allowed import AllowedSources
 from service.domain.sources.lfs import FILE_BYTES
 from tests.integration.adapters.git.git_repository import Repository
 from tests.integration.adapters.git.lfs_server import LfsServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.integration
@@ -53,14 +54,19 @@ class Checkout:
         return commit
 
     def files(
-        self, commit: str, *allowed: str, clone: Clone | None = None, fetch_seconds: float = FETCH_SECONDS
+        self,
+        commit: str,
+        *allowed: str,
+        clone: Clone | None = None,
+        fetch_seconds: float = FETCH_SECONDS,
+        watch: Callable[[], None] = unwatched,
     ) -> dict[str, bytes]:
         """Check a commit out, and read its files."""
         sources = AllowedSources.parse(allowed)
         source = GitSource(
             self._root, lambda _: self.url, allowed=sources, clone=clone, fetch_seconds=fetch_seconds
         )
-        with source.checkout(PROJECT, commit) as tree:
+        with source.checkout(PROJECT, commit, watch=watch) as tree:
             return {
                 str(each.relative_to(tree)): each.read_bytes() for each in tree.rglob("*") if each.is_file()
             }
@@ -168,6 +174,20 @@ def test_a_server_cannot_hold_a_machine_by_sending_slowly(checkout: Checkout, se
     server.pause = 0.01
     with pytest.raises(Transient, match="took too long"):
         checkout.files(commit, fetch_seconds=0.2)
+    assert server.sent < len(content)
+
+
+def test_a_watch_can_end_a_download(checkout: Checkout, server: LfsServer) -> None:
+    content = bytes(200)
+    commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(content)})
+    server.pause = 0.01
+
+    def cancel() -> None:
+        if server.sent:
+            raise Cancelled("not needed")
+
+    with pytest.raises(Cancelled):
+        checkout.files(commit, watch=cancel)
     assert server.sent < len(content)
 
 
@@ -323,7 +343,7 @@ def test_nothing_is_read_or_written_through_a_link(server: LfsServer, tmp_path: 
     (tmp_path / "place/loop").symlink_to("loop")
     marked = ("folder/a.bin", "link/a.bin", "link.bin", "loop/a.bin")
     outer = submodules.Repository(tmp_path, "0" * 40, url, None, marked)
-    LfsObjects(tmp_path / "lfs", AllowedSources(), 60).fill(tmp_path / "place", outer, url)
+    LfsObjects(tmp_path / "lfs", AllowedSources(), 60).fill(tmp_path / "place", outer, url, unwatched)
     assert (tmp_path / "outside/a.bin").read_bytes() == pointer
     assert (tmp_path / "place/folder/a.bin").read_bytes() == CONTENT
 
