@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from service.ports.building import Artifacts, Sandbox
+    from service.ports.building import Sandbox
 
 
 def make_build_host(
@@ -34,11 +34,12 @@ def make_build_host(
     cpus: tuple[int, ...],
     *,
     is_sandboxed: bool,
-    artifacts: Artifacts | None = None,
+    artifacts: Path | None = None,
     permitted: Permitted = NOTHING_PERMITTED,
 ) -> BuildHost:
     """Make the build host of a worker or of `benchgate gate`; its files are in ``home``.
 
+    ``artifacts`` is the directory that it shares with other machines; below ``home`` unless it is given.
     ``permitted`` are the sources of dependencies, submodules and LFS files, besides the server of ``remote``,
     and the directories that sandboxes show. Without a sandbox there is no compiler cache, because any build
     could write to it.
@@ -52,10 +53,12 @@ def make_build_host(
     fingerprint, tools = toolchain_fingerprint(runner, mounts=permitted.mounts)
     # The measured CPUs belong to the machine, although a worker stays off them.
     there = tuple(sorted(os.sched_getaffinity(0) | set(cpus)))
+    shared = artifacts or home.absolute() / "artifacts"
+    downloads = DirectoryArtifacts(shared / "downloads")
     return BuildHost(
         source=GitSource(home.absolute() / "git", remote, allowed=permitted.sources),
         sandbox=sandbox,
-        artifacts=artifacts or DirectoryArtifacts(home.absolute() / "artifacts"),
+        artifacts=DirectoryArtifacts(shared),
         packer=packing,
         inspector=built_files,
         linkers=relink.install(home.absolute() / "linkers"),
@@ -65,7 +68,9 @@ def make_build_host(
         cpus=cpus or there,
         host_cpus=there,
         scratch=scratch,
-        dependencies=CachedDependencies(home / "dependencies", permitted.sources, scratch, sandbox),
+        dependencies=CachedDependencies(
+            home / "dependencies", permitted.sources, scratch, sandbox, downloads
+        ),
         read_load=read_load,
     )
 

@@ -82,7 +82,7 @@ def build_machine(settings: MachineSettings) -> Machine:
         _no_remote if settings.git_urls else settings.remote,
         tuple(settings.cpus),
         is_sandboxed=settings.sandbox != "none",
-        artifacts=artifacts,
+        artifacts=settings.artifacts_path,
         permitted=permitted,
     )
     cache = host.compiler_cache

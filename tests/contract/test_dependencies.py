@@ -13,7 +13,7 @@ from service.domain.errors import BadInput, Cancelled
 from service.domain.project.dependencies import CMAKE_FILE, Dependency, cmake_file
 from service.domain.sources.allowed import AllowedSources
 from tests.support.memory.dependencies import MemoryDependencies
-from tests.support.memory.files import MemoryScratch
+from tests.support.memory.files import MemoryArtifacts, MemoryScratch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,11 @@ class RealSite:
         scratch.mkdir()
         allowed = AllowedSources.parse([f"file://{self._mirror}/"])
         self.dependencies = CachedDependencies(
-            directory / "kept", allowed, MemoryScratch(scratch), DirectRunner()
+            directory / "kept",
+            allowed,
+            MemoryScratch(scratch),
+            DirectRunner(),
+            MemoryArtifacts(),
         )
 
     def publish(self, name: str, text: str) -> Dependency:

@@ -17,7 +17,7 @@ from typing_extensions import override
 from service.adapters.dependencies.download import download
 from service.adapters.git.pinned import check_out_pinned
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
-from service.domain.errors import BadInput, Transient
+from service.domain.errors import BadInput, NotFound, Permanent, Transient
 from service.domain.identity import digest_of
 from service.domain.project.dependencies import CMAKE_FILE, cmake_file
 from service.domain.text import plain
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from service.domain.project.dependencies import Dependency
     from service.domain.sources.allowed import AllowedSources
-    from service.ports.building import Sandbox, Scratch
+    from service.ports.building import Artifacts, Sandbox, Scratch
 
 # Bounds of one dependency.
 MOST_ENTRIES: Final = 300_000  # the largest collections of libraries have a third of this
@@ -52,14 +52,19 @@ class CachedDependencies(Dependencies):
         allowed: the sources that the operator allows.
         scratch: room for downloads and for unpacking.
         sandbox: archives are unpacked in it.
+        downloads: downloaded files, which machines share: what one has, no other downloads. They are apart
+            from the artifacts of builds, because a project file can name any digest.
     """
 
-    def __init__(self, root: Path, allowed: AllowedSources, scratch: Scratch, sandbox: Sandbox) -> None:
+    def __init__(
+        self, root: Path, allowed: AllowedSources, scratch: Scratch, sandbox: Sandbox, downloads: Artifacts
+    ) -> None:
         self._entries = root.absolute() / "entries"
         self._sets = root.absolute() / "sets"
         self._allowed = allowed
         self._scratch = scratch
         self._sandbox = sandbox
+        self._downloads = downloads
 
     @override
     def provide(self, wanted: Mapping[str, Dependency], watch: Callable[[], None]) -> Path:
@@ -92,7 +97,7 @@ class CachedDependencies(Dependencies):
         with self._scratch.directory() as directory:
             if dependency.url and dependency.sha256 and dependency.is_file(name):
                 tree = directory / "file"
-                download(dependency.url, dependency.sha256, tree, self._allowed, watch)
+                self._download(dependency.url, dependency.sha256, tree, watch)
             elif dependency.url and dependency.sha256:
                 tree = self._unpacked(dependency.url, dependency.sha256, directory, watch)
             else:
@@ -105,11 +110,19 @@ class CachedDependencies(Dependencies):
                 )
             _keep(tree, entry)
 
+    def _download(self, url: str, sha256: str, into: Path, watch: Callable[[], None]) -> None:
+        """Write the file with this digest, from what machines share or else from its URL."""
+        try:
+            self._downloads.get_file(sha256, into)
+        except (NotFound, Permanent):  # a damaged one is replaced
+            download(url, sha256, into, self._allowed, watch)
+            self._downloads.put_file(into)
+
     def _unpacked(self, url: str, sha256: str, directory: Path, watch: Callable[[], None]) -> Path:
         source, out = directory / "in", directory / "out"
         source.mkdir()
         out.mkdir()
-        download(url, sha256, source / "file", self._allowed, watch)
+        self._download(url, sha256, source / "file", watch)
         log = BytesIO()
         command = Command(
             (*_python(), "-c", _UNPACK, *map(str, (MOST_ENTRIES, MOST_LEVELS, MOST_BYTES)), _file_name(url)),

@@ -71,7 +71,9 @@ class Sources:
     def give(self, machine: Machine, *, allowed: str = "") -> None:
         sources = AllowedSources.parse([allowed or f"file://{self._directory}/"])
         host = machine.host
-        cache = CachedDependencies(self._directory / "kept", sources, host.scratch, host.sandbox)
+        cache = CachedDependencies(
+            self._directory / "kept", sources, host.scratch, host.sandbox, host.artifacts
+        )
         machine.host = replace(host, dependencies=cache)
 
 

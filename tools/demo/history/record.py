@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -101,13 +101,9 @@ def command(home: Path) -> None:
     with StatusLines() as lines, _control_plane(home, lines) as (plane, machine_database_url):
         commits = _repository(home)
         jobs = _jobs_of_changes(home / "repository")
-        host = make_build_host(
-            home / "machine",
-            lambda _: str(home / "repository"),
-            (),
-            is_sandboxed=True,
-            artifacts=plane.artifacts,
-        )
+        remote = str(home / "repository")
+        host = make_build_host(home / "machine", lambda _: remote, (), is_sandboxed=True)
+        host = replace(host, artifacts=plane.artifacts)
         environment, in_force = read_environment(), host.sandbox.in_force()
         fingerprint = environment.fingerprint(in_force)
         facts: dict[str, Any] = {**environment.to_mapping(), "in_force": dict(in_force)}

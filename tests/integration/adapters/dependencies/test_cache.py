@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from typing_extensions import override
 
+from service.adapters.artifacts import DirectoryArtifacts
 from service.adapters.dependencies import cache
 from service.adapters.dependencies.cache import CachedDependencies
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
@@ -66,10 +67,11 @@ class TakenOver(Sandbox):
         return Completed(0, 0.0)
 
 
-def machine(tmp_path: Path, sandbox: Sandbox, allowed: str = "") -> CachedDependencies:
+def machine(tmp_path: Path, sandbox: Sandbox, allowed: str = "", name: str = "kept") -> CachedDependencies:
     """A machine that may fetch from the test's directory; others with these arguments share its files."""
     sources = AllowedSources.parse([allowed or f"file://{tmp_path}/"])
-    return CachedDependencies(tmp_path / "kept", sources, DirectoryScratch(tmp_path / "scratch"), sandbox)
+    scratch, downloads = DirectoryScratch(tmp_path / "scratch"), DirectoryArtifacts(tmp_path / "shared")
+    return CachedDependencies(tmp_path / name, sources, scratch, sandbox, downloads)
 
 
 def archive(path: Path, *members: tarfile.TarInfo, **files: str) -> Dependency:
@@ -114,6 +116,30 @@ class TestArchives:
         place = dependencies.provide({"fmt": fmt, "json": json}, keep_on)
 
         assert contents(place) == {"fmt/a.h": "f", "json/a.h": "j"}
+
+    def test_another_machine_downloads_nothing(
+        self, tmp_path: Path, dependencies: CachedDependencies, sandbox: BubblewrapSandbox
+    ) -> None:
+        fmt = archive(tmp_path / "fmt.tar.gz", a="f")
+        dependencies.provide({"fmt": fmt}, keep_on)
+        (tmp_path / "fmt.tar.gz").unlink()
+
+        place = machine(tmp_path, sandbox, name="of another").provide({"fmt": fmt}, keep_on)
+
+        assert contents(place) == {"fmt/a.h": "f"}
+
+    def test_a_damaged_shared_download_is_replaced(
+        self, tmp_path: Path, dependencies: CachedDependencies, sandbox: BubblewrapSandbox
+    ) -> None:
+        fmt = archive(tmp_path / "fmt.tar.gz", a="f")
+        dependencies.provide({"fmt": fmt}, keep_on)
+        (shared,) = (tmp_path / "shared").rglob("*.gz")
+        shared.write_bytes(b"damaged")
+
+        for name in ("a second", "a third"):
+            place = machine(tmp_path, sandbox, name=name).provide({"fmt": fmt}, keep_on)
+            assert contents(place) == {"fmt/a.h": "f"}
+            (tmp_path / "fmt.tar.gz").unlink(missing_ok=True)
 
     def test_what_was_fetched_must_still_be_allowed(
         self, tmp_path: Path, dependencies: CachedDependencies, sandbox: BubblewrapSandbox
