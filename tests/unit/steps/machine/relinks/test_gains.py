@@ -8,7 +8,7 @@ from service.domain.comparison.link_layout import PAIRS
 from service.domain.decision.vote import Outcome
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
-from tests.unit.steps.machine.test_confirm_layout import BASE, SEVEN, Machine, verdict_of
+from tests.unit.steps.machine.relinks.test_confirm_layout import BASE, SEVEN, Machine, verdict_of
 
 if TYPE_CHECKING:
     from pathlib import Path
