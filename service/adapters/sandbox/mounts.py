@@ -114,8 +114,16 @@ def _system() -> Iterator[str]:
             yield from ("--symlink", str(path.readlink()), str(path))
         elif path.is_dir():
             yield from ("--ro-bind", str(path), str(path))
-    for name in ETC:
+    for name in (*ETC, *jdk_settings(Path("/etc"))):
         yield from ("--ro-bind-try", name, name)
+
+
+def jdk_settings(etc: Path) -> list[str]:
+    """List the directories without which the JDKs of Debian's packages do not start.
+
+    The directory above each may have the passwords of its remote management.
+    """
+    return [str(path) for path in sorted(etc.glob("java-*-openjdk/security"))]
 
 
 def _kernel_views() -> Iterator[str]:
