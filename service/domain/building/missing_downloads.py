@@ -10,10 +10,12 @@ from service.domain.building.log_places import lines_with
 from service.domain.text import plain
 
 _NOT_TRIED: Final = "ERROR: Automatic wrap-based subproject downloading is disabled"  # of Meson's nodownload
+_NO_REMOTE: Final = "' not resolved: No remote defined"  # of Conan's --no-remote
 # git, curl, CMake, wget, Python and Java about a host that nobody can look up.
 _MARK: Final = re.compile(
     rb"(?i:could(?: not|n't) resolve host)|unable to (?:resolve host address|look up )|Unknown host\b|"
-    rb"(?i:temporary failure in name resolution)|Failed to clone repository: |" + _NOT_TRIED.encode()
+    rb"(?i:temporary failure in name resolution)|Failed to clone repository: |"
+    + b"|".join((_NOT_TRIED.encode(), _NO_REMOTE.encode()))
 )
 _HOST: Final = re.compile(
     r"(?:resolve host(?:: |name:? | address )|look up |Unknown host:? )['‘]?([a-z0-9][a-z0-9.-]{0,250})",
@@ -21,6 +23,7 @@ _HOST: Final = re.compile(
 )
 _URL: Final = re.compile(r"(?:https?|ftp|git|ssh)://[^\s'\"<>()\[\]‘’]{1,500}")
 _CLONED: Final = re.compile(r"Failed to clone repository: '([^']{1,500})'")
+_PACKAGE: Final = re.compile(r"ERROR: Package '([^'\n]{1,200})' not resolved")  # of Conan
 _FILE: Final = re.compile(r"for file: \[([^\]\n]{1,500})\]")  # of CMake's file(DOWNLOAD), which names no URL
 _SUBPROJECT: Final = re.compile(r"ERROR: Subproject ([\w.+-]{1,100}) is buildable: NO")
 # FetchContent names what it downloads.
@@ -52,6 +55,8 @@ def _source(line: str, before: str) -> str:
     """Return the URL in the line, or the last one before it with the line's host; else the host or a file."""
     if cloned := _CLONED.search(line):
         return cloned[1]
+    if package := _PACKAGE.search(line):
+        return package[1]
     if _NOT_TRIED in line:
         subprojects = [found[1] for found in _SUBPROJECT.finditer(before)]
         return f"subprojects/{subprojects[-1]}.wrap" if subprojects else ""

@@ -23,6 +23,7 @@ SAMPLES = Path(__file__).parents[3] / "samples" / "downloads"
         ("meson_nodownload", MissingDownload("subprojects/fmt.wrap")),
         ("wget", MissingDownload("https://example.org/data.csv")),
         ("curl", MissingDownload("https://example.org/data.csv")),
+        ("conan", MissingDownload("benchmark/1.9.5")),
     ],
 )
 def test_the_source_is_found_and_the_name_if_the_build_system_has_one(
@@ -41,6 +42,7 @@ def test_the_source_is_found_and_the_name_if_the_build_system_has_one(
         (b"urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>", ""),
         (b"https://other.org/x\ncurl: (6) Could not resolve host: example.org", "example.org"),
         (b"  Failed to clone repository: 'git@example.org:team/zlib.git'", "git@example.org:team/zlib.git"),
+        (b"ERROR: Package 'zlib/1.3.1' not resolved: No remote defined. Required by 'cli'", "zlib/1.3.1"),
         (
             b"Error downloading [https://example.org/z.zip] to /x: Unknown host: example.org",
             "https://example.org/z.zip",
