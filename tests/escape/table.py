@@ -1,4 +1,4 @@
-"""The table of escape attempts, printed by ``make escapes``."""
+"""The table of escape attempts, printed by ``make escapes`` and by CI."""
 
 from __future__ import annotations
 
