@@ -90,7 +90,7 @@ def judge_measured(
     withhold: Callable[[Sequence[Comparison]], Withheld] = all_may_vote,
     circumstances: Circumstances = UNDISTURBED,
 ) -> Measured:
-    """Compare and judge the pairs of a build.
+    """Read, compare and judge the pairs of a build.
 
     Args:
         job: the job, with the build's part of the patch set's false alarms.
@@ -99,9 +99,20 @@ def judge_measured(
         withhold: returns the rows that may not vote −1, each with its reason.
         circumstances: those that the machine reported; the missing pairs are counted here.
     """
+    return judge_pairs(job, listing, read_pairs(records, job.benchmark.suites), withhold, circumstances)
+
+
+def judge_pairs(
+    job: Job,
+    listing: Sequence[Mapping[str, Any]],
+    pairs: MeasuredPairs,
+    withhold: Callable[[Sequence[Comparison]], Withheld] = all_may_vote,
+    circumstances: Circumstances = UNDISTURBED,
+) -> Measured:
+    """Compare and judge pairs that were read; the rest as in :func:`judge_measured`."""
     listings = tuple(map(Listing.from_mapping, listing))
     job = replace(job, policy=policy_for(job.policy, listings))
-    pairs = read_pairs(records, job.benchmark.suites).under_new_names(listings)
+    pairs = pairs.under_new_names(listings)
     launches = tuple(counting_launches(pairs.as_built, job.policy.base_pairs))
     as_built = _with_missing_pairs(job, listings, launches)
     rows = confirm(as_built, pairs.relinked, job.policy, _added(pairs.counts))
