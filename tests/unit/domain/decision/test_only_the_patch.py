@@ -6,6 +6,8 @@ import math
 import random
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -14,11 +16,11 @@ from hypothesis import strategies as st
 
 from service.domain.comparison.link_layout import VARIANTS
 from service.domain.comparison.suite import Listing
-from service.domain.decision.judge_build import judge_measured
+from service.domain.decision.judge_build import judge_measured, judge_pairs
 from service.domain.decision.vote import Ballot, Outcome, vote_of
 from service.domain.identity import Side
 from service.domain.inference.policy import Layout, Policy
-from service.domain.measuring.pair_record import PairRecord, RawLaunch, encode
+from service.domain.measuring.pair_record import MeasuredPairs, PairRecord, RawLaunch, encode, read_pair
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
@@ -26,6 +28,8 @@ from tests.unit.domain.gbench_files import row, whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+    from service.domain.comparison.launch import Launch
 
 PAIRS: Final = 32
 RELINKED: Final = 20  # of each variant
@@ -56,7 +60,7 @@ class Fault(StrEnum):
     REAL_ZERO = "a real time of zero"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # so that pairs of it can be kept
 class Slow:
     """A patch that gets −1: by how much it changes a metric, and which metrics are judged."""
 
@@ -119,20 +123,34 @@ def outcome_of(
     of_parent: Collection[int] = (),
 ) -> Outcome:
     """Judge a build whose patch has these faults, by variant and pair; the parent fails in some pairs."""
-    noise = random.Random(5)  # noqa: S311 - repeatable on purpose
-    suite = Suite("s", "build/s", metrics=slow.metrics, higher_is_better=slow.higher)
-    job = replace(JOB, configuration=BenchmarkConfiguration(suites=(suite,)), policy=policy)
-    places = [(0, pair) for pair in range(most)]
-    places += [(variant, pair) for variant in VARIANTS for pair in range(RELINKED)]
-    records = []
-    for variant, pair in places:
-        fault = faults.get((variant, pair))
-        own = Fault.ERROR if variant == 0 and pair in of_parent else None
-        raw = [launch(Side.BASE, slow, noise, own)]
-        if fault is not Fault.DROP:
-            raw.append(launch(Side.PATCH, slow, noise, fault))
-        records.append(PairRecord(pair, encode(raw), variant))
-    return judge_measured(job, LISTING, records).judgement.outcome
+    job = replace(JOB, configuration=BenchmarkConfiguration(suites=(suite_of(slow),)), policy=policy)
+    as_built = (
+        read(slow, 0, pair, faults.get((0, pair)), Fault.ERROR if pair in of_parent else None)
+        for pair in range(most)
+    )
+    relinked = (
+        read(slow, variant, pair, faults.get((variant, pair)))
+        for variant in VARIANTS
+        for pair in range(RELINKED)
+    )
+    pairs = MeasuredPairs(tuple(chain.from_iterable(as_built)), tuple(chain.from_iterable(relinked)))
+    return judge_pairs(job, LISTING, pairs).judgement.outcome
+
+
+def suite_of(slow: Slow) -> Suite:
+    return Suite("s", "build/s", metrics=slow.metrics, higher_is_better=slow.higher)
+
+
+@cache
+def read(
+    slow: Slow, variant: int, pair: int, of_patch: Fault | None, of_parent: Fault | None = None
+) -> tuple[Launch, ...]:
+    """Write the record of a pair and read it; a test needs thousands, of which most are the same."""
+    noise = random.Random(f"{variant}, {pair}")  # noqa: S311 - repeatable on purpose
+    raw = [launch(Side.BASE, slow, noise, of_parent)]
+    if of_patch is not Fault.DROP:
+        raw.append(launch(Side.PATCH, slow, noise, of_patch))
+    return read_pair(PairRecord(pair, encode(raw), variant), (suite_of(slow),))
 
 
 def vote(outcome: Outcome) -> int | None:
