@@ -119,9 +119,18 @@ def estimate(base: Sequence[float], patch: Sequence[float]) -> Estimate:
     """
     if len(base) != len(patch) or len(base) < 2:  # noqa: PLR2004 - a spread needs two
         raise ValueError(f"at least two complete pairs are needed, not {len(base)} and {len(patch)}")
+    return estimate_of(log_ratios(base, patch))
+
+
+def log_ratios(base: Sequence[float], patch: Sequence[float]) -> list[float]:
+    """Divide patch by base, pair by pair, on the log scale.
+
+    Raises:
+        ValueError: unequal lengths, or a value that is not positive and finite.
+    """
     if not all(0 < value < math.inf for side in (base, patch) for value in side):
         raise ValueError("only positive, finite values can be compared as a ratio")
-    return estimate_of([math.log(p) - math.log(b) for b, p in zip(base, patch, strict=True)])
+    return [math.log(p) - math.log(b) for b, p in zip(base, patch, strict=True)]
 
 
 def estimate_of(log_ratios: Sequence[float]) -> Estimate:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from functools import lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from service.domain.inference.estimate import MIN_PAIRS, Estimate, estimate, ratio_of
+from service.domain.inference.estimate import MIN_PAIRS, Estimate, estimate_of, log_ratios, ratio_of
 from service.domain.inference.interim_looks import Look, difference_errors, looks, with_shares
 from service.domain.inference.metric import Better, Metric
 from service.domain.inference.policy import MOST_PAIRS
@@ -163,11 +164,13 @@ def compare_pairs(
     if not due:
         return _too_few(row, pairs)
     errors = difference_errors(due, _difference_error(policy, family))
+    positive = list(takewhile(_is_positive, pairs[: due[-1].pairs]))
+    ratios = log_ratios([b for b, _ in positive], [p for _, p in positive])
     for look in due:
         seen = pairs[: look.pairs]
-        if not _are_positive(seen):
+        if look.pairs > len(ratios):
             return _without_ratio(row, seen, _why_no_ratio(row, pairs))
-        estimated = estimate([b for b, _ in seen], [p for _, p in seen])
+        estimated = estimate_of(ratios[: look.pairs])
         spent = errors.get(look.pairs, 0.0)
         verdict = decide(estimated, row.metric, policy, spent, look.same * SAME_ERROR)
         if verdict is Verdict.SAME:
@@ -246,12 +249,12 @@ def _too_few(row: ComparedRow, pairs: Sequence[tuple[float, float]]) -> Comparis
         return row.without_pairs(Verdict.UNDECIDED, ReasonKind.NO_PAIR)
     base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
     reason = Reason(ReasonKind.TOO_FEW_PAIRS, (len(pairs), MIN_PAIRS))
-    ratio = ratio_of(math.log(patch) - math.log(base)) if _are_positive(pairs) else None
+    ratio = ratio_of(math.log(patch) - math.log(base)) if all(map(_is_positive, pairs)) else None
     return Comparison(row, Verdict.UNDECIDED, len(pairs), ratio, None, base, patch, (reason,))
 
 
-def _are_positive(pairs: Sequence[tuple[float, float]]) -> bool:
-    return all(b > 0 and p > 0 for b, p in pairs)
+def _is_positive(pair: tuple[float, float]) -> bool:
+    return pair[0] > 0 and pair[1] > 0
 
 
 def _without_ratio(row: ComparedRow, pairs: Sequence[tuple[float, float]], reason: Reason) -> Comparison:
