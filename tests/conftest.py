@@ -1,6 +1,7 @@
 """The order of the tests, which process runs them, and the settings of those with generated examples.
 
-What may take longest starts first, or one process would wait for the others.
+What may take longest starts first, or one process would wait for the others. Files that wait for servers
+alternate with those that compute, or a CPU would wait.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing_extensions import override
 from xdist.scheduler import LoadFileScheduling
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
     from xdist.remote import Producer
 
@@ -36,8 +39,11 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # it has no types
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """End-to-end tests first, of them those that are given most time."""
-    items.sort(key=lambda item: (item.get_closest_marker("e2e") is None, -_seconds(item)))
+    """End-to-end tests first, of them those that are given most time; then files that wait between others."""
+    position = _positions(items)
+    items.sort(
+        key=lambda item: (item.get_closest_marker("e2e") is None, -_seconds(item), position[item.path])
+    )
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
@@ -48,3 +54,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
 def _seconds(item: pytest.Item) -> float:
     limit = item.get_closest_marker("timeout")
     return float(limit.args[0]) if limit else 0.0
+
+
+def _positions(items: list[pytest.Item]) -> dict[Path, float]:
+    """The place of each file among all: files that wait for servers alternate with those that compute."""
+    waits = dict.fromkeys((item.path for item in items), False)
+    for item in items:
+        waits[item.path] |= any(map(item.get_closest_marker, ("integration", "browser")))
+    kinds = ([path for path in waits if waits[path]], [path for path in waits if not waits[path]])
+    return {path: number / len(paths) for paths in kinds for number, path in enumerate(paths)}
