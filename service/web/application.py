@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, Request
 from fastapi.responses import JSONResponse
 from starlette.middleware.gzip import GZipMiddleware
 
@@ -58,8 +58,9 @@ def assemble(
         app.include_router(router)
 
     @app.get("/api/v1/openapi.json", include_in_schema=False)
-    def openapi() -> JSONResponse:
-        return JSONResponse(app.openapi())
+    def openapi(request: Request) -> JSONResponse:
+        # FastAPI remembers the functions of routes: one that names the application would keep it.
+        return JSONResponse(request.app.openapi())
 
     install_problems(app, problem_page)
     # Inside the guard, so that the header lines of HEAD are those of the compressed GET.
