@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from service.adapters.dependencies.download import download
+from service.adapters.dependencies.download import MOST_BYTES as DOWNLOAD_BYTES
+from service.adapters.dependencies.download import download, write_bounded
 from service.adapters.git.pinned import check_out_pinned
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
-from service.domain.errors import BadInput, NotFound, Permanent, Transient
+from service.domain.errors import BadInput, Permanent, Transient
 from service.domain.identity import digest_of
 from service.domain.project.dependencies import CMAKE_FILE, cmake_file
 from service.domain.text import plain
@@ -113,8 +114,10 @@ class CachedDependencies(Dependencies):
     def _download(self, url: str, sha256: str, into: Path, watch: Callable[[], None]) -> None:
         """Write the file with this digest, from what machines share or else from its URL."""
         try:
-            self._downloads.get_file(sha256, into)
-        except (NotFound, Permanent):  # a damaged one is replaced
+            _, pieces = self._downloads.stream(sha256)
+            write_bounded(pieces, url, sha256, into, watch, DOWNLOAD_BYTES)
+        except (Permanent, BadInput):  # there is none, or it is damaged and is replaced
+            into.unlink(missing_ok=True)
             download(url, sha256, into, self._allowed, watch)
             self._downloads.put_file(into)
 

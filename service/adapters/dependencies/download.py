@@ -14,7 +14,7 @@ from service.domain.errors import BadInput, Transient
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from service.domain.sources.allowed import AllowedSources
 
@@ -50,8 +50,20 @@ def download(
         Transient: the server does not answer, or not in time.
     """
     allowed.require(url)
-    digest, size, ends = hashlib.sha256(), 0, time.monotonic() + _SECONDS
     pieces = _of_file(url) if url.startswith("file:") else _of_server(url, allowed)
+    write_bounded(pieces, url, sha256, into, watch, most_bytes)
+
+
+def write_bounded(
+    pieces: Iterable[bytes],
+    url: str,
+    sha256: str,
+    into: Path,
+    watch: Callable[[], None],
+    most_bytes: int,
+) -> None:
+    """Write the pieces of the file at a URL, as :func:`download` does."""
+    digest, size, ends = hashlib.sha256(), 0, time.monotonic() + _SECONDS
     with into.open("xb") as file:
         for piece in pieces:
             watch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import os
@@ -140,6 +141,26 @@ class TestArchives:
             place = machine(tmp_path, sandbox, name=name).provide({"fmt": fmt}, keep_on)
             assert contents(place) == {"fmt/a.h": "f"}
             (tmp_path / "fmt.tar.gz").unlink(missing_ok=True)
+
+    def test_a_damaged_shared_download_is_not_unpacked_to_its_end(
+        self,
+        tmp_path: Path,
+        dependencies: CachedDependencies,
+        sandbox: BubblewrapSandbox,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """A small compressed file may be a thousand times longer than a download may be."""
+        fmt = {"fmt.tar.gz": archive(tmp_path / "fmt.tar.gz", a="f")}  # by this name, it stays packed
+        dependencies.provide(fmt, keep_on)
+        (shared,) = (tmp_path / "shared").rglob("*.gz")
+        shared.write_bytes(gzip.compress(bytes(8 << 20)))
+        monkeypatch.setattr(cache, "DOWNLOAD_BYTES", 1 << 20)
+        pieces: list[None] = []
+
+        place = machine(tmp_path, sandbox, name="another").provide(fmt, lambda: pieces.append(None))
+
+        assert (place / "fmt.tar.gz").read_bytes() == (tmp_path / "fmt.tar.gz").read_bytes()
+        assert len(pieces) == 3  # two of the damaged one, and the file
 
     def test_what_was_fetched_must_still_be_allowed(
         self, tmp_path: Path, dependencies: CachedDependencies, sandbox: BubblewrapSandbox
