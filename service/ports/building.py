@@ -117,7 +117,8 @@ class Dependencies(Protocol):
     def provide(self, wanted: Mapping[str, Dependency], watch: Callable[[], None]) -> Path:
         """Return a directory with each dependency under its name, and the file for CMake.
 
-        Builds see it read-only. Equal dependencies give the same directory, also to other processes.
+        Builds see it read-only. Equal dependencies give the same directory, also to other processes. The work
+        ends if ``watch``, which is called meanwhile, raises.
 
         Raises:
             BadInput: one may not be fetched, is not there, or is not what it must be; names it.

@@ -106,6 +106,7 @@ class CachedDependencies(Dependencies):
                     dependency.git or "",
                     dependency.commit or "",
                     directory,
+                    watch,
                     most_entries=MOST_ENTRIES,
                     most_bytes=MOST_BYTES,
                 )

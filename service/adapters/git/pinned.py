@@ -13,6 +13,7 @@ from service.domain.errors import BadInput, NotFound
 from service.domain.text import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 _SECONDS: Final = 1200.0  # as a mirror's first fetch
@@ -27,13 +28,22 @@ _REFUSED: Final = re.compile(
 )
 
 
-def check_out_pinned(url: str, commit: str, directory: Path, *, most_entries: int, most_bytes: int) -> Path:
+def check_out_pinned(
+    url: str,
+    commit: str,
+    directory: Path,
+    watch: Callable[[], None],
+    *,
+    most_entries: int,
+    most_bytes: int,
+) -> Path:
     """Fetch a commit, and return the directory with its files; submodules are empty directories.
 
     Args:
         url: of the repository; a caller has checked that it is allowed.
         commit: 40 hexadecimal digits.
         directory: an empty directory for the work, which the returned one is in.
+        watch: called several times a second; may raise to end the work.
         most_entries: bound of the number of files.
         most_bytes: bound of the size of all files.
 
@@ -48,7 +58,8 @@ def check_out_pinned(url: str, commit: str, directory: Path, *, most_entries: in
     try:
         # The allowed host must not send git to another one, or fill the disk.
         limits = TransferLimits(url.partition(":")[0], most_bytes)
-        answer = run_git(bare, (*_FETCH, url, f"+{commit}:{_REF}"), seconds=_SECONDS, limits=limits)
+        words = (*_FETCH, url, f"+{commit}:{_REF}")
+        answer = run_git(bare, words, seconds=_SECONDS, limits=limits, watch=watch)
         if answer.code and TOO_LARGE.search(answer.errors):
             raise BadInput(f"the commit has more than {most_bytes >> 20} MiB", plain(url))
         if moved := moved_to(url, answer):
@@ -64,7 +75,7 @@ def check_out_pinned(url: str, commit: str, directory: Path, *, most_entries: in
         raise BadInput(f"{commit} is no commit there", plain(url))
     _check_size(bare, commit, most_entries, most_bytes, url)
     arguments = ("worktree", "add", "--detach", "--force", "--quiet", str(tree), commit)
-    run_git(bare, arguments).checked(f"checkout of {plain(url)}")
+    run_git(bare, arguments, watch=watch).checked(f"checkout of {plain(url)}")
     (tree / ".git").unlink()  # it shows a path of the host
     remove_tree(bare)
     _check_links(tree, url)

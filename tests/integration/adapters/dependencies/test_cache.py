@@ -22,7 +22,7 @@ from service.adapters.dependencies.cache import CachedDependencies
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.scratch import DirectoryScratch
 from service.domain.building.sandbox_command import Command, Completed, Mount
-from service.domain.errors import BadInput, Transient
+from service.domain.errors import BadInput, Cancelled, Transient
 from service.domain.project.dependencies import DIRECTORY, Dependency
 from service.domain.sources.allowed import AllowedSources
 from service.ports.building import Sandbox
@@ -262,6 +262,17 @@ class TestRepositories:
 
         with pytest.raises(BadInput, match=f"{url_of(repository)}: the commit has more than 1 MiB"):
             dependencies.provide({"lib": Dependency(git=url_of(repository), commit=commit)}, keep_on)
+        assert kept(tmp_path) == []
+
+    def test_a_fetch_ends_if_nobody_needs_it_any_more(
+        self, tmp_path: Path, dependencies: CachedDependencies, repository: Repository
+    ) -> None:
+        def end() -> None:
+            raise Cancelled("not needed")
+
+        lib = Dependency(git=url_of(repository), commit=repository.commit({"a.h": b"a"}))
+        with pytest.raises(Cancelled):
+            dependencies.provide({"lib": lib}, end)
         assert kept(tmp_path) == []
 
     def test_a_repository_cannot_choose_hooks_or_filters(
