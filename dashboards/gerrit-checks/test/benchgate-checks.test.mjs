@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
+import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, mock, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import vm from "node:vm";
@@ -131,6 +132,12 @@ for (const address of [[], [""], ["perf.example.com"], ["https://"], ['https://p
     assert.match(stderr, /^usage: /);
   });
 }
+
+test("the command prints nothing else, even if the shell searches for directories", () => {
+  const [cwd, file] = [dirname(dirname(PLUGIN)), join(basename(dirname(PLUGIN)), "plugin")];
+  const env = { ...process.env, CDPATH: "." };
+  assert.equal(execFileSync("sh", [file, BENCHGATE], { cwd, env, encoding: "utf8" }), SOURCE);
+});
 
 test("it is one classic script that Gerrit can load without a build", () => {
   assert.doesNotThrow(() => new vm.Script(SOURCE));
