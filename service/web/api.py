@@ -105,11 +105,12 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf) -> None:
 
     @router.get("/builds/{job}/{number}", operation_id="getBuild", tags=["builds"])
     def get_build(request: Request, job: JobName, number: Number) -> schemas.BuildWithEnvironment:
-        """A build with its environment and comparisons."""
+        """A build with its environment, comparisons and the commits of other repositories."""
         reading = reading_of(request)
         detail = reading.build(job, number)
         rows = reading.comparisons(detail.build.id, detail.build.created_at)
-        return schemas.with_comparisons(schemas.BuildWithEnvironment, detail, rows)
+        repositories = schemas.repositories_of(detail)
+        return schemas.with_comparisons(schemas.BuildWithEnvironment, detail, rows, repositories=repositories)
 
     @router.get("/builds/{job}/{number}/samples", operation_id="getSamples", tags=["builds"])
     def get_samples(

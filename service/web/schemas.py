@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field
 
+from service.domain.sources.workspace import Workspace
 from service.domain.wording.reasons import sentence
 from service.ports import views
 
@@ -101,17 +102,39 @@ class PatchSetWithBuilds:
     builds: tuple[BuildWithComparisons, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository beside the project's own, of which a build had the files of a commit."""
+
+    path: str = field(metadata={"description": "its place below the top; empty for the top itself"})
+    url: str = field(
+        metadata={"description": "its address, which begins with `./` on the project's own server"}
+    )
+    commit: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildWithEnvironment(views.BuildDetail):
     """A build with the environment it ran in and its comparisons."""
 
     comparisons: tuple[views.Comparison, ...]
+    repositories: tuple[Repository, ...] = field(
+        metadata={"description": "the other repositories of a project of several, from its manifest"}
+    )
 
 
-def with_comparisons(kind: Callable[..., T], view: DataclassInstance, rows: Iterable[views.Comparison]) -> T:
-    """Make an answer that has the fields of a view, and comparisons."""
+def repositories_of(build: views.BuildDetail) -> tuple[Repository, ...]:
+    """List the other repositories of a build."""
+    others = Workspace.from_mapping(build.workspace).others if build.workspace else ()
+    return tuple(Repository(each.path, each.url, each.commit) for each in others)
+
+
+def with_comparisons(
+    kind: Callable[..., T], view: DataclassInstance, rows: Iterable[views.Comparison], **more: object
+) -> T:
+    """Make an answer that has the fields of a view, comparisons, and ``more``."""
     values = {item.name: getattr(view, item.name) for item in fields(view)}
-    return kind(**values, comparisons=tuple(rows))
+    return kind(**values, comparisons=tuple(rows), **more)
 
 
 class Problem(BaseModel):

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import structlog
 
+from service.domain.sources.workspace import OtherProject, Workspace
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import HOSTILE_NAMES, REBASED, REGRESSION, sample_project
 from tests.support.web import build_app, call
@@ -108,6 +110,21 @@ def test_series_pages_follow_one_another() -> None:
 def test_a_hostile_name_comes_through_as_it_is() -> None:
     rows = get("/builds/kv-engine-cv-perf/6660")["comparisons"]
     assert [row["benchmark"] for row in rows][: len(HOSTILE_NAMES)] == list(HOSTILE_NAMES)
+
+
+def test_a_build_has_the_commits_of_other_repositories() -> None:
+    reading = sample_project()
+    others = (OtherProject("libs/net", "./net", "d" * 40), OtherProject("", "https://h/all", "e" * 40))
+    workspace = Workspace("https://h/manifest", "c" * 40, "core", others).to_mapping()
+    reading.builds[-1] = replace(reading.builds[-1], workspace=workspace)
+    name = reading.builds[-1].build
+    found = call(build_app(reading), "GET", f"/api/v1/builds/{name.job}/{name.number}").json()
+
+    assert found["repositories"] == [
+        {"path": "libs/net", "url": "./net", "commit": "d" * 40},
+        {"path": "", "url": "https://h/all", "commit": "e" * 40},
+    ]
+    assert get("/builds/kv-engine-cv-perf/5904")["repositories"] == []
 
 
 def test_an_unchanged_answer_is_not_sent_again() -> None:
