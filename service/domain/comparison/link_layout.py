@@ -111,12 +111,14 @@ def pairs_short(
 ) -> dict[str, tuple[str, ...]]:
     """By suite, the benchmarks that this variant must still measure.
 
-    These are the ones that the variants before it leave open, and that have too few complete pairs of it.
+    These are the ones that the variants before it leave open, that have too few complete pairs of it, and
+    that were launched in fewer than :func:`most_pairs`.
     """
     short: dict[str, dict[str, None]] = {}
     for found in suspected:
         relinks = _relinks(found, by_variant, policy)
-        if len(relinks) == VARIANTS.index(variant) and _standing(relinks) is _Standing.OPEN:
+        is_next = len(relinks) == VARIANTS.index(variant) and _standing(relinks) is _Standing.OPEN
+        if is_next and len(_ran(found, by_variant.get(variant, ()))) < most_pairs(found):
             short.setdefault(found.row.suite, {})[found.row.benchmark] = None
     return {suite: tuple(names) for suite, names in short.items()}
 
@@ -129,15 +131,10 @@ def left_open(
     return tuple(sorted({each.row.benchmark for each in still}))
 
 
-def most_pairs(suspected: Iterable[Comparison]) -> int:
-    """The most pairs of a variant that are launched, with those that other work disturbed."""
-    pairs = max(map(pairs_for, suspected), default=PAIRS)
+def most_pairs(found: Comparison) -> int:
+    """The most pairs of a variant that launch its benchmark, with those that other work disturbed."""
+    pairs = pairs_for(found)
     return pairs + allowance(pairs)
-
-
-def pairs_with(wanted: Mapping[str, Sequence[str]], launches: Iterable[Launch]) -> int:
-    """In how many pairs of a variant any of these benchmarks, by suite, was launched."""
-    return len({each.pair for each in launches if any(map(each.ran, wanted.get(each.suite, ())))})
 
 
 def confirm(
@@ -241,8 +238,7 @@ def _complete(found: Comparison, launches: Sequence[Launch]) -> list[tuple[float
     Pairs that were launched for other benchmarks, by a later check, take nothing from its allowance.
     """
     row, disturbed = found.row, pairs_of(launches)
-    ran = {each.pair for each in launches if each.suite == row.suite and each.ran(row.benchmark)}
-    counting = set(counting_pairs({pair: disturbed[pair] for pair in ran}, PAIRS))
+    counting = set(counting_pairs({pair: disturbed[pair] for pair in _ran(found, launches)}, PAIRS))
     by_pair: dict[int, dict[Side, float]] = {}
     for each in sorted(launches, key=attrgetter("pair")):
         values = each.values.get(row.benchmark, {})
@@ -251,3 +247,9 @@ def _complete(found: Comparison, launches: Sequence[Launch]) -> list[tuple[float
             by_pair.setdefault(each.pair, {})[each.side] = value
     both = [(each[Side.BASE], each[Side.PATCH]) for each in by_pair.values() if len(each) == len(Side)]
     return both[: pairs_for(found)]
+
+
+def _ran(found: Comparison, launches: Iterable[Launch]) -> set[int]:
+    """The pairs in which the benchmark was launched."""
+    row = found.row
+    return {each.pair for each in launches if each.suite == row.suite and each.ran(row.benchmark)}

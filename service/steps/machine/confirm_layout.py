@@ -13,7 +13,6 @@ from service.domain.comparison.link_layout import (
     left_open,
     most_pairs,
     pairs_short,
-    pairs_with,
 )
 from service.domain.decision.judge_build import suspected_of_layout
 from service.domain.errors import BenchgateError, CommandFailed
@@ -126,10 +125,7 @@ def _measure(
     session, variant = launcher.session, launcher.variant
     policy, launches = session.spec.judged.policy, by_variant[variant]
     wanted = pairs_short(suspected, by_variant, variant, policy)
-    # Of what is wanted now: pairs of other benchmarks, which an earlier check suspected, take nothing away.
-    is_wanted = (each for each in suspected if each.row.benchmark in wanted.get(each.row.suite, ()))
-    left_to_launch = most_pairs(is_wanted) - pairs_with(wanted, launches)
-    if not wanted or left_to_launch <= 0:
+    if not wanted:
         return 0.0
     clock, progress = session.host.clock, session.progress
     place = f"{session.claimed.name}: relink {VARIANTS.index(variant) + 1} of up to {len(VARIANTS)}"
@@ -140,7 +136,8 @@ def _measure(
         begun = clock()
         warm_up(launcher, wanted)
         first = next_pair(launches)
-        for pair in range(first, first + left_to_launch):
+        # A relinked program may not know a benchmark, so that it is wanted for ever.
+        for pair in range(first, first + max(map(most_pairs, suspected))):
             if not wanted:
                 break
             if clock() - begun > left:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.building.spec import BuildSpec, Longer, Revision
+from service.domain.building.spec import BuildSpec, Revision
 from service.domain.comparison.link_layout import BATCHES, PAIRS, VARIANTS
 from service.domain.decision.judge_build import judge_measured
 from service.domain.decision.vote import Outcome
@@ -288,17 +288,20 @@ def test_it_is_not_tried_again_by_another_worker(tmp_path: Path) -> None:
 
 
 def test_what_a_later_check_suspects_gets_pairs_of_its_own(tmp_path: Path) -> None:
-    # At first only BM_slow is decided; measuring longer decides BM_late as well.
-    slow = {"BM_slow": 1.2e-6, "BM_late": 1.05e-6}
+    """Another benchmark, of which all allowed pairs gave too few results, takes none of them."""
+    slow = {"BM_slow": 1.05e-6, "BM_late": 1.05e-6}
     base = {"benchmarks": dict.fromkeys(slow, 1e-6)}
-    machine = Machine(tmp_path, "{max_pairs: 14, false_alarms: 0.00002}", base, {"benchmarks": slow})
+    patch = {"benchmarks": slow, "linked again": {"skips": {"BM_slow": 3}}}
+    machine = Machine(tmp_path, "{vote_at_of: {BM_late: 40%}}", base, patch)
     machine.work()
-    first = len(machine.confirming)
-    machine.claimed.spec = replace(machine.spec, longer=Longer("*", 40)).to_mapping()
+    assert machine.confirming == [1] * MOST
+    machine.spec = Machine(tmp_path, "{}", base, patch).spec
+    machine.claimed.spec = machine.spec.to_mapping()
     machine.work()
 
+    assert verdict_of(machine.judge(), "BM_slow")[1] == (Reason(ReasonKind.LAYOUT_NOT_CHECKED),)
     assert verdict_of(machine.judge(), "BM_late")[0] is Verdict.SLOWER
-    assert len(machine.confirming) - first <= MOST * len(SEVEN)
+    assert machine.confirming == [1] * MOST + [variant for variant in SEVEN for _ in range(PAIRS)]
 
 
 def test_a_disturbed_pair_is_measured_again(tmp_path: Path) -> None:
