@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from service.domain.comparison.launch import Launch
     from service.domain.inference.estimate import Estimate
     from service.domain.inference.policy import Policy
+    from service.domain.inference.reasons import Fact
     from service.domain.inference.verdict import ComparedRow, Comparison
 
     Added = Callable[[ComparedRow], float | None]  # by how much the instructions grew: 0.05 for 5 %
@@ -84,6 +85,8 @@ def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown)
         added: by which share of the parent's the instructions of an iteration grew, negative if there
             are fewer; None if it is not known. A change of which that makes half or more is no matter of
             layout.
+
+    A row whose verdict is that of another metric is none: it follows that one.
     """
     if policy.layout is Layout.OFF:
         return ()
@@ -92,7 +95,7 @@ def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown)
 
 def _is_suspect(found: Comparison, policy: Policy) -> bool:
     is_large = abs(found.worsening) >= policy.votes_from(found.row.benchmark)
-    return is_large and _may_be_layout(found)
+    return is_large and _may_be_layout(found) and not _judged_by(found)
 
 
 def _may_be_layout(found: Comparison) -> bool:
@@ -174,11 +177,31 @@ def confirm(
     for launch in launches:
         by_variant.setdefault(launch.variant, []).append(launch)
     rows = tuple(rows)
-    suspected = {each.row for each in suspects(rows, policy, added)}
+    checked = {each.row: _confirm(each, by_variant, policy) for each in suspects(rows, policy, added)}
     return tuple(
-        _confirm(each, by_variant, policy) if each.row in suspected else _qualified(each, policy, added)
+        checked.get(each.row) or _followed(each, checked.values()) or _qualified(each, policy, added)
         for each in rows
     )
+
+
+def _followed(found: Comparison, checked: Iterable[Comparison]) -> Comparison | None:
+    """Give a row the answer about the metric that it is judged by; None if that was not checked.
+
+    Its own values may tell another story: the rate of bytes halves if the same work takes half of them.
+    """
+    if not (labels := _judged_by(found)):
+        return None
+    key = (found.row.suite, found.row.benchmark)
+    for each in checked:
+        if (each.row.suite, each.row.benchmark) == key and each.row.metric.label in labels:
+            reasons = dict.fromkeys((*each.reasons, *found.reasons))
+            return found._replace(verdict=each.verdict, reasons=tuple(reasons))
+    return None
+
+
+def _judged_by(found: Comparison) -> set[Fact]:
+    """The label of the metric whose verdict a row has; empty if it has its own."""
+    return {each.facts[0] for each in found.reasons if each.kind is ReasonKind.JUDGED_BY}
 
 
 def _qualified(found: Comparison, policy: Policy, added: Added) -> Comparison:
@@ -193,13 +216,14 @@ def _confirm(found: Comparison, by_variant: Mapping[int, Sequence[Launch]], poli
     if standing is _Standing.OPEN:
         if not is_slower:
             return found._replace(reasons=(*found.reasons, Reason(ReasonKind.LAYOUT_POSSIBLE)))
-        return found._replace(verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.LAYOUT_NOT_CHECKED),))
+        reasons = (Reason(ReasonKind.LAYOUT_NOT_CHECKED), *found.reasons)
+        return found._replace(verdict=Verdict.UNDECIDED, reasons=reasons)
     ratios = tuple(each.ratio for each, _ in relinks)
     if standing is _Standing.CONFIRMED:
-        return found._replace(reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios),))
+        return found._replace(reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios), *found.reasons))
     kind = ReasonKind.LAYOUT_REFUTED if is_slower else ReasonKind.LAYOUT_REFUTED_GAIN
     refuted = Reason(kind, (sum(beyond > 0 for _, beyond in relinks), *ratios))
-    return found._replace(verdict=Verdict.UNDECIDED, reasons=(refuted,))
+    return found._replace(verdict=Verdict.UNDECIDED, reasons=(refuted, *found.reasons))
 
 
 def _standing(relinks: Sequence[tuple[Estimate, float]]) -> _Standing:
