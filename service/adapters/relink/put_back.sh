@@ -20,7 +20,7 @@ if [ "$2" = all ] || ! [ -s "$linked/missing" ]; then
 fi
 mv "$linked/made" "$linked/libraries"
 [ -s "$linked/missing" ] || exit 0
-sed 's/^/== the compile command does not make it again, so it keeps its place: build\//; s/build\/\.\//build\//' \
+sed 's/^/== it cannot be linked again, so it keeps its place: build\//; s/build\/\.\//build\//' \
   "$linked/missing"
 cd "$linked/saved"
 xargs -d '\n' cp --parents -p --remove-destination -t "$built" -- <"$linked/missing"

@@ -156,7 +156,7 @@ def test_a_shared_object_that_is_not_made_again_is_put_back(project: Project) ->
 
     assert (dep.read_bytes(), dep.stat().st_mtime_ns) == (original, made)
     assert len(set(places)) == 3
-    assert project.log.kept().count(b"so it keeps its place: build/libdep.so\n") == 1
+    assert project.log.kept().count(b"cannot be linked again, so it keeps its place: build/libdep.so\n") == 1
     assert project.log.kept().count(b"== compile: make\n") == 1 + 2 + 1
 
 
@@ -179,6 +179,8 @@ def test_all_stay_if_the_build_fails_although_it_made_them_again(project: Projec
 
     assert [each.read_bytes() for each in shared] == before
     assert project.places("bench") != program
+    assert b"cannot be linked again, so it keeps its place: build/libdep.so\n" in project.log.kept()
+    assert b"does not make it" not in project.log.kept()
 
 
 def test_a_build_that_fails_however_it_is_linked_again_is_reported(project: Project) -> None:
