@@ -101,7 +101,7 @@ def _compare(
 def _confirm(
     session: BuildSession, measured: Measurement, second: SecondOpinion, seconds: dict[str, float]
 ) -> MachineReport:
-    """Confirm small slow-downs, and report what was measured."""
+    """Confirm small slow-downs and gains, and report what was measured."""
     seconds["measure"] = round(measured.seconds, 3)
     if second.seconds:
         seconds["second opinion"] = round(second.seconds, 3)

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.comparison.second_opinion import second_opinion
+from service.domain.comparison.link_layout import VARIANTS
+from service.domain.comparison.second_opinion import SECOND, second_opinion
 from service.domain.inference.policy import Policy
 from service.domain.inference.reasons import ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
@@ -53,3 +54,7 @@ def test_both_sequences_together_are_held_against_the_size_that_votes_for_the_be
 @pytest.mark.parametrize("first", [SAME, FASTER, UNDECIDED])
 def test_nothing_else_is_judged_again(first: Comparison) -> None:
     assert second_opinion(first, second(Verdict.SLOWER, 1.5), POLICY, 24) == first
+
+
+def test_its_pairs_are_never_those_of_a_relink() -> None:
+    assert SECOND not in {0, *VARIANTS}
