@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.git.command import LOCAL_SECONDS, run_git, unwatched
+from service.adapters.git.command import LOCAL_SECONDS, Until, run_git, unwatched
 from service.adapters.removal import remove_tree
 from service.domain.errors import BadInput, Transient
 
@@ -71,7 +71,7 @@ def run_locked(
     _remove_unfinished_packs(mirror)
     answer = None
     try:
-        answer = run_git(mirror, arguments, seconds=seconds, inherit=(lock,), limits=limits, watch=watch)
+        answer = run_git(mirror, arguments, until=Until(seconds, watch), inherit=(lock,), limits=limits)
     finally:
         if answer is None or answer.code:
             _remove_unfinished_packs(mirror)

@@ -91,26 +91,38 @@ class TransferLimits:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Until:
+    """The wall time after which git and its children are killed, or earlier if ``watch`` raises.
+
+    It is called several times a second.
+    """
+
+    seconds: float = LOCAL_SECONDS
+    watch: Callable[[], None] = unwatched
+
+
+_LOCAL: Final = Until()
+
+
 def run_git(
     directory: Path,
     arguments: Sequence[str],
     *,
-    seconds: float = LOCAL_SECONDS,
+    until: Until = _LOCAL,
     inherit: Sequence[int] = (),
     given: bytes = b"",
     limits: TransferLimits | None = None,
-    watch: Callable[[], None] = unwatched,
 ) -> Answer:
     """Run the installed git, with Benchgate's settings only, in a repository to its end.
 
     Args:
         directory: the repository.
         arguments: command and arguments; no shell interprets them.
-        seconds: wall time after which git and its children are killed.
+        until: when git is killed.
         inherit: descriptors that stay open in git, so that their locks outlive this process.
         given: standard input.
         limits: of a fetch from an address that a patch set names.
-        watch: called several times a second; if it raises, git and its children are killed.
 
     Raises:
         Transient: git took too long or cannot be started.
@@ -139,7 +151,7 @@ def run_git(
                 if limits is not None:  # git first connects, and writes its files later
                     most = (limits.file_bytes, limits.file_bytes)
                     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, most)
-                output = _collect(process, arguments[0], seconds, watch)
+                output = _collect(process, arguments[0], until)
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
@@ -148,17 +160,15 @@ def run_git(
     return Answer(process.returncode, output, _CREDENTIALS.sub("", text))
 
 
-def _collect(
-    process: subprocess.Popen[bytes], command: str, seconds: float, watch: Callable[[], None]
-) -> bytes:
+def _collect(process: subprocess.Popen[bytes], command: str, until: Until) -> bytes:
     """Read the output of git until it ends."""
     stream = cast("IO[bytes]", process.stdout)
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + until.seconds
     collected = bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
         while (left := deadline - time.monotonic()) > 0:
-            watch()
+            until.watch()
             if not selector.select(min(left, WATCH_SECONDS)):
                 continue
             chunk = os.read(stream.fileno(), 1 << 16)
@@ -170,5 +180,5 @@ def _collect(
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
-        raise Transient(f"git {command} took longer than {seconds:.0f} s") from None
+        raise Transient(f"git {command} took longer than {until.seconds:.0f} s") from None
     return bytes(collected)

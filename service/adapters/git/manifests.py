@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.git.command import run_git
+from service.adapters.git.command import Until, run_git
 from service.adapters.git.moved import MOST as MOST_MOVES
 from service.adapters.git.moved import moved_to
 from service.adapters.git.submodules import NO_ACCESS, asks_for_user, limits_of, tree_entries
@@ -117,7 +117,7 @@ class Manifests:
             answer = run_git(
                 Path("/"),
                 ("ls-remote", "--end-of-options", address, revision, f"{revision}^{{}}"),
-                seconds=_SECONDS,
+                until=Until(_SECONDS),
                 limits=limits_of(address),
             )
             if not (elsewhere := moved_to(address, answer)):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from typing_extensions import override
 
 from service.adapters.git.bare import check_out, create, has_commit, locked, run_locked
-from service.adapters.git.command import LOCAL_SECONDS, Answer, run_git, unwatched
+from service.adapters.git.command import LOCAL_SECONDS, Answer, Until, run_git, unwatched
 from service.adapters.git.manifests import Manifests
 from service.adapters.git.submodules import Repository, Submodules
 from service.adapters.removal import remove_tree
@@ -111,7 +111,9 @@ class GitSource(Source):
             fetched.checked(f"fetch of {project}")
             # Without it, packs accumulate; a failure does no harm.
             with suppress(Transient):
-                run_git(mirror, ("gc", "--auto", "--quiet"), seconds=self._fetch_seconds, inherit=(lock,))
+                run_git(
+                    mirror, ("gc", "--auto", "--quiet"), until=Until(self._fetch_seconds), inherit=(lock,)
+                )
 
     @override
     def head(self, project: str, branch: str) -> str:

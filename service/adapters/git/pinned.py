@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.git.command import TOO_LARGE, TransferLimits, run_git
+from service.adapters.git.command import TOO_LARGE, TransferLimits, Until, run_git
 from service.adapters.git.moved import moved_to
 from service.adapters.removal import remove_tree
 from service.domain.errors import BadInput, NotFound
@@ -59,7 +59,7 @@ def check_out_pinned(
         # The allowed host must not send git to another one, or fill the disk.
         limits = TransferLimits(url.partition(":")[0], most_bytes)
         words = (*_FETCH, url, f"+{commit}:{_REF}")
-        answer = run_git(bare, words, seconds=_SECONDS, limits=limits, watch=watch)
+        answer = run_git(bare, words, until=Until(_SECONDS, watch), limits=limits)
         if answer.code and TOO_LARGE.search(answer.errors):
             raise BadInput(f"the commit has more than {most_bytes >> 20} MiB", plain(url))
         if moved := moved_to(url, answer):
@@ -75,7 +75,7 @@ def check_out_pinned(
         raise BadInput(f"{commit} is no commit there", plain(url))
     _check_size(bare, commit, most_entries, most_bytes, url)
     arguments = ("worktree", "add", "--detach", "--force", "--quiet", str(tree), commit)
-    run_git(bare, arguments, watch=watch).checked(f"checkout of {plain(url)}")
+    run_git(bare, arguments, until=Until(watch=watch)).checked(f"checkout of {plain(url)}")
     (tree / ".git").unlink()  # it shows a path of the host
     remove_tree(bare)
     _check_links(tree, url)

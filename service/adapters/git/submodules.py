@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.git.bare import check_out, create, has_commit, locked, run_locked
-from service.adapters.git.command import TOO_LARGE, TransferLimits, run_git, unwatched
+from service.adapters.git.command import TOO_LARGE, TransferLimits, Until, run_git, unwatched
 from service.adapters.git.lfs import LfsObjects
 from service.adapters.git.moved import MOST as MOST_MOVES
 from service.adapters.git.moved import moved_to
@@ -256,7 +256,9 @@ class Submodules:
                 run_locked(mirror, ("update-ref", kept, each.commit), lock).checked("git update-ref")
             # Without it, packs accumulate; a failure does no harm.
             with suppress(Transient):
-                run_git(mirror, ("gc", "--auto", "--quiet"), seconds=self._fetch_seconds, inherit=(lock,))
+                run_git(
+                    mirror, ("gc", "--auto", "--quiet"), until=Until(self._fetch_seconds), inherit=(lock,)
+                )
         return ""
 
     def _path_of(self, url: str) -> Path:

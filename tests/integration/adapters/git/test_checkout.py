@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.adapters.git.bare import locked
-from service.adapters.git.command import run_git
+from service.adapters.git.command import Until, run_git
 from service.adapters.git.mirror import GitSource
 from service.domain.errors import BenchgateError, Cancelled
 from tests.integration.adapters.git.git_repository import Repository
@@ -70,7 +70,7 @@ def test_a_git_that_writes_nothing_can_be_ended(tmp_path: Path) -> None:
             raise Cancelled("not needed")
 
     with pytest.raises(Cancelled):
-        run_git(tmp_path, ("-c", "alias.wait=!sleep 60", "wait"), watch=cancel)
+        run_git(tmp_path, ("-c", "alias.wait=!sleep 60", "wait"), until=Until(watch=cancel))
 
 
 def test_checkouts_of_one_revision_are_separate(source: GitSource, repository: Repository) -> None:
