@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import os
@@ -19,7 +18,6 @@ from typing_extensions import override
 from service.adapters.artifacts import DirectoryArtifacts
 from service.adapters.dependencies import cache
 from service.adapters.dependencies.cache import CachedDependencies
-from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.scratch import DirectoryScratch
 from service.domain.building.sandbox_command import Command, Completed, Mount
 from service.domain.errors import BadInput, Cancelled, Transient
@@ -32,6 +30,7 @@ from tests.integration.adapters.git.git_repository import Repository
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
     from service.ports.building import ByteSink
 
 pytestmark = pytest.mark.integration
@@ -39,11 +38,6 @@ pytestmark = pytest.mark.integration
 
 def keep_on() -> None:
     """Do not end the work."""
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> BubblewrapSandbox:
-    return BubblewrapSandbox()
 
 
 @pytest.fixture
@@ -117,50 +111,6 @@ class TestArchives:
         place = dependencies.provide({"fmt": fmt, "json": json}, keep_on)
 
         assert contents(place) == {"fmt/a.h": "f", "json/a.h": "j"}
-
-    def test_another_machine_downloads_nothing(
-        self, tmp_path: Path, dependencies: CachedDependencies, sandbox: BubblewrapSandbox
-    ) -> None:
-        fmt = archive(tmp_path / "fmt.tar.gz", a="f")
-        dependencies.provide({"fmt": fmt}, keep_on)
-        (tmp_path / "fmt.tar.gz").unlink()
-
-        place = machine(tmp_path, sandbox, name="of another").provide({"fmt": fmt}, keep_on)
-
-        assert contents(place) == {"fmt/a.h": "f"}
-
-    def test_a_damaged_shared_download_is_replaced(
-        self, tmp_path: Path, dependencies: CachedDependencies, sandbox: BubblewrapSandbox
-    ) -> None:
-        fmt = archive(tmp_path / "fmt.tar.gz", a="f")
-        dependencies.provide({"fmt": fmt}, keep_on)
-        (shared,) = (tmp_path / "shared").rglob("*.gz")
-        shared.write_bytes(b"damaged")
-
-        for name in ("a second", "a third"):
-            place = machine(tmp_path, sandbox, name=name).provide({"fmt": fmt}, keep_on)
-            assert contents(place) == {"fmt/a.h": "f"}
-            (tmp_path / "fmt.tar.gz").unlink(missing_ok=True)
-
-    def test_a_damaged_shared_download_is_not_unpacked_to_its_end(
-        self,
-        tmp_path: Path,
-        dependencies: CachedDependencies,
-        sandbox: BubblewrapSandbox,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        """A small compressed file may be a thousand times longer than a download may be."""
-        fmt = {"fmt.tar.gz": archive(tmp_path / "fmt.tar.gz", a="f")}  # by this name, it stays packed
-        dependencies.provide(fmt, keep_on)
-        (shared,) = (tmp_path / "shared").rglob("*.gz")
-        shared.write_bytes(gzip.compress(bytes(8 << 20)))
-        monkeypatch.setattr(cache, "DOWNLOAD_BYTES", 1 << 20)
-        pieces: list[None] = []
-
-        place = machine(tmp_path, sandbox, name="another").provide(fmt, lambda: pieces.append(None))
-
-        assert (place / "fmt.tar.gz").read_bytes() == (tmp_path / "fmt.tar.gz").read_bytes()
-        assert len(pieces) == 3  # two of the damaged one, and the file
 
     def test_what_was_fetched_must_still_be_allowed(
         self, tmp_path: Path, dependencies: CachedDependencies, sandbox: BubblewrapSandbox
