@@ -24,6 +24,8 @@ def name_scatter(
 ) -> Comparison:
     """Add a reason of the patch to an undecided row if its own values scatter far more than its parent's.
 
+    If there are too few pairs to be certain, the row says that more may show it.
+
     Each side's scatter is the distance of its log values from their median. If the patch changes nothing, the
     two sides of a pair can change places: then the signs of the differences of these distances are random,
     whatever the noise, and their sum is as far from zero as this with probability exp(−z² ÷ 2) at most
@@ -43,9 +45,10 @@ def name_scatter(
         return found
     ours, theirs = (_distances([pair[side] for pair in pairs]) for side in (1, 0))
     more = [p - b for b, p in zip(theirs, ours, strict=True)]
-    is_certain = sum(more) > _CERTAIN * math.sqrt(sum(each**2 for each in more))
-    if not is_certain or sum(ours) < _MUCH * sum(theirs):
+    if sum(more) <= 0 or sum(ours) < _MUCH * sum(theirs):
         return found
+    if sum(more) <= _CERTAIN * math.sqrt(sum(each**2 for each in more)):
+        return found._replace(may_only_patch_scatter=True)
     times = sum(ours) / sum(theirs) if sum(theirs) else math.inf
     return found._replace(reasons=(*found.reasons, Reason(ReasonKind.ONLY_PATCH_SCATTERS, (times,))))
 

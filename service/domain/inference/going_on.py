@@ -78,17 +78,18 @@ def within_reach(rows: Iterable[Comparison], cost: PairCost, policy: Policy) -> 
     """Choose the undecided benchmarks that the whole machine time may decide, whatever the verdict.
 
     A row without an estimate may be anything, so its benchmark is chosen. One that has used up a machine time
-    of its own is not.
+    of its own is not, unless more pairs may show that only the patch scatters: a patch could do so on purpose
+    to end as undecided.
     """
-    return frozenset(
-        key
-        for row in rows
-        if not row.verdict.is_decided
-        for key in [_key(row)]
-        if cost.left(key, policy) > 0
-        and _needed(row) * max(cost.alone(key), _LEAST_SECONDS)
-        <= min(policy.machine_time, policy.time_for(key[1]))
-    )
+    chosen: set[Key] = set()
+    for row in rows:
+        key = _key(row)
+        seconds = _needed(row) * max(cost.alone(key), _LEAST_SECONDS)
+        is_in_own = cost.left(key, policy) > 0 and seconds <= policy.time_for(key[1])
+        is_worth_it = seconds <= policy.machine_time and (is_in_own or row.may_only_patch_scatter)
+        if is_worth_it and not row.verdict.is_decided:
+            chosen.add(key)
+    return frozenset(chosen)
 
 
 def worth_more(rows: Iterable[Comparison], cost: PairCost, left: float, policy: Policy) -> frozenset[Key]:

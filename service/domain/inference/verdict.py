@@ -81,6 +81,7 @@ class Comparison(NamedTuple):
     optimistically. ``quiet_spread`` is the spread at which as many pairs as every benchmark may get would
     decide it.
     ``per`` names the rate whose unit of work a time was divided by; empty: an iteration's time is compared.
+    ``may_only_patch_scatter``: more pairs may show that only the patch scatters, which gives no +1.
     """
 
     row: ComparedRow
@@ -96,6 +97,7 @@ class Comparison(NamedTuple):
     per: str = ""
     pairs_to_slower: float | None = None
     quiet_spread: float | None = None
+    may_only_patch_scatter: bool = False
 
     @property
     def worsening(self) -> float:

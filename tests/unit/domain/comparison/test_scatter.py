@@ -37,6 +37,16 @@ def test_a_patch_that_is_slow_in_some_launches_is_the_cause(slow: Sequence[int])
     assert found.reasons[0] == UNDECIDED.reasons[0]
 
 
+@pytest.mark.parametrize(("pairs", "is_certain"), [(16, False), (32, True)])
+def test_a_row_with_too_few_pairs_says_that_more_may_show_it(pairs: int, *, is_certain: bool) -> None:
+    """Two of five launches of the patch are slow."""
+    patch = times(0.01, 2, [pair for pair in range(PAIRS) if pair % 5 < 2])
+
+    found = name_scatter(UNDECIDED, times(0.01, 1)[:pairs], patch[:pairs])
+
+    assert (is_of_patch(found), found.may_only_patch_scatter) == (is_certain, not is_certain)
+
+
 def test_the_reason_names_how_much_more_the_patch_scatters() -> None:
     found = name_scatter(UNDECIDED, [99.0, 101.0] * 8, [90.0, 110.0] * 8)
 
@@ -62,7 +72,12 @@ def test_a_parent_that_does_not_scatter_at_all_is_no_error() -> None:
     ],
 )
 def test_another_scatter_is_not(base: Sequence[float | None], patch: Sequence[float | None]) -> None:
-    assert name_scatter(UNDECIDED, base, patch) == UNDECIDED
+    assert name_scatter(UNDECIDED, base, patch).reasons == UNDECIDED.reasons
+
+
+@pytest.mark.parametrize("spread", [0.010, 0.015])
+def test_a_patch_that_scatters_hardly_more_needs_no_more_pairs(spread: float) -> None:
+    assert name_scatter(UNDECIDED, times(0.010, 1), times(spread, 2)) == UNDECIDED
 
 
 @pytest.mark.parametrize("decided", [SAME, FASTER])

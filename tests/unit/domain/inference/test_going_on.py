@@ -134,6 +134,15 @@ class TestOwnMachineTime:
 
         assert chosen == {"BM_b"} | ({"BM_a"} if is_kept else set())
 
+    @pytest.mark.parametrize(("pairs", "expected"), [(60, {"BM_a"}), (61, set())])
+    def test_it_does_not_end_what_may_show_that_only_the_patch_scatters(
+        self, pairs: int, expected: set[str]
+    ) -> None:
+        """Otherwise a patch could choose to end as undecided, which may be a +1."""
+        found = undecided("BM_a", pairs)._replace(may_only_patch_scatter=True)
+
+        assert names(within_reach([found], self.after(120.0), short("BM_a", 120.0))) == expected
+
     def test_a_longer_one_adds_nothing_to_the_machine_time(self) -> None:
         assert within_reach([undecided("BM_a", 61)], self.after(0.0), short("BM_a", 1200.0)) == frozenset()
 

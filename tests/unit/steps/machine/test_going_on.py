@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.building.spec import Longer
+from service.domain.comparison.suite import compare_suites
 from service.domain.inference.interim_looks import BASE_PAIRS
 from service.domain.inference.policy import Policy, VoteWhen
+from service.domain.inference.reasons import ReasonKind, has_kind
 from service.domain.inference.verdict import Verdict
 from tests.unit.steps.machine.test_measure import JOB, Bench, Killed, verdicts
 
@@ -164,6 +166,15 @@ class TestOwnMachineTime:
         found = bench.measure(self.job(BM_a=0.0, BM_b=0.0))
 
         assert found.pairs == 16
+
+    def test_a_patch_that_scatters_cannot_end_before_that_shows(self, tmp_path: Path) -> None:
+        """An undecided benchmark may be a +1, unless only the patch scatters; 16 pairs do not show it."""
+        bench = Bench(tmp_path, program(1.0, 0.05, BM_a=1e-6), program(1.0, 0.5, BM_a=1.2e-6))
+        found = bench.measure(with_policy(machine_time_of={"BM_a": 1.0}, machine_time=10_000.0))
+        (row,) = compare_suites(JOB.benchmark.suites, found.listings, found.launches, Policy())
+
+        assert found.pairs > 16
+        assert has_kind(row.reasons, {ReasonKind.ONLY_PATCH_SCATTERS})
 
     def test_the_time_of_a_worker_that_died_counts(self, tmp_path: Path) -> None:
         killed = self.two(tmp_path)
