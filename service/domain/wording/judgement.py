@@ -25,7 +25,7 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
     {
         Group.BROKEN: "{benchmarks} broken: {names}{why}",
         Group.REMOVED: "{benchmarks} removed: {names}{why}",
-        Group.SLOWER: "{rows} {slower}; worst: {first}{second}",
+        Group.SLOWER: "{rows} {slower}; worst: {first}{confirmed}",
         Group.WITHHELD: "{rows} {slower}, not counted yet; worst: {first}; {no_vote}",
         Group.SLIGHTLY_SLOWER: "{rows} {slower} by less than {least} (no −1); worst: {first}",
         Group.FASTER: "{rows} {faster}; best: {first}{because}",
@@ -36,6 +36,7 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
     }
 )
 _NEXT_WORST: Final = frozenset({Group.SLOWER, Group.WITHHELD})  # people decide by more than one of these
+_CONFIRMING: Final = frozenset({ReasonKind.LAYOUT_CONFIRMED, ReasonKind.SECOND_STANDS})
 _OTHER_WORDS: Final = MappingProxyType({Verdict.SLOWER: "worse", Verdict.FASTER: "better"})
 
 
@@ -114,14 +115,14 @@ def _facts(chosen: Sequence[Comparison], judgement: Judgement, noun: str) -> dic
     reason = shortened(text_of(first.reasons), _MAX_REASON)
     is_speed = all(each.row.metric.is_speed for each in chosen)
     no_vote = judgement.withheld.get(first.row)
-    second = [sentence(each) for each in first.reasons if each.kind is ReasonKind.SECOND_STANDS]
+    confirmed = "".join(f"; {sentence(each)}" for each in first.reasons if each.kind in _CONFIRMING)
     return {
         "rows": f"{len(chosen)} of {judgement.rows} {results} {'is' if len(chosen) == 1 else 'are'}",
         "benchmarks": f"1 {noun}" if len(names) == 1 else f"{len(names)} {noun}s",
         "names": listed(names, _SHOWN),
         "why": f": {reason}" if reason else "",
         "because": f"; {reason}" if reason else "",
-        "second": f"; {second[0]}" if second else "",
+        "confirmed": confirmed,
         "slower": verdict_word(Verdict.SLOWER, is_speed=is_speed),
         "faster": verdict_word(Verdict.FASTER, is_speed=is_speed),
         "no_vote": sentence(no_vote) if no_vote else "",
