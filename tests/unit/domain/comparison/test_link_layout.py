@@ -79,8 +79,8 @@ class TestSuspects:
         [
             SLOWER._replace(verdict=Verdict.UNDECIDED),
             SLOWER._replace(verdict=Verdict.FASTER, ratio=0.99, interval=(0.985, 0.995)),
-            SLOWER._replace(ratio=1.6, interval=(1.5, 1.7)),
-            RATE._replace(ratio=1 / 1.6, interval=(1 / 1.7, 1 / 1.5)),
+            SLOWER._replace(ratio=2.1, interval=(2.0, 2.2)),
+            RATE._replace(ratio=1 / 2.1, interval=(1 / 2.2, 1 / 2.0)),
             SLOWER._replace(ratio=1.019),
             SLOWER._replace(row=ROW._replace(metric=metric_named("max_bytes_used"))),
         ],
@@ -104,8 +104,8 @@ class TestSuspects:
             SLOWER._replace(verdict=Verdict.FASTER, ratio=0.97, interval=(0.96, 0.98)),
             SLOWER._replace(ratio=1.02),
             SLOWER._replace(ratio=1.258, interval=(1.08, 1.575)),
-            SLOWER._replace(ratio=1.9, interval=(1.49, 2.5)),
-            RATE._replace(ratio=1 / 1.9, interval=(1 / 2.5, 1 / 1.49)),
+            SLOWER._replace(ratio=2.4, interval=(1.99, 3.0)),
+            RATE._replace(ratio=1 / 2.4, interval=(1 / 3.0, 1 / 1.99)),
             SLOWER._replace(ratio=1.9, interval=(0.9, 4.0)),
             SLOWER._replace(ratio=1.9, interval=None),
         ],
@@ -201,7 +201,7 @@ class TestConfirm:
             (0.97, 0.0, (POSSIBLE,)),
             (0.985, None, (POSSIBLE,)),
             (0.97, -0.02, ()),
-            (0.6, None, ()),
+            (0.4, None, ()),
         ],
     )
     def test_what_is_faster_and_was_not_checked_stays_so_and_says_what_it_may_be(

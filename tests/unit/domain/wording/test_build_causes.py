@@ -186,8 +186,8 @@ NO_TEST = SideEnd(Stage.LISTING, "suite unit", "runs no test", is_empty=True)
         (
             build_causes.layout_not_checked(build_causes.OUT_OF_MACHINE_TIME),
             (
-                "slow-downs below 50 % were not confirmed on relinked programs: the machine time is used up; "
-                "set `layout: off` in the policy to let them vote without this check"
+                "slow-downs below 100 % were not confirmed on relinked programs: the machine time is used "
+                "up; set `layout: off` in the policy to let them vote without this check"
             ),
         ),
         (

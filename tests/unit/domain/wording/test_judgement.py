@@ -126,10 +126,11 @@ def test_what_confirms_the_worst_is_named() -> None:
     ratios = (1.04, 1.05, 1.06, 1.05, 1.02, 1.05, 1.08)
     confirmed = slower("BM_a", 1.05)._replace(reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios),))
 
-    assert causes_of(confirmed) == [
-        "1 of 1 result is slower; worst: BM_a CPU time +5.0 % [+4.0, +6.0], 1 → 1.05 s, 24 pairs on perf-01; "
-        "confirmed: +5.0 % in the median of 7 relinked programs (+2.0 % to +8.0 %)"
-    ]
+    (cause,) = causes_of(confirmed)
+
+    assert cause.endswith(
+        "24 pairs on perf-01; confirmed: +5.0 % in the median of 7 relinked programs (+2.0 % to +8.0 %)"
+    )
 
 
 def test_three_benchmarks_are_named_each_by_its_worst_metric() -> None:
