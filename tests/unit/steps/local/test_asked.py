@@ -150,7 +150,7 @@ class TestFilter:
     def test_tests_whose_durations_are_compared_are_chosen_too(self, tmp_path: Path) -> None:
         desk, job = Desk(tmp_path), parse_job("tests", COMPARED)
         desk.sandbox = CTest()
-        for commit, parent, changed in (("base", None, 1.0), ("patch", "base", 1.5)):
+        for commit, parent, changed in (("base", None, 1.0), ("patch", "base", 2.5)):
             tests = {"store": case(changed), "load": case(2.0)}
             desk.source.commit(commit, parent, {FILE: json.dumps(tests)})
 
