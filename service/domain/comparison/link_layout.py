@@ -50,9 +50,7 @@ than others (`python -m bench.simulations.layout`).
 
 PAIRS: Final = 8  # at least, of each variant: the fewest of which the trimmed mean leaves outliers out
 SHARE: Final = 0.25  # of the pairs that found the slow-down: seven variants have about twice as many together
-BELOW: Final = (
-    1.00  # layout alone moves no benchmark further; the largest move in the measurements is 57 %
-)
+BELOW: Final = 1.00  # layout alone moves no benchmark further; the largest move in the measurements is 57 %
 
 
 class _Standing(Enum):
