@@ -11,12 +11,13 @@ from typing import Final
 import numpy as np
 
 from bench.timing import CAVEAT, met, say, say_load
-from service.domain.comparison.launch import Launch
-from service.domain.comparison.suite import Listing, compare_suites
-from service.domain.decision.build_outcome import judge
-from service.domain.identity import Side
-from service.domain.inference.policy import Policy
+from service.domain.measuring.launch import Launch
+from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import Suite
+from service.domain.project.policy import Policy
+from service.domain.runs.build_outcome import judge
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.suite import compare_suites
 
 BENCHMARKS: Final = 500
 PAIRS: Final = 32

@@ -15,8 +15,8 @@ from typing_extensions import override
 from bench.timing import CAVEAT, met, say, say_load
 from service.adapters.local.build import LocalBuild
 from service.domain.building.spec import REVIEWED, UNREVIEWED, BuildSpec, Revision
-from service.domain.identity import RunKind
 from service.domain.project.project_file import parse_project_file
+from service.domain.values.identity import RunKind
 from service.steps.building.build_sources import built_sources
 from service.steps.building.session import BuildSession
 from service.steps.local.gate import gate, local_spec

@@ -11,13 +11,13 @@ import numpy as np
 from sqlalchemy import text
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome
-from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
-from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side, digest_of
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import parse_project_file
+from service.domain.review.change import Change, ChangeStatus, PatchSet, Person
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import ChangeKey, RunKind, SeriesKey, Side, digest_of
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.records import NewBuild, NewDecision, NewRun, StoredComparison, StoredResult
 
 if TYPE_CHECKING:

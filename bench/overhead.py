@@ -21,7 +21,7 @@ from service.adapters.postgres.engine import make_engine
 from service.cli.operating.replay import feed
 from service.cli.services.start_site import running_site
 from service.config import ControlSettings
-from service.domain.identity import ChangeKey
+from service.domain.values.identity import ChangeKey
 from service.wiring.control import build_control
 from tests.support.tiny_project import TinyProject
 

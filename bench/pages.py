@@ -23,7 +23,7 @@ from dashboards.pages import INLINE_STYLE_PATHS
 from dashboards.rendering import problem_page
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
-from service.domain.inference.estimate import estimate, ratio_of
+from service.domain.verdict.inference.estimate import estimate, ratio_of
 from service.web.access.authenticate import leave_anonymous
 from service.web.guard import Guard
 from service.web.problems import install_problems

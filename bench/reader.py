@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from bench.timing import met
 from service.cli.local.compare import command
-from service.domain.gbench.reader import read_run
+from service.domain.measuring.formats.reader import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -22,7 +22,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import migrate
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
-from service.domain.identity import ChangeAddress
+from service.domain.values.identity import ChangeAddress
 from tests.support.web import build_app
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from fastapi.responses import HTMLResponse, StreamingResponse
 
 from dashboards.rendering import Pages
 from service.domain.access.audit import AuditKind
-from service.domain.errors import BadInput
-from service.domain.text import plain
+from service.domain.values.errors import BadInput
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,14 +7,14 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.inference.metric import metric_named
-from service.domain.inference.verdict import Verdict
+from service.domain.measuring.metric import metric_named
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.judgement import verdict_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.search import Words
+    from service.domain.values.search import Words
     from service.ports.views import Compared, Comparison
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from dashboards.formatting import counted, fact
-from service.domain.errors import BadProjectFile
-from service.domain.machine.environment import UNKNOWN
+from service.domain.machines.environment import UNKNOWN
 from service.domain.project.project_file import parse_job
 from service.domain.sources.workspace import Workspace
-from service.domain.text import plain
+from service.domain.values.errors import BadProjectFile
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup, escape
 
-from service.domain.inference.metric import metric_named
-from service.domain.text import plain
-from service.domain.text import quantity as of_finite
+from service.domain.measuring.metric import metric_named
+from service.domain.values.text import plain
+from service.domain.values.text import quantity as of_finite
 
 if TYPE_CHECKING:
     from datetime import datetime

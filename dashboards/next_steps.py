@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
-from service.domain.gerrit.form_commands import Action
-from service.domain.inference.verdict import Verdict
+from service.domain.review.form_commands import Action
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.next_steps import next_steps
 from service.steps.reviewers.offered_actions import ended_builds
 

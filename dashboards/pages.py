@@ -20,11 +20,11 @@ from dashboards.sentences import verdict_sentence
 from dashboards.test_results.record import add_tests, tests_of
 from dashboards.test_results.table import lay_out
 from dashboards.trend_page import add_trends
-from service.domain.decision.states import UNFINISHED
-from service.domain.errors import Ambiguous, BadInput, NotFound
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import ADDRESS, ChangeAddress, RunKind
-from service.domain.search import parse_words
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.states import UNFINISHED
+from service.domain.values.errors import Ambiguous, BadInput, NotFound
+from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
+from service.domain.values.search import parse_words
 from service.ports.cursor import Cursor
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dashboards.comparison_table import ComparisonTable
     from dashboards.next_steps import ActionsOf
     from dashboards.patch_set_table import PatchSetTable
-    from service.domain.logs.stored_log import Stream
+    from service.domain.building.logs.stored_log import Stream
     from service.ports.reading import BuildReading, ChangeReading, Reading
     from service.ports.views import Build, BuildOfRun, Run
     from service.steps.upkeep.check_health import HealthCheck

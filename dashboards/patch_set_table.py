@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from dashboards.comparison_table import urgency
 
 if TYPE_CHECKING:
-    from service.domain.search import Words
+    from service.domain.values.search import Words
     from service.ports.views import Comparison, MeasuredPatchSet, MeasuredPatchSets
 
 MOST_COLUMNS: Final = 6  # more are not read side by side

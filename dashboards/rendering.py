@@ -20,15 +20,15 @@ from dashboards.environment import build_facts, machine_facts, stages
 from dashboards.next_steps import button_of, row_offers, title_of
 from dashboards.review_links import ReviewLinks
 from dashboards.sentences import delivery, override_text
-from service.domain.decision.states import UNFINISHED, BuildState, RunState
-from service.domain.decision.vote import Result
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.gerrit.comment_commands import MAX_FILTER, MAX_REASON, MIN_REASON
-from service.domain.gerrit.form_commands import Action
-from service.domain.identity import RunKind
-from service.domain.inference.policy import MOST_PAIRS
-from service.domain.text import plain, plain_lines
-from service.domain.triage.known import DEFAULT_DAYS
+from service.domain.failures.known import DEFAULT_DAYS
+from service.domain.project.policy import MOST_PAIRS
+from service.domain.review.change import ChangeStatus
+from service.domain.review.comment_commands import MAX_FILTER, MAX_REASON, MIN_REASON
+from service.domain.review.form_commands import Action
+from service.domain.runs.states import UNFINISHED, BuildState, RunState
+from service.domain.runs.vote import Result
+from service.domain.values.identity import RunKind
+from service.domain.values.text import plain, plain_lines
 from service.domain.wording.next_steps import MORE_PAIRS
 from service.domain.wording.reasons import sentence
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from fastapi import Request
 
-    from service.domain.access.account_link import AccountLink
+    from service.domain.access.caller import AccountLink
     from service.steps.upkeep.check_health import HealthCheck, HealthReport
 
 _FRESH_SECONDS: Final = 5.0  # every page shows the service's condition; the database is asked this often

@@ -6,10 +6,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from dashboards.formatting import counted
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Result
-from service.domain.text import plain
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Result
+from service.domain.values.text import plain
 from service.ports.records import ReviewState
 
 if TYPE_CHECKING:

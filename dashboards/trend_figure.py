@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 from dashboards.comparison_table import sign_of, word_of
 from dashboards.formatting import labelled_quantity, metric_label, middle_cut, moment, stamp
-from service.domain.identity import RunKind
-from service.domain.inference.verdict import Verdict
-from service.domain.text import plain
+from service.domain.values.identity import RunKind
+from service.domain.values.text import plain
+from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

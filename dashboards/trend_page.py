@@ -8,7 +8,7 @@ from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from dashboards.trend_figure import page_of, trend_figure
-from service.domain.search import parse_words
+from service.domain.values.search import parse_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,8 +22,8 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-from service.domain.errors import BadInput
-from service.domain.loopback import is_loopback
+from service.domain.values.errors import BadInput
+from service.domain.values.loopback import is_loopback
 from service.sandbox_settings import SandboxSettings
 
 if TYPE_CHECKING:

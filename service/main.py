@@ -17,7 +17,7 @@ from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
 from service.adapters.sign_in_secret import read_secret
 from service.config import ControlSettings
-from service.domain.health import LISTEN, RECONCILE, Patience
+from service.domain.runs.health import LISTEN, RECONCILE, Patience
 from service.domain.wording.health import git_url_problem
 from service.logs import log_as_json
 from service.rights import RIGHTS

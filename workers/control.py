@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from service.config import ControlSettings
-from service.domain.errors import Transient
-from service.domain.health import RECONCILE, VISIBILITY
+from service.domain.runs.health import RECONCILE, VISIBILITY
+from service.domain.values.errors import Transient
 from service.ports.queue import Task
 from service.steps.deciding.analyse import analyse
 from service.steps.deciding.configured_failures import Search

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from service.config import ControlSettings
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from service.logs import log_as_json
 from service.ports.queue import Task, reconciliation
 from service.steps.upkeep.delete_old_logs import delete_old_logs

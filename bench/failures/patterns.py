@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from service.domain.failures.configured import read_patterns
-from service.domain.failures.linear import Pattern
-from service.domain.failures.log_lines import lines_in
+from service.domain.failures.output.linear import Pattern
+from service.domain.failures.output.log_lines import lines_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

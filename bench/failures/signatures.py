@@ -18,9 +18,9 @@ import click
 
 from bench.failures.labelled import THIRD, Score, Text, read_texts, score
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.patterns import failures_in
+from service.domain.failures.known import is_specific
+from service.domain.failures.output.patterns import failures_in
 from service.domain.failures.signature import signature_of
-from service.domain.triage.known import is_specific
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from bench.native.table import Change, Unit
-from service.domain.gbench.reader import read_run
+from service.domain.measuring.formats.reader import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

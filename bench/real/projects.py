@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bench.real.results import file_of
-from service.domain.inference.policy import Policy
+from service.domain.project.policy import Policy
 
 _WITHOUT_SLASH: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _REPOSITORY: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$"

@@ -16,9 +16,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from bench.verdicts.engine import POLICY, job_of
-from service.domain.identity import Side
 from service.domain.measuring.pair_record import MeasuredPairs, decode
 from service.domain.project.benchmark import Suite
+from service.domain.values.identity import Side
 from service.steps.machine.launching import Launcher
 from service.steps.machine.measure import measure
 from service.steps.machine.rehearse import fix_listings, for_listings, rehearse

@@ -12,13 +12,13 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.comparison.launch import Launch
-from service.domain.comparison.link_layout import VARIANTS, confirm, pairs_for, suspects
-from service.domain.identity import Side
-from service.domain.inference.estimate import estimate_of
-from service.domain.inference.metric import metric_named
-from service.domain.inference.policy import Policy
-from service.domain.inference.verdict import ComparedRow, Comparison, Verdict, compare_pairs
+from service.domain.measuring.launch import Launch
+from service.domain.measuring.metric import metric_named
+from service.domain.project.policy import Policy
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.link_layout import VARIANTS, confirm, pairs_for, suspects
+from service.domain.verdict.inference.estimate import estimate_of
+from service.domain.verdict.inference.verdict import ComparedRow, Comparison, Verdict, compare_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,13 +22,15 @@ from typing import TYPE_CHECKING, Final
 from bench.verdicts.rules import SHORT
 from bench.verdicts.series import series_of
 from bench.verdicts.session import load_sessions
-from service.domain.comparison.clock import JOIN_SHARE
-from service.domain.inference.estimate import estimate_of
-from service.domain.inference.going_on import PairCost, Stages, going_on
-from service.domain.inference.interim_looks import BASE_PAIRS, difference_errors, looks, with_shares
-from service.domain.inference.metric import metric_named
-from service.domain.inference.policy import Policy
-from service.domain.inference.verdict import (
+from service.domain.measuring.machine_time import MachineTime
+from service.domain.measuring.metric import metric_named
+from service.domain.project.policy import BASE_PAIRS, Policy
+from service.domain.values.text import share
+from service.domain.verdict.comparison.clock import JOIN_SHARE
+from service.domain.verdict.inference.estimate import estimate_of
+from service.domain.verdict.inference.going_on import PairCost, Stages, going_on
+from service.domain.verdict.inference.interim_looks import difference_errors, looks, with_shares
+from service.domain.verdict.inference.verdict import (
     SAME_ERROR,
     ComparedRow,
     Comparison,
@@ -38,8 +40,6 @@ from service.domain.inference.verdict import (
     pairs_to_decide,
     pairs_to_slower,
 )
-from service.domain.measuring.machine_time import MachineTime
-from service.domain.text import share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from bench.verdicts.engine import compare_programs, job_of
 from service.adapters import packing
-from service.domain.identity import Side
 from service.domain.project.benchmark import Suite
+from service.domain.values.identity import Side
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from service.domain.inference.verdict import Comparison
+    from service.domain.verdict.inference.verdict import Comparison
     from service.ports.building import Packer, Sandbox
 
 TRIALS: Final = 20

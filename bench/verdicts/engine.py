@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.adapters import packing
-from service.domain.decision.judge_build import judge_measured
-from service.domain.identity import Side
-from service.domain.inference.policy import Layout, Policy
 from service.domain.measuring.pair_record import MeasuredPairs
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.domain.project.policy import Layout, Policy
+from service.domain.runs.judge_build import judge_measured
+from service.domain.values.identity import Side
 from service.domain.wording.measured_causes import measured_causes
 from service.steps.machine.launching import Launcher
 from service.steps.machine.measure import measure
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from service.domain.inference.verdict import Comparison
+    from service.domain.verdict.inference.verdict import Comparison
     from service.ports.building import Packer
 
 POLICY: Final = Policy(probation=0, layout=Layout.OFF)

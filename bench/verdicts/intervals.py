@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from service.domain.calibration.evidence import clopper_pearson
+from service.domain.verdict.calibration.evidence import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

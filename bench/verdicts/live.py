@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 from bench.verdicts.engine import POLICY, compare_programs, job_of
 from bench.verdicts.programs import Programs, more_work
-from service.domain.identity import Side
-from service.domain.inference.verdict import Verdict
 from service.domain.project.benchmark import Instructions, Suite
-from service.domain.text import signed_percent
+from service.domain.values.identity import Side
+from service.domain.values.text import signed_percent
+from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bench.verdicts.engine import Found
-    from service.domain.inference.verdict import Comparison
+    from service.domain.verdict.inference.verdict import Comparison
 
 EFFECTS: Final = (0.0, 2.0, 3.0, 5.0, 10.0)  # percent
 PLANTED: Final = 5  # percent

@@ -17,18 +17,18 @@ from bench.verdicts.session import RECORDED, SUFFIX, Session, save
 from service.adapters.linux_machine import read_environment, read_load
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.domain.building.sandbox_command import Command
-from service.domain.gbench.reader import read_run
-from service.domain.identity import Side
-from service.domain.inference.metric import own_clock
-from service.domain.machine.environment import load_between
+from service.domain.machines.environment import load_between
+from service.domain.measuring.formats.reader import read_run
 from service.domain.measuring.launch_order import environment_pad, side_order
+from service.domain.measuring.metric import own_clock
+from service.domain.values.identity import Side
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from service.domain.gbench.row import ResultRow
+    from service.domain.measuring.formats.row import ResultRow
 
 PAIRS: Final = 40  # 32 that count and eight to take the place of disturbed ones
 REPETITIONS: Final = 24  # short ones: blocks of them make up any longer repetition

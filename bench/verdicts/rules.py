@@ -12,12 +12,12 @@ from scipy.special import stdtrit
 from scipy.stats import mannwhitneyu
 
 from bench.verdicts.series import Launching, Series
-from service.domain.comparison.clock import JOIN_SHARE
-from service.domain.comparison.counting_pairs import allowance
-from service.domain.inference.estimate import estimate_of
-from service.domain.inference.metric import metric_named
-from service.domain.inference.policy import Policy
-from service.domain.inference.verdict import ComparedRow, Verdict, compare_pairs
+from service.domain.measuring.metric import metric_named
+from service.domain.project.policy import Policy
+from service.domain.verdict.comparison.clock import JOIN_SHARE
+from service.domain.verdict.comparison.counting_pairs import allowance
+from service.domain.verdict.inference.estimate import estimate_of
+from service.domain.verdict.inference.verdict import ComparedRow, Verdict, compare_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

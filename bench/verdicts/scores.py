@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.special import stdtrit
 
-from service.domain.inference.interim_looks import difference_errors, looks, with_shares
+from service.domain.verdict.inference.interim_looks import difference_errors, looks, with_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable

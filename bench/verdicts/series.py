@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from service.domain.calibration.evidence import BEYOND_LIMIT, NOISE_LIMIT
-from service.domain.comparison.counting_pairs import ELSEWHERE_LIMIT, FOREIGN_LIMIT, STEAL_LIMIT
 from service.domain.measuring.launch_order import threads_of
+from service.domain.verdict.calibration.evidence import BEYOND_LIMIT, NOISE_LIMIT
+from service.domain.verdict.comparison.counting_pairs import ELSEWHERE_LIMIT, FOREIGN_LIMIT, STEAL_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from service.domain.identity import Side
+from service.domain.values.identity import Side
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from bench.verdicts.intervals import Share
 from bench.verdicts.patch_sets import PatchSets
 from service.adapters.local.build import LocalBuild
-from service.domain.building.binary_key import BinaryKey
-from service.domain.inference.reasons import RELINKED, has_kind
-from service.domain.inference.verdict import RULE
+from service.domain.building.spec import BinaryKey
+from service.domain.project.policy import RULE
 from service.domain.project.project_file import parse_project_file
+from service.domain.verdict.inference.reasons import RELINKED, has_kind
 from service.domain.wording.reasons import text_of
 from service.steps.local.gate import gate, local_spec
 from service.wiring.build_host import make_build_host
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from bench.verdicts.patch_sets import PatchSet
     from service.domain.building.spec import Revision
-    from service.domain.inference.verdict import Comparison
     from service.domain.project.job import Job
+    from service.domain.verdict.inference.verdict import Comparison
     from service.steps.building.session import BuildHost
 
 PATCH_SETS: Final = 60

@@ -10,9 +10,9 @@ from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the an
 
 from dashboards.failures.rate_chart import HEIGHT, WIDTH, bars_of
 from dashboards.rendering import NO_URLS, Pages
-from service.domain.errors import BadInput
-from service.domain.text import plain
-from service.domain.triage.evidence import UNSEEN, Rate, is_proposed_for_closing
+from service.domain.failures.evidence import UNSEEN, Rate, is_proposed_for_closing
+from service.domain.values.errors import BadInput
+from service.domain.values.text import plain
 from service.ports.failures.reading import KnownStatus
 
 if TYPE_CHECKING:

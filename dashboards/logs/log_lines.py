@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup, escape
 
-from service.domain.logs.colours import PLAIN, styled_lines
+from service.domain.building.logs.colours import PLAIN, styled_lines
 
 if TYPE_CHECKING:
-    from service.domain.logs.colours import Style
-    from service.domain.logs.stored_log import LogPiece
+    from service.domain.building.logs.colours import Style
+    from service.domain.building.logs.stored_log import LogPiece
 
 _LINE: Final = '<span class="line{}" id="L{}"><a href="#L{}">{}</a>{}</span>'
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Final
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
-from service.domain.errors import NotFound
-from service.domain.logs.pages import page_before
-from service.domain.logs.stored_log import opened
-from service.domain.text import ESCAPE_SEQUENCE, plain_lines, unsafe_in
+from service.domain.building.logs.pages import page_before
+from service.domain.building.logs.stored_log import opened
+from service.domain.values.errors import NotFound
+from service.domain.values.text import ESCAPE_SEQUENCE, plain_lines, unsafe_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fastapi import Request
 
-    from service.domain.logs.stored_log import LogPart, StoredLog, Stream
+    from service.domain.building.logs.stored_log import LogPart, StoredLog, Stream
 
 _LINE_BYTES: Final = 1 << 10  # a generous line of output
 # Of as many bytes as the character that they replace, so that ranges and sizes are those of the stored log.

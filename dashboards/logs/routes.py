@@ -10,17 +10,17 @@ from fastapi.responses import HTMLResponse, Response  # noqa: TC002 - FastAPI re
 
 from dashboards.logs.log_lines import lines_of
 from dashboards.logs.log_text import text_response
-from service.domain.errors import NotFound
-from service.domain.logs.pages import page_around, page_before, page_from
-from service.domain.logs.search import find
-from service.domain.logs.stored_log import Gap, opened
+from service.domain.building.logs.pages import page_around, page_before, page_from
+from service.domain.building.logs.search import find
+from service.domain.building.logs.stored_log import Gap, opened
+from service.domain.values.errors import NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dashboards.rendering import Pages
-    from service.domain.logs.search import Found
-    from service.domain.logs.stored_log import LogPiece, StoredLog, Stream
+    from service.domain.building.logs.search import Found
+    from service.domain.building.logs.stored_log import LogPiece, StoredLog, Stream
     from service.ports.reading import BuildReading
 
 JobName = Annotated[str, Path(max_length=100)]

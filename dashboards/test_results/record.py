@@ -8,16 +8,16 @@ from fastapi import Request  # noqa: TC002 - FastAPI reads the annotations
 from fastapi.responses import Response
 
 from dashboards.logs.routes import JobName, Number  # noqa: TC001 - FastAPI reads the annotations
-from service.domain.errors import NotFound
-from service.domain.testing.record import RECORD_BYTES, read_tests
+from service.domain.measuring.tests.record import RECORD_BYTES, read_tests
+from service.domain.values.errors import NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fastapi import APIRouter
 
-    from service.domain.logs.stored_log import Stream
-    from service.domain.testing.record import TestSuite
+    from service.domain.building.logs.stored_log import Stream
+    from service.domain.measuring.tests.record import TestSuite
     from service.ports.reading import BuildReading
 
 

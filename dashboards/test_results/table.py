@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.testing.cases import CaseStatus
+from service.domain.measuring.tests.cases import CaseStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.search import Words
-    from service.domain.testing.cases import TestCase
-    from service.domain.testing.record import TestSuite
+    from service.domain.measuring.tests.cases import TestCase
+    from service.domain.measuring.tests.record import TestSuite
+    from service.domain.values.search import Words
 
 MOST_ROWS: Final = 300  # that a person looks through; the JSON has all
 _FAILED, _RETRIED, _OTHERS = range(3)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from typing_extensions import override
 
 from service.adapters.untrusted_file import open_output
-from service.domain.errors import BadInput, NotFound, Permanent, Transient
 from service.domain.measuring.pair_record import RECORD_BYTES
+from service.domain.values.errors import BadInput, NotFound, Permanent, Transient
 from service.ports.building import Artifacts
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import NoPermissionError, RedisError, ResponseError
 
 from service.adapters.queue import CONTROL_QUEUE, TRANSPORT
-from service.domain.errors import Transient
-from service.domain.loopback import is_loopback
-from service.domain.machine.connections import BrokerRights, Path
+from service.domain.machines.connections import BrokerRights, Path
+from service.domain.values.errors import Transient
+from service.domain.values.loopback import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable

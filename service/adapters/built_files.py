@@ -12,7 +12,7 @@ from service.adapters.elf import loaded_digest
 from service.adapters.packing import MOST_BYTES, MOST_ENTRIES
 from service.adapters.untrusted_file import open_output
 from service.domain.building.built_files import BuiltFile
-from service.domain.errors import BadResults
+from service.domain.values.errors import BadResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.gerrit.change import Person
-from service.domain.gerrit.events import number_in, object_from
+from service.domain.review.change import Person
+from service.domain.review.events import number_in, object_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

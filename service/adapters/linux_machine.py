@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from service.domain.machine.environment import Load, MachineEnvironment
+from service.domain.machines.environment import Load, MachineEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

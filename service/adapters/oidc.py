@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 import httpx
 from typing_extensions import override
 
-from service.domain.errors import NotAllowed, Refused, Transient
-from service.domain.text import plain
+from service.domain.values.errors import NotAllowed, Refused, Transient
+from service.domain.values.text import plain
 from service.ports.access import Claims, IdentityProvider, SignInAttempt
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from celery import Celery
 from kombu.exceptions import OperationalError
 from typing_extensions import override
 
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from service.ports.queue import Queue
 
 if TYPE_CHECKING:

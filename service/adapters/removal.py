@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
-from service.domain.errors import Permanent
+from service.domain.values.errors import Permanent
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ import structlog
 from typing_extensions import override
 
 from service.adapters.removal import remove_tree
-from service.domain.errors import Permanent, Transient
+from service.domain.values.errors import Permanent, Transient
 from service.ports.building import Scratch
 
 if TYPE_CHECKING:

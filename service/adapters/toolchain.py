@@ -14,7 +14,7 @@ from service.domain.building.sandbox_command import Command, Limits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from service.domain.machine.mounts import MachineMount
+    from service.domain.machines.mounts import MachineMount
     from service.ports.building import Sandbox
 
 PROGRAMS: Final = ("c++", "cc", "cmake", "ld")

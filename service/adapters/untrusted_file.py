@@ -7,7 +7,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from service.domain.errors import BadResults, Transient
+from service.domain.values.errors import BadResults, Transient
 
 if TYPE_CHECKING:
     from io import BufferedReader

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
-from service.domain.errors import BadInput, BenchgateError
+from service.domain.values.errors import BadInput, BenchgateError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

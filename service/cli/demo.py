@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 
 
 @click.command()

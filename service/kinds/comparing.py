@@ -6,12 +6,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.side_end import outcome_after_rehearsal
-from service.domain.decision.vote import Outcome
-from service.domain.identity import RunKind, Side
 from service.domain.measuring.pair_record import read_pairs
-from service.domain.testing.timed import TimedSuite
+from service.domain.measuring.tests.timed import TimedSuite
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.side_end import outcome_after_rehearsal
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import RunKind, Side
 from service.domain.wording.build_causes import (
     USED_UP_BY_PATCH,
     lost_after_rehearsal,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from service.domain.comparison.suite import Listing
-    from service.domain.decision.tested import Tested
+    from service.domain.measuring.listing import Listing
+    from service.domain.runs.tested import Tested
     from service.steps.building.session import BuildSession
     from service.steps.machine.measure import Measurement
     from service.steps.machine.second_opinion import SecondOpinion

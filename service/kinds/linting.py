@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.building.findings import MOST as MOST_FINDINGS
 from service.domain.building.sandbox_command import Command, Limits
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.vote import Outcome
-from service.domain.errors import Unfit
 from service.domain.failures.failure import MOST
-from service.domain.project.plan import concerns
+from service.domain.project.project_file import concerns
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Unfit
 from service.domain.wording.failures import failure_causes
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.findings import Finding
     from service.domain.failures.failure import Failure
-    from service.domain.linting.touched_lines import Lines
+    from service.domain.measuring.lint.touched_lines import Lines
     from service.steps.building.session import BuildSession
 
 UNITS: Final = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".cu", ".m", ".mm")

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec
-from service.domain.calibration.evidence import History, voting_status_of, why_withheld
-from service.domain.calibration.sessions import sessions_of
-from service.domain.comparison.renaming import former_names
-from service.domain.comparison.suite import compare_suites
-from service.domain.decision.build_outcome import Group
-from service.domain.decision.judge_build import judge_measured
-from service.domain.decision.machine_report import BuildEnd, MachineReport
-from service.domain.decision.slowdown import Slowdown
-from service.domain.decision.vote import Outcome
-from service.domain.identity import RunKind, SeriesKey, Side
-from service.domain.inference.verdict import Verdict
 from service.domain.measuring.pair_record import PairRecord
+from service.domain.measuring.renaming import former_names
+from service.domain.runs.build_outcome import Group
+from service.domain.runs.judge_build import judge_measured
+from service.domain.runs.machine_report import BuildEnd, MachineReport
+from service.domain.runs.slowdown import Slowdown
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import RunKind, SeriesKey, Side
+from service.domain.verdict.calibration.evidence import History, sessions_of, voting_status_of, why_withheld
+from service.domain.verdict.comparison.suite import compare_suites
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import NO_MEASUREMENTS
 from service.domain.wording.measured_causes import (
     WITHOUT_HISTORY,
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from service.domain.comparison.launch import Launch
-    from service.domain.decision.build_outcome import Withheld
-    from service.domain.inference.verdict import ComparedRow, Comparison
+    from service.domain.measuring.launch import Launch
+    from service.domain.runs.build_outcome import Withheld
+    from service.domain.verdict.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
     from service.ports.store import Evidence, Results, Transaction
 

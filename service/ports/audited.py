@@ -6,15 +6,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.access.audit import AuditKind
-from service.domain.decision.overrides import OverrideKind
+from service.domain.runs.overrides import OverrideKind
 from service.domain.wording.overrides import accepted_levels
 from service.ports.records import CommentSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.identity import ChangeKey
-    from service.domain.triage.known import KnownFailure, Scope
+    from service.domain.failures.known import KnownFailure, Scope
+    from service.domain.values.identity import ChangeKey
     from service.ports.access import Token
     from service.ports.failures.storing import Author, UnknownSignature
     from service.ports.records import NewOverride

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from service.domain.building.binary_key import BinaryKey
     from service.domain.building.built_files import BuiltFile
     from service.domain.building.sandbox_command import Command, Completed
-    from service.domain.linting.touched_lines import Lines
+    from service.domain.building.spec import BinaryKey
+    from service.domain.measuring.lint.touched_lines import Lines
     from service.domain.project.dependencies import Dependency
     from service.domain.project.manifest_key import ManifestKey
     from service.domain.sources.workspace import Workspace

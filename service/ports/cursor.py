@@ -7,7 +7,7 @@ import binascii
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 
 
 @dataclass(frozen=True, slots=True)

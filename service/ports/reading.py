@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
 
-    from service.domain.health import Condition
-    from service.domain.identity import ChangeAddress, ChangeKey
-    from service.domain.logs.stored_log import StoredLog
-    from service.domain.search import Words
+    from service.domain.building.logs.stored_log import StoredLog
+    from service.domain.runs.health import Condition
+    from service.domain.values.identity import ChangeAddress, ChangeKey
+    from service.domain.values.search import Words
     from service.ports.cursor import Cursor
     from service.ports.views import (
         BuildDetail,

@@ -9,16 +9,16 @@ from enum import StrEnum
 from typing import Any
 
 from service.domain.building.findings import Finding
-from service.domain.decision.external import Notice
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.slowdown import Slowdown
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.gerrit.change import Review
-from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
-from service.domain.inference.reasons import Reason
-from service.domain.inference.verdict import Verdict
 from service.domain.project.job_kinds import JobKind
+from service.domain.review.change import Review
+from service.domain.runs.external import Notice
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.slowdown import Slowdown
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import ChangeKey, RunKind, SeriesKey, Side
+from service.domain.verdict.inference.reasons import Reason
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.queue import Task
 
 

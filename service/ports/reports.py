@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.decision.external import ExternalBuild
-    from service.domain.decision.vote import Outcome
+    from service.domain.runs.external import ExternalBuild
+    from service.domain.runs.vote import Outcome
     from service.ports.records import BuildRecord, NewReport, SentReport
 
 

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
-    from service.domain.gerrit.change import Account, Change, Posted, PostedMessage, Review
-    from service.domain.identity import ChangeKey
+    from service.domain.review.change import Account, Change, Posted, PostedMessage, Review
+    from service.domain.values.identity import ChangeKey
 
 
 class Permissions(Protocol):

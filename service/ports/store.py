@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from service.domain.access.audit import AuditKind
     from service.domain.building.findings import Finding
     from service.domain.building.spec import BuildSpec
-    from service.domain.calibration.evidence import History, Session
-    from service.domain.decision.overrides import Override
-    from service.domain.decision.slowdown import Slowdown
-    from service.domain.decision.states import RunState
-    from service.domain.decision.vote import Outcome
-    from service.domain.gerrit.change import Change, PostedMessage, Review
-    from service.domain.identity import ChangeKey, RunKind, SeriesKey
+    from service.domain.review.change import Change, PostedMessage, Review
+    from service.domain.runs.overrides import Override
+    from service.domain.runs.slowdown import Slowdown
+    from service.domain.runs.states import RunState
+    from service.domain.runs.vote import Outcome
+    from service.domain.values.identity import ChangeKey, RunKind, SeriesKey
+    from service.domain.verdict.calibration.evidence import History, Session
     from service.ports.page_requests import PageRequest
     from service.ports.queue import Task
     from service.ports.records import (

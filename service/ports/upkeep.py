@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.calibration.schedule import IdleJob
-    from service.domain.gerrit.change import InlineComment
+    from service.domain.review.change import InlineComment
+    from service.domain.verdict.calibration.schedule import IdleJob
     from service.ports.queue import Task
     from service.ports.records import DueReview, Hint, ReviewState, StepFailure
 

@@ -10,23 +10,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome, Result
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import BuildName, RunKind
-from service.domain.inference.metric import Better
-from service.domain.inference.verdict import Verdict
+from service.domain.failures.evidence import ParentBuild
+from service.domain.failures.known import Ends
+from service.domain.measuring.metric import Better
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import Permission
-from service.domain.text import change, interval
-from service.domain.triage.known import Ends
-from service.domain.triage.parent import ParentBuild
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome, Result
+from service.domain.values.identity import BuildName, RunKind
+from service.domain.values.text import change, interval
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.page_requests import ShownRequest
 from service.ports.records import ReviewState
 
 if TYPE_CHECKING:
-    from service.domain.calibration.evidence import VotingStatus
+    from service.domain.verdict.calibration.evidence import VotingStatus
 
 _PAGES_ONLY: Final = {"exclude": True}
 _VOTE: Final = {"description": "+1, -1, or null if there is no vote", "examples": [-1]}

@@ -11,8 +11,8 @@ from fastapi.responses import RedirectResponse
 
 from service.domain.access.caller import Person
 from service.domain.access.needs import Need, refusal
-from service.domain.gerrit.form_commands import command_from
-from service.domain.identity import ADDRESS, ChangeAddress
+from service.domain.review.form_commands import command_from
+from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.steps.reviewers.request_command import request_command
 from service.web.access.authenticate import known_caller, person_of
 from service.web.access.forms import form_of

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 
-from service.domain.errors import BadInput, NotFound
-from service.domain.identity import ADDRESS, ChangeAddress
-from service.domain.search import parse_words
+from service.domain.values.errors import BadInput, NotFound
+from service.domain.values.identity import ADDRESS, ChangeAddress
+from service.domain.values.search import parse_words
 from service.ports import views  # noqa: TC001 - FastAPI reads the annotations
 from service.ports.cursor import Cursor
 from service.web import schemas

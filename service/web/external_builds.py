@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 from service.domain.access.caller import TokenHolder
 from service.domain.access.scopes import Scope, ScopeKind, cover_report
 from service.domain.building.findings import MOST as MOST_FINDINGS
-from service.domain.decision.external import (
+from service.domain.measuring.tests.junit import Dialect
+from service.domain.runs.external import (
     MAX_CAUSE,
     MAX_CAUSES,
     MAX_FINDINGS,
@@ -24,11 +25,10 @@ from service.domain.decision.external import (
     Target,
     findings_of,
 )
-from service.domain.decision.vote import Result  # noqa: TC001 - pydantic reads the annotations
-from service.domain.errors import BadInput, NotAllowed
-from service.domain.identity import ChangeKey, RunKind
-from service.domain.testing.junit import Dialect
-from service.domain.text import plain
+from service.domain.runs.vote import Result  # noqa: TC001 - pydantic reads the annotations
+from service.domain.values.errors import BadInput, NotAllowed
+from service.domain.values.identity import ChangeKey, RunKind
+from service.domain.values.text import plain
 from service.ports.records import NewReport
 from service.steps.intake.record_tests import RecordedTests, ReportedTests
 from service.web.access.authenticate import known_caller

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import structlog
 
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,8 +11,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from service.domain.errors import Transient
-from service.domain.health import VISIBILITY, VOTE_ON
+from service.domain.runs.health import VISIBILITY, VOTE_ON
+from service.domain.values.errors import Transient
 from service.steps.upkeep.check_health import HealthCheck, Status
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry, Metric
 
-    from service.domain.health import Condition
+    from service.domain.runs.health import Condition
     from service.ports.reading import MachineReading
 
 

@@ -10,8 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
-from service.domain.errors import BadInput, BenchgateError, NotAllowed, NotFound, TooMany, Transient
-from service.domain.text import plain
+from service.domain.values.errors import BadInput, BenchgateError, NotAllowed, NotFound, TooMany, Transient
+from service.domain.values.text import plain
 from service.web.access.account_link import account_link, sign_in_path
 from service.web.schemas import Problem
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI, Request
 
-    from service.domain.access.account_link import AccountLink
+    from service.domain.access.caller import AccountLink
 
     # Of a status, a sentence, the header's link to the account, a request's id, and the seconds to wait.
     ProblemPage = Callable[[int, str, AccountLink | None, str, int | None], str]

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from prometheus_client import Counter
 
-from service.domain.errors import Transient
-from service.domain.gerrit.events import MAX_BYTES
+from service.domain.review.events import MAX_BYTES
+from service.domain.values.errors import Transient
 from service.web.group_commit import GroupCommit
 from service.web.problems import problem, request_id_of, seconds_to_wait
 

@@ -27,12 +27,12 @@ from service.adapters.postgres.upkeep.bugs import PostgresBugNotes
 from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
 from service.adapters.queue import CeleryQueue
 from service.config import require
-from service.domain.errors import BadInput, Permanent
 from service.domain.failures.configured import NO_PATTERNS, read_patterns
-from service.domain.gerrit.events import ABOUT_CHANGES
-from service.domain.health import part_of
-from service.domain.links import Links
+from service.domain.review.events import ABOUT_CHANGES
+from service.domain.review.links import Links
+from service.domain.runs.health import part_of
 from service.domain.sources.allowed import AllowedSources
+from service.domain.values.errors import BadInput, Permanent
 from service.wiring.instances import check_instances, require_instances
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.stored_servers import stored_servers
-from service.domain.errors import BadInput, Transient
+from service.domain.values.errors import BadInput, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from service.adapters.linux_machine import read_environment, read_load
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
 from service.config import require
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from service.steps.machine.preflight import obstacle_to_measuring
 from service.wiring.build_host import make_build_host
 from service.wiring.permitted import Permitted

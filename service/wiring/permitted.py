@@ -9,14 +9,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self
 
 from service.adapters.sandbox.machine_mounts import paths_of_address, read_mounts
-from service.domain.machine.mounts import PRIVATE, REFUSED
+from service.domain.machines.mounts import PRIVATE, REFUSED
 from service.domain.sources.allowed import NOTHING, AllowedSources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from service.config import MachineSettings
-    from service.domain.machine.mounts import MachineMount
+    from service.domain.machines.mounts import MachineMount
 
 _OF_STATE: Final = "which has data of Benchgate"
 _OF_USER: Final = "which is the home of Benchgate's user"

@@ -12,12 +12,12 @@ from fastapi.responses import HTMLResponse
 from playwright.sync_api import expect
 
 from service.domain.access.caller import Role
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome, Result
-from service.domain.gerrit.change import Account
-from service.domain.inference.verdict import Verdict
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import Permission
+from service.domain.review.change import Account
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome, Result
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.page_requests import ShownRequest
 from service.steps.access.recent_answers import RecentAnswers
 from service.steps.reviewers.offered_actions import ActionOffers

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from playwright.sync_api import expect
 
-from service.domain.logs.stored_log import StoredLog
+from service.domain.building.logs.stored_log import StoredLog
 from tests.browser.tab import stop_clock, turn, waits
 from tests.support.reading.sample_project import sample_project
 from tests.support.waiting import eventually
 from tests.support.web import build_app, serving
-from tests.unit.domain.logs.stored import StoredBytes
+from tests.unit.domain.building.logs.stored import StoredBytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

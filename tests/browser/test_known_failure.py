@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import expect
 from typing_extensions import override
 
-from service.domain.triage.evidence import Ground, Proposal, Rate, explaining_machines
-from service.domain.triage.known import TriageState
+from service.domain.failures.evidence import Ground, Proposal, Rate, explaining_machines
+from service.domain.failures.known import TriageState
 from service.ports.failures.reading import (
     DayRow,
     FailureReading,
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from service.domain.failures.linear import Pattern
-    from service.domain.triage.known import Scope
+    from service.domain.failures.known import Scope
+    from service.domain.failures.output.linear import Pattern
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from service.domain.access.caller import Role
-from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import Failure, FailureKind
+from service.domain.runs.vote import Outcome
 from service.steps.upkeep.propose_known import propose_known
 from tests.integration.postgres.reading.known_site import Site
 from tests.support.postgres import running_server

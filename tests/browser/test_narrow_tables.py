@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from service.domain.testing.cases import CaseStatus, TestCase, TestRun
-from service.domain.testing.record import TestSuite, write_tests
+from service.domain.measuring.tests.cases import CaseStatus, TestCase, TestRun
+from service.domain.measuring.tests.record import TestSuite, write_tests
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_app, serving
 

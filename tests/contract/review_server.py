@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from service.domain.errors import NotFound, Permanent
-from service.domain.gerrit.change import ChangeStatus, InlineComment, Review
-from service.domain.identity import ChangeKey
+from service.domain.review.change import ChangeStatus, InlineComment, Review
+from service.domain.values.errors import NotFound, Permanent
+from service.domain.values.identity import ChangeKey
 
 if TYPE_CHECKING:
     from service.ports.reviewing import ReviewServer

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.artifacts import DirectoryArtifacts
-from service.domain.errors import BadInput, NotFound, Permanent
+from service.domain.values.errors import BadInput, NotFound, Permanent
 from tests.support.memory.files import MemoryArtifacts
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from service.domain.errors import NotFound, Permanent
+from service.domain.values.errors import NotFound, Permanent
 from service.ports.failures.bugs import Bug
 from tests.support.bugs.jira_model import URL, JiraModel, issue
 from tests.support.bugs.tracker import FakeBugTracker

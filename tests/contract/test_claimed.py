@@ -9,10 +9,10 @@ import pytest
 
 from service.adapters.local.build import LocalBuild
 from service.adapters.postgres.store import PostgresStore
-from service.domain.building.binary_key import BinaryKey
-from service.domain.errors import LeaseLost
+from service.domain.building.spec import BinaryKey
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.project.project_file import parse_job
+from service.domain.values.errors import LeaseLost
 from tests.integration.postgres.samples import claimed, worklist
 from tests.support.build_host import MemoryClaimed, spec_of
 from tests.support.store_samples import queue

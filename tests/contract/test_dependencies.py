@@ -9,9 +9,9 @@ import pytest
 
 from service.adapters.dependencies.cache import CachedDependencies
 from service.adapters.sandbox.unsandboxed import DirectRunner
-from service.domain.errors import BadInput, Cancelled
 from service.domain.project.dependencies import CMAKE_FILE, Dependency, cmake_file
 from service.domain.sources.allowed import AllowedSources
+from service.domain.values.errors import BadInput, Cancelled
 from tests.support.memory.dependencies import MemoryDependencies
 from tests.support.memory.files import MemoryArtifacts, MemoryScratch
 

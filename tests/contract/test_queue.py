@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.adapters.queue import CeleryQueue
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from service.ports.queue import Queue, Task
 from tests.support.memory.store import MemoryQueue
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.calibration.evidence import History, Session, voting_status_of
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Result
-from service.domain.health import FailingStep, Step
-from service.domain.identity import BuildName, ChangeAddress, ChangeKey, RunKind
-from service.domain.inference.metric import Better
-from service.domain.inference.policy import Policy
-from service.domain.inference.verdict import Verdict
-from service.domain.logs.stored_log import LogPart, StoredLog
+from service.domain.building.logs.stored_log import LogPart, StoredLog
+from service.domain.measuring.metric import Better
+from service.domain.project.policy import Policy
+from service.domain.runs.health import FailingStep, Step
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Result
+from service.domain.values.identity import BuildName, ChangeAddress, ChangeKey, RunKind
+from service.domain.verdict.calibration.evidence import History, Session, voting_status_of
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.views import (
     BuildDetail,
     Machine,

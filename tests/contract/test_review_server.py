@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.adapters.console.review import ConsoleReview
-from service.domain.gerrit.change import Change, ChangeStatus, PatchSet
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Change, ChangeStatus, PatchSet
+from service.domain.values.identity import ChangeKey
 from tests.contract.review_server import PARENT, ReviewServerContract
 from tests.support.fakes import FakeReviewServer
 

@@ -9,8 +9,7 @@ import pytest
 
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.sessions import PostgresSessions
-from service.domain.access.caller import Person, Role
-from service.domain.access.lifetime import LONGEST_IDLE, LONGEST_SESSION
+from service.domain.access.caller import LONGEST_IDLE, LONGEST_SESSION, Person, Role
 from service.ports.access import NewSession
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.sessions import MemorySessions

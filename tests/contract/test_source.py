@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from service.adapters.git.mirror import GitSource
-from service.domain.errors import Cancelled, Incomplete, NotFound
 from service.domain.project.manifest_key import ManifestKey
+from service.domain.values.errors import Cancelled, Incomplete, NotFound
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import Commit, MemorySource
 

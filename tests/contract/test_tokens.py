@@ -14,7 +14,7 @@ from service.domain.access.audit import check_chain
 from service.domain.access.caller import TokenHolder
 from service.domain.access.scopes import parse_scope
 from service.domain.access.tokens import token_text
-from service.domain.errors import NotAllowed, NotFound
+from service.domain.values.errors import NotAllowed, NotFound
 from service.ports.access import NewToken
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.tokens import MemoryTokens

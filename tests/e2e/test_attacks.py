@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
 
-from service.domain.decision.vote import Outcome
-from service.domain.identity import ChangeAddress
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import ChangeAddress
 from tests.e2e.conftest import RunningSite, started
 from tests.support.tiny_project import COMPILE, PROGRAM, TinyProject
 

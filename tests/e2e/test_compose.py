@@ -16,8 +16,8 @@ from service.adapters.embedded.directory import find_package
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.postgres.access.rights import read_rights
 from service.adapters.postgres.migrate import migrate
-from service.domain.machine.connections import owner_findings
-from service.domain.machine.environment import State
+from service.domain.machines.connections import owner_findings
+from service.domain.machines.environment import State
 from tests.integration.adapters.broker.broker_server import program
 from tests.support.waiting import eventually
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.identity import ChangeAddress
+from service.domain.values.identity import ChangeAddress
 from tests.e2e.conftest import SECRET
 
 if TYPE_CHECKING:

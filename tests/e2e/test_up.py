@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from service.adapters.console.review import ConsoleReview
-from service.domain.errors import NotFound
-from service.domain.identity import ChangeKey
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import ChangeKey
 from tests.e2e.conftest import start_settings
 from tests.support.tiny_project import TinyProject
 

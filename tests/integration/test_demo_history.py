@@ -12,12 +12,12 @@ import pytest
 
 from service.cli.services.child_processes import Site
 from service.config import ControlSettings
-from service.domain.decision.states import RunState
-from service.domain.errors import BadInput
-from service.domain.identity import ChangeAddress, RunKind
-from service.domain.inference.verdict import Verdict
-from service.domain.machine.slots import Slot
-from service.domain.search import parse_words
+from service.domain.machines.slots import Slot
+from service.domain.runs.states import RunState
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import ChangeAddress, RunKind
+from service.domain.values.search import parse_words
+from service.domain.verdict.inference.verdict import Verdict
 from service.wiring.control import Control, build_control
 from tests.support.postgres import running_server
 from tools.demo.history.load import MACHINE, dated, load_history, report_recorded

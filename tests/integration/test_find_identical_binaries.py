@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.local.build import LocalBuild
-from service.domain.identity import Side
 from service.domain.project.project_file import parse_project_file
+from service.domain.values.identity import Side
 from service.steps.building.build_sides import built_tree
 from service.steps.building.find_identical_binaries import find_identical_binaries
 from service.steps.building.session import BuildSession

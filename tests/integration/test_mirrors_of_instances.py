@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.config import ControlSettings, MachineSettings
-from service.domain.errors import NotFound, Permanent, Transient
+from service.domain.values.errors import NotFound, Permanent, Transient
 from service.wiring.control import build_control
 from service.wiring.machine import build_machine
 

@@ -16,7 +16,7 @@ from service.adapters.postgres.access.sessions import PostgresSessions
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.domain.access.caller import Role
 from service.domain.access.scopes import parse_scope
-from service.domain.errors import NotFound
+from service.domain.values.errors import NotFound
 from service.ports.access import NewSession, NewToken
 from tests.support.postgres import running_server
 

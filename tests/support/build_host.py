@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.building.sandbox_command import Completed
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.errors import Incomplete, LeaseLost, NotFound
-from service.domain.identity import RunKind
-from service.domain.machine.environment import Load
+from service.domain.machines.environment import Load
+from service.domain.values.errors import Incomplete, LeaseLost, NotFound
+from service.domain.values.identity import RunKind
 from service.steps.building.session import BuildHost, BuildSession
 from tests.support.memory.dependencies import MemoryDependencies, MemoryManifest
 from tests.support.memory.files import (
@@ -31,9 +31,9 @@ from tests.unit.domain.gbench_files import row, whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from service.domain.building.binary_key import BinaryKey
     from service.domain.building.sandbox_command import Command
-    from service.domain.linting.touched_lines import Lines
+    from service.domain.building.spec import BinaryKey
+    from service.domain.measuring.lint.touched_lines import Lines
     from service.domain.measuring.pair_record import PairRecord
     from service.domain.project.job import Job
     from service.domain.sources.workspace import Workspace

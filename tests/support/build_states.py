@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.domain.decision.states import MAX_ATTEMPTS, TRANSITIONS, BuildEvent, BuildState
+from service.domain.runs.states import MAX_ATTEMPTS, TRANSITIONS, BuildEvent, BuildState
 
 
 def state_after(state: BuildState, event: BuildEvent) -> BuildState:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
-from service.domain.identity import ChangeKey, RunKind
-from service.domain.links import Links
+from service.domain.review.change import Change, ChangeStatus, PatchSet, Person
+from service.domain.review.links import Links
+from service.domain.values.identity import ChangeKey, RunKind
 from service.steps.deciding.finish_run import finish_run
 from service.steps.intake.look_at_change import handle_event, look_at_change
 from service.steps.intake.reconcile import reconcile
@@ -21,7 +21,7 @@ from tests.support.memory.state import NOW
 from tests.support.memory.store import MemoryStore
 
 if TYPE_CHECKING:
-    from service.domain.decision.states import RunState
+    from service.domain.runs.states import RunState
 
 KEY = ChangeKey("gerrit", 7)
 LINKS = Links("https://bench.example.com/")

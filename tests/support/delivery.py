@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from service.domain.gerrit.change import Review
+from service.domain.review.change import Review
 from service.steps.reviewers.deliver import deliver_reviews
 from tests.support.changes import KEY, change_at
 from tests.support.fakes import FakeReviewServer
@@ -14,8 +14,8 @@ from tests.support.memory.store import MemoryStore
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.domain.gerrit.change import Change, Posted
-    from service.domain.identity import ChangeKey
+    from service.domain.review.change import Change, Posted
+    from service.domain.values.identity import ChangeKey
 
 MARKER = "https://bench.example.com/runs/5#v1"
 MESSAGE = f"Build Successful \n\nhttps://bench.example.com/job/perf/1/ : SUCCESS\n\n{MARKER}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.external import ExternalBuild, Notice, Report, Target
-from service.domain.decision.vote import Outcome
+from service.domain.runs.external import ExternalBuild, Notice, Report, Target
+from service.domain.runs.vote import Outcome
 from service.steps.intake import record_external_build as step
 from tests.support.changes import KEY, Service, change_at, project
 from tests.support.fakes import WRITTEN

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from service.domain.errors import NotFound, Permanent
-from service.domain.gerrit.change import Person, Posted, PostedMessage
+from service.domain.review.change import Person, Posted, PostedMessage
+from service.domain.values.errors import NotFound, Permanent
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from service.domain.gerrit.change import Account, Change, Review
-    from service.domain.identity import ChangeKey
+    from service.domain.review.change import Account, Change, Review
+    from service.domain.values.identity import ChangeKey
 
 WRITTEN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from service.domain.decision.states import BuildState
+from service.domain.runs.states import BuildState
 from service.ports.records import StoredPair
 from service.steps.deciding.analyse import analyse
 from service.steps.machine.execute import execute_build
@@ -16,7 +16,7 @@ from tests.support.memory.files import MemoryArtifacts
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
 
 
 @dataclass

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from service.domain.decision.vote import Result
-from service.domain.identity import RunKind
+from service.domain.runs.vote import Result
+from service.domain.values.identity import RunKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
-from service.domain.identity import ChangeKey, RunKind
 from service.domain.project.job_kinds import JobKind
+from service.domain.review.change import Change, ChangeStatus, PatchSet, Person
+from service.domain.values.identity import ChangeKey, RunKind
 from service.ports.records import NewBuild, NewRun
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from dashboards.audit_page import create_audit
 from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
-from service.domain.errors import NotFound
-from service.domain.links import Links
+from service.domain.review.links import Links
+from service.domain.values.errors import NotFound
 from service.steps.access.recent_answers import RecentAnswers
 from service.steps.intake.record_external_build import record_once
 from service.steps.intake.record_tests import record_tests

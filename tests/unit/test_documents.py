@@ -9,9 +9,9 @@ from typing import Final
 
 import pytest
 
-from service.domain.decision.vote import CONSEQUENCES, Counts
 from service.domain.project.job_kinds import KINDS, JobKind
 from service.domain.project.project_file import keys_of, parse_project_file
+from service.domain.runs.vote import CONSEQUENCES, Counts
 
 ROOT: Final = Path(__file__).parents[2]
 DOCUMENTS: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("native/*.md")])

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from service.cli.operating.replay import feed
-from service.domain.identity import ChangeKey
+from service.domain.values.identity import ChangeKey
 from tools.demo.backend import Backend, Uploaded
 from tools.demo.events import change_merged, patchset_created
 from tools.demo.history.load import dated, load_history

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from service.adapters.gerrit.connection import Connection, Password
 from service.adapters.gerrit.reading import change_number
-from service.domain.errors import Permanent, Transient
-from service.domain.identity import ChangeKey
+from service.domain.values.errors import Permanent, Transient
+from service.domain.values.identity import ChangeKey
 from tools.demo.backend import Backend, Uploaded
 from tools.demo.gerrit_server import REVIEWERS, running_gerrit
 from tools.demo.news import News

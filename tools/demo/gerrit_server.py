@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from service.domain.errors import Permanent, Unfit
+from service.domain.values.errors import Permanent, Unfit
 from tools.demo.repository import BRANCH, PROJECT
 
 if TYPE_CHECKING:

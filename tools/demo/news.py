@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.text import plain
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.gerrit.change import Change, PostedMessage
-    from service.domain.identity import ChangeKey
+    from service.domain.review.change import Change, PostedMessage
+    from service.domain.values.identity import ChangeKey
     from service.ports.reviewing import ReviewServer
 
 _LINE: Final = 16 << 10  # no message is longer

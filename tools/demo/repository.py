@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import Permanent
+from service.domain.values.errors import Permanent
 from tools.demo.history.commits import VOTING
 from tools.demo.scenario import KIM, Author
 

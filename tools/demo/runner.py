@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from service.domain.errors import Permanent
-from service.domain.identity import ChangeAddress, ChangeKey, RunKind
+from service.domain.values.errors import Permanent
+from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
 
 if TYPE_CHECKING:
     import threading

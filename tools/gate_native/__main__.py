@@ -17,11 +17,11 @@ from service.cli.operating.status_lines import StatusLines
 from service.cli.services.preconditions import check_host
 from service.cli.services.start_site import running_site
 from service.cli.services.up import stop_on_signals
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Result
-from service.domain.errors import NotFound, Permanent
-from service.domain.identity import ChangeAddress, ChangeKey
 from service.domain.project.project_file import FILE_NAME
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Result
+from service.domain.values.errors import NotFound, Permanent
+from service.domain.values.identity import ChangeAddress, ChangeKey
 from tools.demo.console import ConsoleSite, console_settings
 from tools.demo.place import empty, log_below, plane_of
 from tools.demo.repository import DemoRepository

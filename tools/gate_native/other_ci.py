@@ -6,7 +6,7 @@ import json
 import subprocess
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import Permanent
+from service.domain.values.errors import Permanent
 from service.steps.access.manage_tokens import TokenRequest, create_token_by_command
 from tools.demo.repository import PROJECT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.text import plain
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

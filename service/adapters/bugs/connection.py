@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from service.domain.errors import Forbidden, NotFound, Permanent, Refused, Transient
-from service.domain.text import plain
+from service.domain.values.errors import Forbidden, NotFound, Permanent, Refused, Transient
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from socket import socket
 
-    from service.domain.errors import BenchgateError
+    from service.domain.values.errors import BenchgateError
 
 MAX_BYTES: Final = 1 << 20  # a bug with three fields has about 2 kB
 _LONGEST_WAIT: Final = 3600.0  # seconds; a longer Retry-After is cut

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from typing_extensions import override
 
-from service.domain.errors import NotFound, Permanent
-from service.domain.text import plain
+from service.domain.values.errors import NotFound, Permanent
+from service.domain.values.text import plain
 from service.ports.failures.bugs import Bug, BugTracker
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from service.adapters.console.state import StoredChange
 from service.adapters.gerrit_fields import int_from, is_revision, person_from, ref_of, text_in
-from service.domain.errors import BadEvent
-from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person, PostedMessage
-from service.domain.gerrit.events import number_in, object_from
+from service.domain.review.change import Change, ChangeStatus, PatchSet, Person, PostedMessage
+from service.domain.review.events import number_in, object_from
+from service.domain.values.errors import BadEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.domain.gerrit.events import Event
-    from service.domain.identity import ChangeKey
+    from service.domain.review.events import Event
+    from service.domain.values.identity import ChangeKey
 
 _END_OF_TIME: Final = 1 << 36  # seconds; Python has no later dates
 _STATUS_AFTER: Final[Mapping[str, ChangeStatus]] = {

@@ -12,10 +12,10 @@ from typing_extensions import override
 from service.adapters.console.events import after_event, user
 from service.adapters.console.state import ConsoleState, load, save
 from service.domain.access.caller import LOCAL_EMAIL
-from service.domain.errors import BadEvent, NotFound, Permanent
-from service.domain.gerrit.change import Account, Change, ChangeStatus, Posted, PostedMessage
-from service.domain.gerrit.events import ABOUT_CHANGES, document_from, event_from
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Account, Change, ChangeStatus, Posted, PostedMessage
+from service.domain.review.events import ABOUT_CHANGES, document_from, event_from
+from service.domain.values.errors import BadEvent, NotFound, Permanent
+from service.domain.values.identity import ChangeKey
 from service.ports.reviewing import ReviewServer
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.adapters.console.state import StoredChange
-    from service.domain.gerrit.change import Review
+    from service.domain.review.change import Review
 
 LABELS: Final[Mapping[str, range]] = MappingProxyType({"Verified": range(-1, 2), "Code-Review": range(-2, 3)})
 _LOCAL_ACCOUNT: Final = "local"

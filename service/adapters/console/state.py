@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
-from service.domain.errors import Permanent, Transient
-from service.domain.gerrit.change import Change, PostedMessage
-from service.domain.text import plain
+from service.domain.review.change import Change, PostedMessage
+from service.domain.values.errors import Permanent, Transient
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

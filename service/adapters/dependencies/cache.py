@@ -18,10 +18,10 @@ from service.adapters.dependencies.download import MOST_BYTES as DOWNLOAD_BYTES
 from service.adapters.dependencies.download import download, write_bounded
 from service.adapters.git.pinned import check_out_pinned
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
-from service.domain.errors import BadInput, Permanent, Transient
-from service.domain.identity import digest_of
 from service.domain.project.dependencies import CMAKE_FILE, cmake_file
-from service.domain.text import plain
+from service.domain.values.errors import BadInput, Permanent, Transient
+from service.domain.values.identity import digest_of
+from service.domain.values.text import plain
 from service.ports.building import Dependencies
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import httpx
 
-from service.domain.errors import BadInput, Transient
-from service.domain.text import plain
+from service.domain.values.errors import BadInput, Transient
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from service.adapters.embedded.process import ProcessRun
 from service.adapters.guarded_process import wait_for
-from service.domain.errors import BenchgateError, Permanent
+from service.domain.values.errors import BenchgateError, Permanent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

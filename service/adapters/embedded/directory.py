@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from service.domain.errors import Unfit
+from service.domain.values.errors import Unfit
 
 # The kernel accepts 107 bytes; a server also creates temporary files with longer names.
 SOCKET_PATH_BYTES: Final = 100

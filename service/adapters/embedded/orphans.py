@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import psutil
 
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 
 if TYPE_CHECKING:
     import signal

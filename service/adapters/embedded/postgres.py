@@ -20,7 +20,7 @@ from service.adapters.embedded.orphans import end_orphans
 from service.adapters.embedded.process import Child
 from service.adapters.embedded.server import EmbeddedServer
 from service.adapters.guarded_process import guarded
-from service.domain.errors import Permanent, Unfit
+from service.domain.values.errors import Permanent, Unfit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

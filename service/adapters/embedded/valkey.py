@@ -13,7 +13,7 @@ from service.adapters.embedded.directory import find_package, make_private
 from service.adapters.embedded.orphans import end_orphans
 from service.adapters.embedded.process import Child
 from service.adapters.embedded.server import EmbeddedServer
-from service.domain.errors import Unfit
+from service.domain.values.errors import Unfit
 
 if TYPE_CHECKING:
     from pathlib import Path

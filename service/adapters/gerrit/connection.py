@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from service.domain.errors import Forbidden, NotFound, Permanent, Refused, Transient
-from service.domain.text import plain
+from service.domain.values.errors import Forbidden, NotFound, Permanent, Refused, Transient
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.domain.errors import BenchgateError
+    from service.domain.values.errors import BenchgateError
 
 MAX_BYTES: Final = 8 << 20
 _SHOWN_BYTES: Final = 4 << 10  # of an error response; its message is far shorter

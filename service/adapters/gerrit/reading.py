@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from service.adapters.gerrit_fields import int_from, is_revision, person_from, ref_of, text_in
-from service.domain.errors import Permanent
-from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, PostedMessage
-from service.domain.gerrit.events import number_in, object_from
-from service.domain.identity import ChangeKey
-from service.domain.text import plain
+from service.domain.review.change import Change, ChangeStatus, PatchSet, PostedMessage
+from service.domain.review.events import number_in, object_from
+from service.domain.values.errors import Permanent
+from service.domain.values.identity import ChangeKey
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 from service.adapters.gerrit.connection import Connection
 from service.adapters.gerrit.reading import listed
 from service.adapters.gerrit_fields import person_from
-from service.domain.gerrit.events import object_from
-from service.domain.loopback import is_loopback
-from service.domain.machine.connections import GerritRights, Path
+from service.domain.machines.connections import GerritRights, Path
+from service.domain.review.events import object_from
+from service.domain.values.loopback import is_loopback
 
 if TYPE_CHECKING:
     from service.adapters.gerrit.connection import Bearer, Password

@@ -16,9 +16,9 @@ from typing import IO, TYPE_CHECKING, Final, cast
 from typing_extensions import override
 
 from service.adapters.guarded_process import guarded
-from service.domain.errors import Refused, Transient
-from service.domain.gerrit.events import MAX_BYTES
-from service.domain.text import plain
+from service.domain.review.events import MAX_BYTES
+from service.domain.values.errors import Refused, Transient
+from service.domain.values.text import plain
 from service.ports.event_stream import Line, Lines, Stream
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from urllib.parse import quote, urlencode
 
 from service.adapters.gerrit.reading import account_from, change_number, listed
 from service.adapters.gerrit_fields import person_from, text_in
-from service.domain.errors import Permanent, Refused
-from service.domain.gerrit.change import Account
-from service.domain.gerrit.events import object_from
+from service.domain.review.change import Account
+from service.domain.review.events import object_from
+from service.domain.values.errors import Permanent, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Collection

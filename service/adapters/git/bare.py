@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.adapters.git.command import LOCAL_SECONDS, Until, run_git, unwatched
 from service.adapters.removal import remove_tree
-from service.domain.errors import BadInput, Transient
+from service.domain.values.errors import BadInput, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

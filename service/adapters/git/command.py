@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, cast
 
-from service.domain.errors import BadInput, NotFound, Transient
+from service.domain.values.errors import BadInput, NotFound, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -15,7 +15,6 @@ import httpx
 
 from service.adapters.git.bare import locked
 from service.adapters.git.command import run_git
-from service.domain.errors import BadInput, Incomplete, Transient
 from service.domain.sources.lfs import (
     BATCH,
     FILE_BYTES,
@@ -31,7 +30,8 @@ from service.domain.sources.lfs import (
     server_of_repository,
 )
 from service.domain.sources.submodules import SHOWN, address_to_fetch, misleads, shown
-from service.domain.text import brief, plain
+from service.domain.values.errors import BadInput, Incomplete, Transient
+from service.domain.values.text import brief, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

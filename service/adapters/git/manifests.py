@@ -11,7 +11,6 @@ from service.adapters.git.command import Until, run_git
 from service.adapters.git.moved import MOST as MOST_MOVES
 from service.adapters.git.moved import moved_to
 from service.adapters.git.submodules import NO_ACCESS, asks_for_user, limits_of, tree_entries
-from service.domain.errors import BadInput, Incomplete, NotFound
 from service.domain.sources.manifest import find_own, read_manifest
 from service.domain.sources.submodules import (
     Submodule,
@@ -22,7 +21,8 @@ from service.domain.sources.submodules import (
     shown,
 )
 from service.domain.sources.workspace import OtherProject, Workspace
-from service.domain.text import plain
+from service.domain.values.errors import BadInput, Incomplete, NotFound
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

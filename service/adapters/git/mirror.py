@@ -18,9 +18,9 @@ from service.adapters.git.command import LOCAL_SECONDS, Answer, Until, run_git, 
 from service.adapters.git.manifests import Manifests
 from service.adapters.git.submodules import Repository, Submodules
 from service.adapters.removal import remove_tree
-from service.domain.errors import BadInput, Incomplete, NotFound, Transient
-from service.domain.linting.touched_lines import lines_in
+from service.domain.measuring.lint.touched_lines import lines_in
 from service.domain.sources.allowed import NOTHING
+from service.domain.values.errors import BadInput, Incomplete, NotFound, Transient
 from service.ports.building import Source
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.adapters.git.submodules import Clone
-    from service.domain.linting.touched_lines import Lines
+    from service.domain.measuring.lint.touched_lines import Lines
     from service.domain.project.manifest_key import ManifestKey
     from service.domain.sources.allowed import AllowedSources
     from service.domain.sources.workspace import Workspace

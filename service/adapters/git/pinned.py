@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from service.adapters.git.command import TOO_LARGE, TransferLimits, Until, run_git
 from service.adapters.git.moved import moved_to
 from service.adapters.removal import remove_tree
-from service.domain.errors import BadInput, NotFound
-from service.domain.text import plain
+from service.domain.values.errors import BadInput, NotFound
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

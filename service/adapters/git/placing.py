@@ -7,8 +7,8 @@ import shutil
 import stat
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import Incomplete
-from service.domain.text import plain
+from service.domain.values.errors import Incomplete
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from pathlib import Path

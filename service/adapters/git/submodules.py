@@ -16,7 +16,6 @@ from service.adapters.git.lfs import LfsObjects
 from service.adapters.git.moved import MOST as MOST_MOVES
 from service.adapters.git.moved import moved_to
 from service.adapters.git.placing import put_file, require_free
-from service.domain.errors import BadInput, Incomplete, NotFound, Transient
 from service.domain.sources.submodules import (
     DEEPEST,
     FILE,
@@ -29,7 +28,8 @@ from service.domain.sources.submodules import (
     shown,
     submodules_of,
 )
-from service.domain.text import plain
+from service.domain.values.errors import BadInput, Incomplete, NotFound, Transient
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

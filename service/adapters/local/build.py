@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from service.domain.decision.states import MAX_ATTEMPTS
+from service.domain.runs.states import MAX_ATTEMPTS
 from service.ports.machine import Claimed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from service.domain.building.binary_key import BinaryKey
-    from service.domain.building.spec import BuildSpec
+    from service.domain.building.spec import BinaryKey, BuildSpec
     from service.domain.measuring.pair_record import PairRecord
     from service.ports.machine import BuildOutput
 

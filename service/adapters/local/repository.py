@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import BadInput
-from service.domain.text import plain
+from service.domain.values.errors import BadInput
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

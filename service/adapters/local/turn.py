@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

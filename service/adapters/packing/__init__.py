@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from service.adapters.untrusted_file import open_output, read_output
 from service.domain.building.sandbox_command import Command, Limits, Mount
-from service.domain.errors import BadResults, CommandFailed, Permanent, ProgramMissing, Transient
-from service.domain.text import plain
+from service.domain.values.errors import BadResults, CommandFailed, Permanent, ProgramMissing, Transient
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from service.adapters.postgres.faults import translated
-from service.domain.errors import NotFound
+from service.domain.values.errors import NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ import psycopg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

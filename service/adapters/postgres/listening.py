@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 from sqlalchemy.engine import make_url
 
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 
 
 class OutboxListener:

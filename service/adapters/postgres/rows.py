@@ -12,9 +12,9 @@ from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
-from service.domain.gerrit.change import InlineComment, Review
-from service.domain.identity import ChangeKey
 from service.domain.project.job_kinds import JobKind
+from service.domain.review.change import InlineComment, Review
+from service.domain.values.identity import ChangeKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

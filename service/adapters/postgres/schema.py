@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, TIMESTAMP
 
 from service.adapters.postgres.storable import CleanJson, CleanText
-from service.domain.decision.states import UNFINISHED
+from service.domain.runs.states import UNFINISHED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

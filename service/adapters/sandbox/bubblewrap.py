@@ -27,14 +27,14 @@ from service.adapters.sandbox.namespace import START_WITHIN_SECONDS, Namespace
 from service.adapters.sandbox.supervision import Output, supervise
 from service.adapters.sandbox.syscalls import filter_for
 from service.domain.building.sandbox_command import Command, Completed, Limits, StoppedBy
-from service.domain.errors import Permanent, Transient, Unfit
+from service.domain.values.errors import Permanent, Transient, Unfit
 from service.ports.building import Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from service.adapters.sandbox.limits import Hierarchy
-    from service.domain.machine.mounts import MachineMount
+    from service.domain.machines.mounts import MachineMount
     from service.ports.building import ByteSink
 
 SYSTEM_CALLS: Final = filter_for(os.uname().machine)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from service.ports.building import Sandbox
 
 if TYPE_CHECKING:

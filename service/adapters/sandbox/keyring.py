@@ -7,7 +7,7 @@ import errno
 import os
 from typing import Final
 
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 
 # The number of the call `keyctl`, for which the C library has no function.
 KEYCTL: Final = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "ppc64le": 271, "s390x": 280}

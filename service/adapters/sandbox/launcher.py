@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import Unfit
+from service.domain.values.errors import Unfit
 
 if TYPE_CHECKING:
     from service.domain.building.sandbox_command import Command

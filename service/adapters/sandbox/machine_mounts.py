@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from service.domain.errors import BadInput
-from service.domain.machine.mounts import SETTING, MachineMount, require_allowed
-from service.domain.text import plain
+from service.domain.machines.mounts import SETTING, MachineMount, require_allowed
+from service.domain.values.errors import BadInput
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

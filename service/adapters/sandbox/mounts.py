@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from service.domain.building.sandbox_command import Command
-    from service.domain.machine.mounts import MachineMount
+    from service.domain.machines.mounts import MachineMount
 
 USER: Final = 1000
 HOSTNAME: Final = "benchgate"

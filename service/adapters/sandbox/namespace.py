@@ -14,7 +14,7 @@ from typing_extensions import override
 from service.adapters.guarded_process import wait_for
 from service.adapters.sandbox.launcher import resident_bytes
 from service.adapters.sandbox.supervision import END_WITHIN_SECONDS, Tree
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 
 if TYPE_CHECKING:
     import subprocess

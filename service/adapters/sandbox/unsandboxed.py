@@ -15,7 +15,7 @@ from typing_extensions import override
 from service.adapters.sandbox.launcher import require_cpus, require_tools, resident_bytes, settings_of
 from service.adapters.sandbox.supervision import END_WITHIN_SECONDS, Output, Tree, supervise
 from service.domain.building.sandbox_command import Completed
-from service.domain.errors import Permanent, Transient
+from service.domain.values.errors import Permanent, Transient
 from service.ports.building import Sandbox
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from service.adapters.local.repository import (
 )
 from service.adapters.sandbox.launcher import require_cpus
 from service.config import MachineSettings
-from service.domain.errors import BadInput, Unfit
-from service.domain.text import listed, plain
+from service.domain.values.errors import BadInput, Unfit
+from service.domain.values.text import listed, plain
 from service.wiring.build_host import make_build_host
 from service.wiring.permitted import Permitted
 

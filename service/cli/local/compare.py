@@ -9,10 +9,10 @@ import click
 
 from service.cli import EXIT_OK, EXIT_SLOWER
 from service.cli.local.tables import print_comparisons, print_reasons, print_summary, to_json
-from service.domain.decision.build_outcome import judge
-from service.domain.decision.vote import CONSEQUENCES, Counts
-from service.domain.errors import BadInput
-from service.domain.inference.policy import Policy
+from service.domain.project.policy import Policy
+from service.domain.runs.build_outcome import judge
+from service.domain.runs.vote import CONSEQUENCES, Counts
+from service.domain.values.errors import BadInput
 from service.domain.wording.measured_causes import WITHOUT_HISTORY
 from service.steps.local.compare_files import ResultFile, compare_files
 

@@ -19,10 +19,10 @@ from service.cli.local.doctor_connections import connection_findings
 from service.cli.local.tables import SCHEMA_VERSION
 from service.cli.services.find_site import home_option
 from service.config import ControlSettings, MachineSettings
-from service.domain.errors import BadInput, Unfit
-from service.domain.machine.environment import Finding, State, load_between
-from service.domain.machine.fitness import findings
-from service.domain.text import plain
+from service.domain.machines.environment import Finding, State, load_between
+from service.domain.machines.fitness import findings
+from service.domain.values.errors import BadInput, Unfit
+from service.domain.values.text import plain
 from service.wiring.control import failure_patterns
 from service.wiring.permitted import refused_directories
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from service.domain.machine.mounts import MachineMount
+    from service.domain.machines.mounts import MachineMount
 
 _STYLE = {State.OK: "green", State.WARN: "yellow", State.BAD: "bold red", State.UNKNOWN: "dim"}
 

@@ -12,8 +12,7 @@ from service.adapters.gerrit.connection import Bearer, Password
 from service.adapters.gerrit.rights import read_gerrit_rights
 from service.adapters.postgres.access.rights import read_rights
 from service.config import ControlSettings, MachineSettings
-from service.domain.errors import BenchgateError
-from service.domain.machine.connections import (
+from service.domain.machines.connections import (
     BROKER,
     GERRIT,
     MACHINE,
@@ -25,12 +24,13 @@ from service.domain.machine.connections import (
     not_configured,
     owner_findings,
 )
+from service.domain.values.errors import BenchgateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from service.domain.machine.environment import Finding
+    from service.domain.machines.environment import Finding
 
 
 @dataclass(frozen=True, slots=True)

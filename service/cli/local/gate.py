@@ -17,11 +17,11 @@ from service.cli.local.commits import open_commits
 from service.cli.local.progress import TerminalProgress
 from service.cli.local.project_text import read_project_text
 from service.cli.local.results import Result, results_to_json
-from service.domain.decision.vote import CONSEQUENCES, LocalEnd, Outcome
-from service.domain.inference.estimate import MIN_PAIRS
-from service.domain.inference.policy import MOST_PAIRS
+from service.domain.project.policy import MOST_PAIRS
 from service.domain.project.project_file import FILE_NAME
-from service.domain.text import listed
+from service.domain.runs.vote import CONSEQUENCES, LocalEnd, Outcome
+from service.domain.values.text import listed
+from service.domain.verdict.inference.estimate import MIN_PAIRS
 from service.steps.local.gate import (
     Asked,
     LocalVerdict,

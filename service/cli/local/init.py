@@ -15,17 +15,17 @@ import click
 from service.adapters.local.repository import top_of
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.cli.local.progress import TerminalProgress
-from service.domain.errors import BadInput, CommandFailed, NotFound
 from service.domain.project.project_file import FILE_NAME
 from service.domain.project.starter.cmake_files import PRESETS
 from service.domain.project.starter.fetched import fetched_from
-from service.domain.project.starter_file import (
+from service.domain.project.starter.file import (
     BUILD_FILES,
     BuildSystem,
     ProjectFacts,
     programs_in_text,
     starter_file,
 )
+from service.domain.values.errors import BadInput, CommandFailed, NotFound
 from service.steps.local.init_cmake import ask_cmake
 from service.steps.local.init_inquiry import HIDDEN, Inquiry
 from service.steps.local.init_meson import ask_meson

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from service.domain.identity import Side
-from service.domain.text import duration, plain
+from service.domain.values.identity import Side
+from service.domain.values.text import duration, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

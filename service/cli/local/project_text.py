@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from service.domain.errors import BadInput
 from service.domain.project.project_file import MAX_BYTES
+from service.domain.values.errors import BadInput
 
 
 def read_project_text(file: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import click
 from service.cli.local.listing import listing_to_mapping, print_listing
 from service.cli.local.tables import print_comparisons, print_reasons, to_json
 from service.domain.building.compile_errors import excerpt
-from service.domain.decision.vote import Outcome
+from service.domain.runs.vote import Outcome
 from service.steps.local.gate import LocalVerdict
 
 if TYPE_CHECKING:

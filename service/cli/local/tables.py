@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from service.domain.inference.policy import MOST_PAIRS
-from service.domain.inference.verdict import Comparison, Verdict
-from service.domain.text import change, interval, plain
+from service.domain.project.policy import MOST_PAIRS
+from service.domain.values.text import change, interval, plain
+from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.domain.wording.reasons import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.inference.reasons import Reason
+    from service.domain.verdict.inference.reasons import Reason
 
 # The word carries the meaning; colour only repeats it.
 _STYLE: Final[dict[Verdict, dict[str, Any]]] = {

@@ -10,7 +10,7 @@ import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.access.audit import NO_ENTRY
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 from service.steps.access.verify_audit import verify_audit
 from service.wiring.control import build_control
 

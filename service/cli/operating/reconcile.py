@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
-from service.domain.health import VISIBILITY
+from service.domain.runs.health import VISIBILITY
 from service.steps.intake.reconcile import reconcile
 from service.steps.intake.record_visibility import record_all
 from service.wiring.control import build_control

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
-from service.domain.errors import BadEvent
+from service.domain.values.errors import BadEvent
 from service.steps.intake.receive_event import receive_event
 from service.wiring.control import Control, build_control
 

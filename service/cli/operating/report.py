@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
-from service.domain.decision.external import ExternalBuild, Notice, Report, Target
-from service.domain.decision.vote import Result
-from service.domain.errors import BadInput
-from service.domain.identity import ChangeAddress, ChangeKey, RunKind
+from service.domain.runs.external import ExternalBuild, Notice, Report, Target
+from service.domain.runs.vote import Result
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
 from service.steps.intake.record_external_build import record_external_build
 from service.wiring.control import build_control
 

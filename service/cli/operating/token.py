@@ -14,8 +14,8 @@ import click
 from service.cli.local.tables import SCHEMA_VERSION
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.access.tokens import DEFAULT_DAYS, MOST_DAYS
-from service.domain.errors import BadInput
-from service.domain.text import plain
+from service.domain.values.errors import BadInput
+from service.domain.values.text import plain
 from service.logs import log_as_json
 from service.steps.access.manage_tokens import (
     TokenRequest,

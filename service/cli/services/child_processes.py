@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-    from service.domain.machine.slots import Slot
+    from service.domain.machines.slots import Slot
 
 # Programs need these variables of the user's environment. Others may be secrets and are not passed on.
 _PASSED_ON: Final = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from pydantic import BaseModel, SecretStr
 
-from service.domain.errors import Permanent, Transient
+from service.domain.values.errors import Permanent, Transient
 from service.steps.access.record_settings import Program, record_settings
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
 from service.cli.services.home_instance import instance_of
 from service.config import ControlSettings
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 
 home_option = click.option(
     "--home",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:
     from pathlib import Path

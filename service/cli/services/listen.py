@@ -9,8 +9,8 @@ import click
 from service.cli.services.described_settings import record_start
 from service.cli.services.up import stop_on_signals
 from service.config import ControlSettings
-from service.domain.errors import BadInput
-from service.domain.health import LISTEN
+from service.domain.runs.health import LISTEN
+from service.domain.values.errors import BadInput
 from service.logs import log_as_json
 from service.ports.queue import Task, reconciliation
 from service.steps.intake.listen import Actions, Timing, listen

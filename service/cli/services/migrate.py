@@ -10,7 +10,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import admit_machines, migrate
 from service.adapters.postgres.stored_servers import move_server
 from service.config import ControlSettings
-from service.domain.errors import BadInput, Permanent, Refused
+from service.domain.values.errors import BadInput, Permanent, Refused
 
 
 @click.command()

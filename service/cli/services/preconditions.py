@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.config import MachineSettings
-from service.domain.errors import Unfit
+from service.domain.values.errors import Unfit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

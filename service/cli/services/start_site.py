@@ -15,8 +15,8 @@ from service.cli.services.child_processes import Site, parts_of
 from service.cli.services.home_instance import instance_of, keep_instance
 from service.cli.services.preconditions import check_host, make_home
 from service.config import ControlSettings, MachineSettings
-from service.domain.errors import BadInput
-from service.domain.machine.slots import slots_of
+from service.domain.machines.slots import slots_of
+from service.domain.values.errors import BadInput
 from service.wiring.control import failure_patterns
 from service.wiring.instances import require_instances
 from service.wiring.permitted import Permitted

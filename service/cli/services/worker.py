@@ -16,8 +16,8 @@ from service.cli.services.child_processes import machines_of
 from service.cli.services.described_settings import record_start
 from service.cli.services.up import stop_on_signals
 from service.config import ControlSettings, MachineSettings, require
-from service.domain.errors import BadInput
-from service.domain.machine.slots import slots_of
+from service.domain.machines.slots import slots_of
+from service.domain.values.errors import BadInput
 from service.logs import log_as_json
 from service.wiring.control import build_control
 from service.wiring.machine import build_machine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -67,3 +68,29 @@ class TokenHolder:
 
 
 Caller = Anonymous | Person | TokenHolder
+
+
+# A working day without signing in again, and a role that is at most as old as that: it is read at sign-in.
+LONGEST_SESSION: Final = timedelta(hours=12)
+# A browser left open does not stay signed in overnight, but over lunch and meetings.
+LONGEST_IDLE: Final = timedelta(hours=2)
+# Each request would otherwise write to the database.
+SEEN_PRECISION: Final = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class AccountLink:
+    """A link to the account page for a person who signed in, to the page for signing in for the others.
+
+    Args:
+        path: its address, which leads back to the page with the link.
+        is_sign_in: it is the page for signing in.
+    """
+
+    path: str
+    is_sign_in: bool
+
+    @property
+    def name(self) -> str:
+        """The text of the link."""
+        return "Sign in" if self.is_sign_in else "Account"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from service.domain.access.caller import Anonymous, Person, Role, TokenHolder
 from service.domain.access.scopes import ScopeKind
-from service.domain.errors import NotAllowed
+from service.domain.values.errors import NotAllowed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import BadInput
-from service.domain.text import clean, plain
+from service.domain.access.caller import Role
+from service.domain.values.errors import BadInput
+from service.domain.values.text import clean, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
+
 
 _FORMS: Final = "a scope is read, operate or report:PROJECT/JOB"
 LONGEST_SCOPE: Final = 600
@@ -64,3 +66,17 @@ def parse_scope(text: str) -> Scope:
 def cover_report(scopes: Collection[Scope], instance: str, project: str, job: str) -> bool:
     """Return whether one of the scopes is for reports on a job of a project."""
     return any(scope.covers(instance, project, job) for scope in scopes)
+
+
+def role_of(groups: Collection[str], role_groups: Mapping[Role, Collection[str]]) -> Role | None:
+    """Return the highest role that a person's groups give; None: the person may not sign in.
+
+    Args:
+        groups: of the person, by the provider.
+        role_groups: the groups that give each role. Without groups for readers, everybody whom the provider
+            admits is a reader; without groups for another role, nobody has it.
+    """
+    for role in reversed(Role):
+        if not set(groups).isdisjoint(role_groups.get(role, ())):
+            return role
+    return None if Role.READER in role_groups else Role.READER

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.access.caller import Role
 from service.domain.access.scopes import ScopeKind
-from service.domain.errors import BadInput, NotAllowed
-from service.domain.text import brief, clean
+from service.domain.values.errors import BadInput, NotAllowed
+from service.domain.values.text import brief, clean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.compiler_messages import ERROR, messages_in
 from service.domain.building.findings import MOST
 from service.domain.building.log_places import LINE_BYTES, lines_with
-from service.domain.text import plain
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from service.domain.building.findings import Finding

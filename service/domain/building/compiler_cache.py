@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Mount
 from service.domain.building.spec import LOCAL, REVIEWED
-from service.domain.identity import digest_of
+from service.domain.values.identity import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from service.domain.text import plain
+from service.domain.values.text import plain
 
 MOST: Final = 20  # per build, and per message; the log has the others
 _MAX_TEXT: Final = 300

@@ -6,7 +6,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
-from service.domain.text import ESCAPE_SEQUENCE
+from service.domain.values.text import ESCAPE_SEQUENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

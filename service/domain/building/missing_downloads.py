@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.domain.building.log_places import lines_with
-from service.domain.text import plain
+from service.domain.values.text import plain
 
 _NOT_TRIED: Final = "ERROR: Automatic wrap-based subproject downloading is disabled"  # of Meson's nodownload
 _NO_REMOTE: Final = "' not resolved: No remote defined"  # of Conan's --no-remote

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.identity import RunKind, digest_of
-from service.domain.inference.verdict import RULE
+from service.domain.project.policy import RULE
 from service.domain.project.project_file import Commands, parse_job
 from service.domain.sources.workspace import Workspace
+from service.domain.values.identity import RunKind, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -174,3 +174,37 @@ class BuildSpec:
             is_time_asked=found.get("is_time_asked", False),
             workspace=Workspace.from_mapping(found["workspace"]) if found.get("workspace") else None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryKey:
+    """The inputs that determine a program.
+
+    ``trust`` separates programs of unreviewed code from those of reviewed code. ``link_variant``
+    distinguishes relinks of the same objects (empty: the project's own link).
+    """
+
+    tree: str
+    build_hash: str
+    toolchain: str
+    trust: str = "reviewed"
+    link_variant: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The digest of the key, 64 hexadecimal digits."""
+        return digest_of(asdict(self))
+
+    def relinked(self, variant: int) -> BinaryKey:
+        """Make the key of the same objects, relinked in the order of the given variant."""
+        # Relinks of the programs alone, which earlier versions kept, were "relink N".
+        return replace(self, link_variant=f"relink {variant} of all")
+
+    @property
+    def link_seed(self) -> int:
+        """The seed of a relink's order: 1 to 2³¹ − 2, the range of its generator.
+
+        It depends on the whole key, so the two sides of a comparison never share a layout, and every machine
+        gets the same program for a key.
+        """
+        return 1 + int(self.digest[:16], 16) % (2**31 - 2)

@@ -1,1 +1,1 @@
-"""Failures: why a build failed, and the signatures of failures."""
+"""Triage: known failures, and the evidence about signatures."""

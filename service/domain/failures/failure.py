@@ -8,10 +8,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.building.sandbox_command import StoppedBy
-from service.domain.text import padded, plain
+from service.domain.values.text import padded, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+
+NO_END: Final = "the program ended during this test"
+"""The message of a test during which the program ended."""
+
 
 MOST: Final = 200  # failures of a build; of more, the list is cut
 NO_REASON: Final = "Failed"

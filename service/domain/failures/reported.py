@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.configured import NO_PATTERNS
-from service.domain.failures.ends import is_weak, without_ends
 from service.domain.failures.failure import MOST
-from service.domain.failures.linear import Pattern
-from service.domain.failures.patterns import failures_in
+from service.domain.failures.output.ends import is_weak, without_ends
+from service.domain.failures.output.linear import Pattern
+from service.domain.failures.output.patterns import failures_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

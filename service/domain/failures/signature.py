@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.failures.assertions import headline_of
-from service.domain.failures.ctest_lines import status_in
 from service.domain.failures.failure import MOST, NO_REASON, REASONS, FailureKind
-from service.domain.failures.linear import Pattern
-from service.domain.failures.log_lines import LINE_BYTES, cleaned
-from service.domain.failures.single_lines.signals import SIGNAL_WORDS, signal_word
-from service.domain.failures.source_names import source_name
+from service.domain.failures.output.assertions import headline_of
+from service.domain.failures.output.ctest_lines import status_in
+from service.domain.failures.output.linear import Pattern
+from service.domain.failures.output.log_lines import LINE_BYTES, cleaned
+from service.domain.failures.output.single_lines.signals import SIGNAL_WORDS, signal_word
+from service.domain.failures.output.source_names import source_name
 
 if TYPE_CHECKING:
     from service.domain.failures.failure import Failure

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from service.domain.errors import BadResults
+from service.domain.values.errors import BadResults
 
 # Counting begins anew when the library starts a timed loop and is written out when it ends it, so that
 # neither set-up nor the library's own bookkeeping is in a dump. Both are functions of the library in every

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.sandbox_command import Limits
 from service.domain.measuring.callgrind import OPTIONS
 from service.domain.measuring.whole_programs import WHOLE_PROGRAMS
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from service.domain.measuring.formats.reader import GBenchRun
+    from service.domain.measuring.tests.timed import TimedSuite
     from service.domain.project.benchmark import Suite
-    from service.domain.testing.timed import TimedSuite
+
 
 RESULT: Final = "result.json"
 DUMPS: Final = "callgrind.out"
@@ -106,3 +109,33 @@ def _started(
         line = f"cd {shlex.quote(f'./{suite.cwd}')} && {line}"
     arguments = (program, *suite.args, *flags)
     return Invocation(line, arguments, cpus, {**suite.env, **env})
+
+
+_NAMED: Final = 3  # missing benchmarks that a message names
+
+
+def ran_of(run: GBenchRun, benchmarks: Iterable[str]) -> frozenset[str]:
+    """Those of the benchmarks that ran. Errors and skips are results.
+
+    A row that the reader could not use may be any of them, and its warning says so.
+    """
+    if any(warning.row is not None for warning in run.warnings):
+        return frozenset(benchmarks)
+    found = {name for row in run.rows for name in (row.name, row.run_name)}
+    return frozenset(name for name in benchmarks if name in found)
+
+
+def missing_of(run: GBenchRun, benchmarks: Sequence[str], file: str) -> str:
+    """A sentence that names benchmarks that were asked for and did not run; empty if none is missing.
+
+    ``file`` is the name of the file with the results.
+    """
+    ran = ran_of(run, benchmarks)
+    missing = [name for name in benchmarks if name not in ran]
+    if not missing:
+        return ""
+    if run.damage:
+        return f"{file}: {run.damage}"
+    named = ", ".join(plain(name, 100) for name in missing[:_NAMED])
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    return f"did not run what it lists: {named}{more}"

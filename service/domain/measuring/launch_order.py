@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Final
 
-from service.domain.identity import Side
+from service.domain.values.identity import Side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

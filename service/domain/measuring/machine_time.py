@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.identity import Side
+from service.domain.values.identity import Side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from service.domain.comparison.launch import Launch
+    from service.domain.measuring.launch import Launch
 
 # Times the machine time that measuring may take altogether: until the first look that can find a difference,
 # and with what launches of the patch take longer than those of the parent.

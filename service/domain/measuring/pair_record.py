@@ -6,21 +6,20 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.comparison.renaming import under_new_names
-from service.domain.comparison.second_opinion import SECOND
-from service.domain.comparison.suite import read_launch
-from service.domain.errors import BadResults
-from service.domain.gbench.reader import read_run
-from service.domain.identity import Side
-from service.domain.measuring.instruction_counts import Counted
+from service.domain.measuring.counted import Counted
+from service.domain.measuring.formats.reader import read_run
+from service.domain.measuring.launch import SECOND, read_launch
+from service.domain.measuring.renaming import under_new_names
+from service.domain.values.errors import BadResults
+from service.domain.values.identity import Side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from service.domain.comparison.launch import Launch
-    from service.domain.comparison.suite import Listing
-    from service.domain.gbench.reader import GBenchRun, ReadLimits
-    from service.domain.measuring.instruction_counts import Counts
+    from service.domain.measuring.counted import Counts
+    from service.domain.measuring.formats.reader import GBenchRun, ReadLimits
+    from service.domain.measuring.launch import Launch
+    from service.domain.measuring.listing import Listing
     from service.domain.project.benchmark import Suite
 
 # The bytes of all result files of one side in a pair: a hundred thousand rows with their repetitions.
@@ -36,8 +35,8 @@ class PairRecord:
     """A stored pair: its number among the pairs of its variant, and the bytes that :func:`encode` made.
 
     Variant 0 is the programs as the project links them; for others see
-    :data:`service.domain.comparison.link_layout.VARIANTS` and
-    :data:`service.domain.comparison.second_opinion.SECOND`.
+    :data:`service.domain.verdict.comparison.link_layout.VARIANTS` and
+    :data:`service.domain.verdict.comparison.second_opinion.SECOND`.
     """
 
     pair: int

@@ -15,7 +15,7 @@ from service.domain.measuring.launch_order import threads_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from service.domain.gbench.reader import GBenchRun
+    from service.domain.measuring.formats.reader import GBenchRun
     from service.domain.project.benchmark import Suite
 
 

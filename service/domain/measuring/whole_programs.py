@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import BadResults
-from service.domain.gbench.catch2 import read_catch2
-from service.domain.gbench.libraries import ForeignProgram
-from service.domain.gbench.nanobench import read_nanobench
+from service.domain.measuring.formats.catch2 import read_catch2
+from service.domain.measuring.formats.foreign import ForeignProgram
+from service.domain.measuring.formats.nanobench import read_nanobench
 from service.domain.project.benchmark import Format
+from service.domain.values.errors import BadResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from service.domain.gbench.foreign import ForeignBenchmark
+    from service.domain.measuring.formats.foreign import ForeignBenchmark
     from service.domain.project.benchmark import Suite
 
 _TAGGED: Final = "[!benchmark]"

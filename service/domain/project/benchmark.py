@@ -7,9 +7,21 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from service.domain.benchmark_names import BenchmarkName
-from service.domain.forms import OFF, Duration, Name, Record, Text, about, after, differ, limit, text, whole
+from service.domain.project.benchmark_names import BenchmarkName
 from service.domain.project.build_commands import BuildCommands, InnerPath
+from service.domain.project.forms import (
+    OFF,
+    Duration,
+    Name,
+    Record,
+    Text,
+    about,
+    after,
+    differ,
+    limit,
+    text,
+    whole,
+)
 from service.domain.project.job_kinds import Configuration
 
 if TYPE_CHECKING:

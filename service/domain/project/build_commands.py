@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
-from service.domain.forms import Duration, Record, Size, Text, about, text
 from service.domain.project.dependencies import Pinned
+from service.domain.project.forms import Duration, Record, Size, Text, about, text
 
 MEMORY: Final = 16 << 30  # bytes; more than the linker of a large project needs
 _INSIDE: Final = "paths inside the source tree, without '..', on one line"

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
-from service.domain.errors import BadInput
-from service.domain.forms import Name, Record, about, after, text
+from service.domain.project.forms import Name, Record, about, after, text
 from service.domain.sources.allowed import SourceUrl
+from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Final
 
 import pathspec
 
-from service.domain.forms import Flag, Name, about, after, text
-from service.domain.identity import digest_of
-from service.domain.inference.policy import Policy
 from service.domain.project.benchmark import BenchmarkConfiguration  # noqa: TC001 - keys_of reads it
+from service.domain.project.forms import Flag, Name, about, after, text
 from service.domain.project.job_kinds import Configuration, JobKind  # noqa: TC001 - keys_of reads them
+from service.domain.project.policy import Policy
+from service.domain.values.identity import digest_of
 
 _PATTERNS: Final = "patterns as in .gitignore that do not begin with a slash"
 

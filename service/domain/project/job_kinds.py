@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from service.domain.forms import Core, Record, after
+from service.domain.project.forms import Core, Record, after
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

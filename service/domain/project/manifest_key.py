@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from service.domain.errors import BadInput
-from service.domain.forms import Record, about, after, text
 from service.domain.project.build_commands import InnerPath
 from service.domain.project.dependencies import COMMIT
+from service.domain.project.forms import Record, about, after, text
 from service.domain.sources.allowed import SourceUrl
 from service.domain.sources.submodules import misleads
+from service.domain.values.errors import BadInput
 
 DEFAULT_FILE: Final = "default.xml"  # as `repo init` has it
 _RELATIVE: Final = r"(?:\.\./)+[A-Za-z0-9_][A-Za-z0-9._/-]{0,300}"

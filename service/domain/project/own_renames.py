@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.errors import BadProjectFile
 from service.domain.project.benchmark import BenchmarkConfiguration
 from service.domain.project.project_file import parse_job, parse_project_file
+from service.domain.values.errors import BadProjectFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,18 +10,21 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_type_hints
 
-from service.domain.errors import BadProjectFile
-from service.domain.forms import Flag, Name, Record, Text, about, after, before, limit, text
-from service.domain.inference.policy import ON_NOTHING, Policy, VoteWhen
+import pathspec
+
 from service.domain.project.dependencies import Pinned
+from service.domain.project.forms import Flag, Name, Record, Text, about, after, before, limit, text
 from service.domain.project.job import Job, Paths
 from service.domain.project.job_kinds import KINDS, OWN_FILE, Configuration, JobKind
 from service.domain.project.manifest_key import Manifest, ManifestKey
+from service.domain.project.policy import ON_NOTHING, Policy, VoteWhen
 from service.domain.project.schema import json_schemas, problems_in, read
 from service.domain.project.yaml_reader import Path, Places, read_yaml
+from service.domain.values.errors import BadProjectFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
 
 FILE_NAME: Final = "benchgate.yaml"
 _RUNS_ONCE: Final = f"{FILE_NAME} is checked once per patch set: correct it, and upload a new patch set"
@@ -237,3 +240,24 @@ def _job(name: str, source: dict[str, Any], at: Path, places: Places) -> Job:
 def _with_problem(job: Job, at: Path, places: Places) -> Job:
     faults = _faults(job, at, places)
     return replace(job, problem=str(faults[0])) if faults else job
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBuild:
+    """A job of a run; ``is_needed`` is False if no file changed that matches its paths."""
+
+    job: Job
+    is_needed: bool
+
+
+def plan_builds(project_file: ProjectFile, changed_paths: Sequence[str] | None) -> tuple[PlannedBuild, ...]:
+    """Plan one build per job, in the order of the file. For a root commit, ``changed_paths`` is None."""
+    return tuple(PlannedBuild(job, is_needed=concerns(job, changed_paths)) for job in project_file.jobs)
+
+
+def concerns(job: Job, changed_paths: Sequence[str] | None) -> bool:
+    """Return whether a changed path matches one of the job's patterns (``.gitignore`` syntax)."""
+    if not job.paths or changed_paths is None:
+        return True
+    spec = pathspec.PathSpec.from_lines("gitignore", job.paths)
+    return any(spec.match_file(path) for path in changed_paths)

@@ -10,8 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from service.domain.errors import BadProjectFile
     from service.domain.project.yaml_reader import Path, Places
+    from service.domain.values.errors import BadProjectFile
 
 MOST: Final = 100  # problems of one mapping; who made more needs another file
 _T = TypeVar("_T")

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
-from service.domain.forms import Duration, Flag, Size, about, whole
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.build_commands import MEMORY, BuildCommands
+from service.domain.project.forms import Duration, Flag, Size, about, whole
 from service.domain.project.job_kinds import Configuration
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from service.domain.errors import BadProjectFile
+from service.domain.values.errors import BadProjectFile
 
 _MAX_NODES: Final = 20_000  # aliases can make a small file unfold without end
 _MAX_DEPTH: Final = 32

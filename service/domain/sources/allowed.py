@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
-from service.domain.errors import BadInput
-from service.domain.loopback import is_loopback
-from service.domain.text import plain
+from service.domain.values.errors import BadInput
+from service.domain.values.loopback import is_loopback
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import BadInput
 from service.domain.sources.manifest_file import read_elements
 from service.domain.sources.submodules import LONGEST, leaves, misleads, server_of, shown
 from service.domain.sources.workspace import PlacedFile
-from service.domain.text import brief, listed
+from service.domain.values.errors import BadInput
+from service.domain.values.text import brief, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from xml.parsers import expat  # a document type is refused, and with it all entities
 
-from service.domain.errors import BadInput
-from service.domain.text import brief, listed
+from service.domain.values.errors import BadInput
+from service.domain.values.text import brief, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

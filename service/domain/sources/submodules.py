@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import Incomplete
-from service.domain.loopback import is_loopback
-from service.domain.text import brief, plain
+from service.domain.values.errors import Incomplete
+from service.domain.values.loopback import is_loopback
+from service.domain.values.text import brief, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.identity import digest_of
 from service.domain.sources.submodules import Submodule, shown
-from service.domain.text import plain
+from service.domain.values.identity import digest_of
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

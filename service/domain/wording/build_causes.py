@@ -6,19 +6,19 @@ import posixpath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.comparison.link_layout import BELOW
-from service.domain.decision.side_end import SideEnd, Stage
-from service.domain.decision.vote import Outcome
-from service.domain.gbench.libraries import ForeignProgram
-from service.domain.identity import Side
-from service.domain.text import listed, plain, share, shortened
+from service.domain.measuring.formats.foreign import ForeignProgram
+from service.domain.runs.side_end import SideEnd, Stage
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import Side
+from service.domain.values.text import listed, plain, share, shortened
+from service.domain.verdict.comparison.link_layout import BELOW
 from service.domain.wording.reasons import SAME_PROGRAM, side_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.building.missing_downloads import MissingDownload
-    from service.domain.linting.units import Selection
+    from service.domain.measuring.lint.units import Selection
 
 NO_MATCHING_FILES: Final = "no matching files changed"
 NO_PARENT: Final = "nothing to compare with: the commit has no parent"

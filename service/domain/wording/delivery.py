@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.text import literal, plain
+from service.domain.values.text import literal, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

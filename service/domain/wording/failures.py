@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import FailureKind
-from service.domain.testing.timed import SHORTEST
-from service.domain.text import listed
+from service.domain.measuring.tests.timed import SHORTEST
+from service.domain.values.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.failure import Failure
-    from service.domain.triage.parent import ParentBuild
 
 _MOST: Final = 5  # lines of failures; readers fix the first ones first, and the page has all
 _MOST_NAMES: Final = 5

@@ -7,7 +7,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.health import (
+from service.domain.runs.health import (
     LISTEN,
     RECONCILE,
     TRIES,
@@ -17,12 +17,12 @@ from service.domain.health import (
     failure_groups,
     starting,
 )
-from service.domain.text import plain
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from service.domain.health import Condition, FailingStep, FailureGroup, Patience
+    from service.domain.runs.health import Condition, FailingStep, FailureGroup, Patience
 
 # For readers who may not see the change or the branch.
 HIDDEN_ERROR: Final = "the error may name what is not public; an operator finds it in the log"

@@ -6,18 +6,18 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.build_outcome import Group
-from service.domain.inference.reasons import ReasonKind
-from service.domain.inference.verdict import Verdict
-from service.domain.text import before_and_after, change, interval, listed, plain, share, shortened
+from service.domain.runs.build_outcome import Group
+from service.domain.values.text import before_and_after, change, interval, listed, plain, share, shortened
+from service.domain.verdict.inference.reasons import ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import sentence, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from service.domain.decision.build_outcome import Judgement
-    from service.domain.inference.policy import Policy
-    from service.domain.inference.verdict import Comparison
+    from service.domain.project.policy import Policy
+    from service.domain.runs.build_outcome import Judgement
+    from service.domain.verdict.inference.verdict import Comparison
 
 _SHOWN: Final = 3  # benchmarks of a group
 _MAX_REASON: Final = 400

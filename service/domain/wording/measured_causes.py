@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from service.domain.benchmark_names import heads
-from service.domain.comparison.renaming import short_form, unused_entries
-from service.domain.comparison.suite import policy_for
-from service.domain.decision.vote import Outcome
-from service.domain.inference.estimate import MIN_PAIRS
-from service.domain.inference.metric import metric_named
-from service.domain.inference.verdict import Verdict
-from service.domain.text import listed, plain, signed_percent
+from service.domain.measuring.metric import metric_named
+from service.domain.measuring.renaming import short_form, unused_entries
+from service.domain.project.benchmark_names import heads
+from service.domain.runs.vote import Outcome
+from service.domain.values.text import listed, plain, signed_percent
+from service.domain.verdict.comparison.suite import policy_for
+from service.domain.verdict.inference.estimate import MIN_PAIRS
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.failures import tests_too_short
 from service.domain.wording.judgement import describe, judgement_causes
 from service.domain.wording.outlook import more_time
@@ -21,12 +21,12 @@ from service.domain.wording.reasons import BLIND_COUNTS, SAME_PROGRAM, text_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from service.domain.calibration.evidence import Session
-    from service.domain.comparison.suite import Listing
-    from service.domain.decision.judge_build import Measured, Notes
-    from service.domain.inference.policy import Policy
-    from service.domain.inference.verdict import ComparedRow, Comparison
+    from service.domain.measuring.listing import Listing
     from service.domain.project.job import Job
+    from service.domain.project.policy import Policy
+    from service.domain.runs.judge_build import Measured, Notes
+    from service.domain.verdict.calibration.evidence import Session
+    from service.domain.verdict.inference.verdict import ComparedRow, Comparison
 
 WITHOUT_HISTORY: Final = "judged without history: the rate of false alarms on this machine is not known"
 _NO_BENCHMARK: Final = "nothing to compare with: no benchmark of the parent matches the filters of the suites"

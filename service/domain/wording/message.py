@@ -7,15 +7,15 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.vote import CONSEQUENCES, Result
 from service.domain.project.job_kinds import OWN_FILE
-from service.domain.text import listed, literal, padded, plain, shortened
+from service.domain.runs.vote import CONSEQUENCES, Result
+from service.domain.values.text import listed, literal, padded, plain, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from service.domain.decision.vote import Ballot
     from service.domain.project.job_kinds import JobKind
+    from service.domain.runs.vote import Ballot
 
 MAX_BYTES: Final = 15 << 10  # Gerrit refuses more than 16 KiB; the rest is its own prefix
 _MAX_CAUSE: Final = 1000

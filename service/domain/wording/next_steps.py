@@ -9,10 +9,10 @@ from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
-from service.domain.gerrit.comment_commands import filter_text
 from service.domain.project.job_kinds import OWN_FILE
 from service.domain.project.project_file import Permission
+from service.domain.review.comment_commands import filter_text
+from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

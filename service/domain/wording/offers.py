@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.gerrit.comment_commands import OverrideCommand, RecheckCommand, filter_text
-from service.domain.gerrit.form_commands import Action
+from service.domain.review.comment_commands import OverrideCommand, RecheckCommand, filter_text
+from service.domain.review.form_commands import Action
 from service.domain.wording.next_steps import (
     ANY,
     Step,
@@ -20,8 +20,8 @@ from service.domain.wording.next_steps import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from service.domain.gerrit.form_commands import FormCommand
     from service.domain.project.project_file import Permission
+    from service.domain.review.form_commands import FormCommand
     from service.domain.wording.next_steps import EndedBuild
 
 

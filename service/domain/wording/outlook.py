@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from service.domain.text import duration, listed, plain, share
+from service.domain.values.text import duration, listed, plain, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

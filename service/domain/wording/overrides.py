@@ -7,19 +7,19 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.overrides import Override, OverrideKind
-from service.domain.gerrit.comment_commands import MAX_REASON
-from service.domain.inference.metric import metric_named
-from service.domain.text import change, interval, plain
-from service.domain.triage.known import MAX_BUG
+from service.domain.failures.known import MAX_BUG
+from service.domain.measuring.metric import metric_named
+from service.domain.review.comment_commands import MAX_REASON
+from service.domain.runs.overrides import Override, OverrideKind
+from service.domain.values.text import change, interval, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.decision.overrides import Beyond, Waiver
-    from service.domain.decision.slowdown import Slowdown
-    from service.domain.triage.evidence import Rate
-    from service.domain.triage.known import KnownFailure
+    from service.domain.failures.evidence import Rate
+    from service.domain.failures.known import KnownFailure
+    from service.domain.runs.overrides import Beyond, Waiver
+    from service.domain.runs.slowdown import Slowdown
 
 _FORMS: Final[Mapping[OverrideKind, str]] = MappingProxyType(
     {

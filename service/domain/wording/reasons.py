@@ -7,10 +7,10 @@ from statistics import median
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.identity import Side
-from service.domain.inference.policy import MOST_PAIRS
-from service.domain.inference.reasons import WITHHOLDING, Reason, ReasonKind
-from service.domain.text import change, duration, share, signed_percent
+from service.domain.project.policy import MOST_PAIRS
+from service.domain.values.identity import Side
+from service.domain.values.text import change, duration, share, signed_percent
+from service.domain.verdict.inference.reasons import WITHHOLDING, Reason, ReasonKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

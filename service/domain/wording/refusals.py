@@ -6,10 +6,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.project.project_file import Permission
-from service.domain.text import plain
+from service.domain.values.text import listed, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
 
 CHANGE_GONE: Final = "the review server does not show the change any more: it was deleted, or hidden"
 LATE_RESULT: Final = "another CI reported a result after a newer patch set, or after the change was closed"
@@ -84,3 +85,28 @@ def not_planned(failure: str) -> str:
 def not_decided(failure: str) -> str:
     """The reason of a run whose vote is given up after the last attempt."""
     return f"the vote could not be decided: {failure}; `recheck` tries again"
+
+
+LEAVES: Final = (
+    "the patch set has no regular file benchgate.yaml: once it is merged, Benchgate ignores the branch"
+)
+_MOST_JOBS: Final = 20
+
+
+def plan_changes(before: Mapping[str, object], after: Mapping[str, object]) -> str:
+    """Name the jobs that a valid file adds, removes and changes; empty if there is no difference."""
+    kinds = {
+        "adds": [name for name in after if name not in before],
+        "removes": [name for name in before if name not in after],
+        "changes": [name for name in after if name in before and after[name] != before[name]],
+    }
+    parts = [f"{verb} {_jobs(names)}" for verb, names in kinds.items() if names]
+    return (
+        f"once merged, benchgate.yaml {', '.join(parts)}; this patch set ran the branch's jobs"
+        if parts
+        else ""
+    )
+
+
+def _jobs(names: Sequence[str]) -> str:
+    return f"job{'s' if len(names) > 1 else ''} {listed(names, _MOST_JOBS)}"

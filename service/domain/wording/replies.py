@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from service.domain.failures.known import MAX_BUG
 from service.domain.failures.signature import signature_of
-from service.domain.text import plain
-from service.domain.triage.known import MAX_BUG
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from service.domain.failures.failure import Failure
+    from service.domain.failures.known import Ends, KnownFailure
     from service.domain.project.project_file import Permission
-    from service.domain.triage.known import Ends, KnownFailure
 
 STILL_RUNNING: Final = "a build is still running; try again when it has finished"
 FAILED_ELSEWHERE: Final = "only builds of another CI failed; run them again there"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from service.kinds.comparing import compare_sides
 
 if TYPE_CHECKING:
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
     from service.steps.building.session import BuildSession
 
 

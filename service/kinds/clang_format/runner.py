@@ -8,12 +8,12 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
-from service.domain.decision.machine_report import CHECKED, MachineReport
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput
 from service.domain.failures.failure import MOST
-from service.domain.linting.clang_format import TEXT, Fault, fault_in, format_failure, read_format_diff
-from service.domain.linting.diagnostics import Roots
+from service.domain.measuring.lint.clang_format import TEXT, Fault, fault_in, format_failure, read_format_diff
+from service.domain.measuring.lint.diagnostics import Roots
+from service.domain.runs.machine_report import CHECKED, MachineReport
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput
 from service.domain.wording.build_causes import NO_STYLE, format_advice, not_checked, too_much_changed
 from service.kinds.linting import conditions_of, report_of, touched_by
 

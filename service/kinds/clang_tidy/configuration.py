@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Final
 
-from service.domain.forms import Duration, Size, about
 from service.domain.project.build_commands import MEMORY, BuildCommands, InnerPath
+from service.domain.project.forms import Duration, Size, about
 from service.domain.project.job_kinds import Configuration
 
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compile_errors import errors_in
 from service.domain.building.sandbox_command import Command, Limits, Mount
-from service.domain.decision.machine_report import CHECKED, PATCH_BUILT, MachineReport
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput, BadResults
-from service.domain.linting.clang_tidy import (
+from service.domain.measuring.lint.clang_tidy import (
     SETTINGS,
     error_failure,
     finding_failure,
     is_missing_include,
     read_clang_tidy,
 )
-from service.domain.linting.compile_commands import FILE, MAX_BYTES, read_compile_commands
-from service.domain.linting.diagnostics import Roots
-from service.domain.linting.touched_lines import touched
-from service.domain.linting.units import includes_in, units_for
+from service.domain.measuring.lint.compile_commands import FILE, MAX_BYTES, read_compile_commands
+from service.domain.measuring.lint.diagnostics import Roots
+from service.domain.measuring.lint.touched_lines import touched
+from service.domain.measuring.lint.units import includes_in, units_for
+from service.domain.runs.machine_report import CHECKED, PATCH_BUILT, MachineReport
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput, BadResults
 from service.domain.wording.build_causes import (
     bad_compile_commands,
     not_checked,
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
     from service.domain.building.findings import Finding
     from service.domain.building.sandbox_command import Completed
-    from service.domain.linting.clang_tidy import TidyFinding
-    from service.domain.linting.compile_commands import Unit
-    from service.domain.linting.units import Selection
+    from service.domain.measuring.lint.clang_tidy import TidyFinding
+    from service.domain.measuring.lint.compile_commands import Unit
+    from service.domain.measuring.lint.units import Selection
     from service.kinds.linting import Touched
     from service.steps.building.session import BuildSession
 

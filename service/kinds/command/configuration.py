@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
-from service.domain.forms import about, text
+from service.domain.project.forms import about, text
 from service.domain.project.tests import TestsConfiguration
 
 _COMMAND: Final = text(

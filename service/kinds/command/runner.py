@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import (
     FailureKind,
     beside_limit,
@@ -13,8 +11,10 @@ from service.domain.failures.failure import (
     failure_at_limit,
     failure_of,
 )
-from service.domain.failures.patterns import failures_in
-from service.domain.text import plain
+from service.domain.failures.output.patterns import failures_in
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.vote import Outcome
+from service.domain.values.text import plain
 from service.domain.wording.failures import failure_causes, passed_on_retry
 from service.kinds.command.configuration import CommandConfiguration
 from service.steps.testing.run_tests import launch, run_in_built_sources

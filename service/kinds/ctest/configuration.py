@@ -6,10 +6,10 @@ import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
-from service.domain.forms import Text, about
+from service.domain.measuring.tests.timed import CTestSuite
 from service.domain.project.build_commands import InnerPath  # noqa: TC001 - keys_of reads it
+from service.domain.project.forms import Text, about
 from service.domain.project.tests import TimedTestsConfiguration
-from service.domain.testing.timed import CTestSuite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

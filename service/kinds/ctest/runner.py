@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.tested import Tested, Try, with_named
-from service.domain.errors import BadResults, Unfit
-from service.domain.failures.ctest_lines import status_in
 from service.domain.failures.failure import distinct
-from service.domain.failures.patterns import failures_in
-from service.domain.testing.junit import Dialect, read_junit
+from service.domain.failures.output.ctest_lines import status_in
+from service.domain.failures.output.patterns import failures_in
+from service.domain.measuring.tests.junit import Dialect, read_junit
+from service.domain.runs.tested import Tested, Try, with_named
+from service.domain.values.errors import BadResults, Unfit
 from service.kinds.comparing import compare_sides
 from service.kinds.ctest.configuration import PROGRAM, CTestConfiguration
 from service.steps.testing.run_tests import OUT, launch, run_tests
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
     from service.steps.building.session import BuildSession
     from service.steps.testing.run_tests import Launched
 

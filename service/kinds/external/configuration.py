@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final
 
-from service.domain.forms import about
+from service.domain.project.forms import about
 from service.domain.project.job_kinds import Configuration
 
 

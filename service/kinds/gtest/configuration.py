@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final
 
-from service.domain.forms import Text, about, differ, limit
+from service.domain.measuring.tests.timed import GTestSuite
 from service.domain.project.build_commands import InnerPath  # noqa: TC001 - keys_of reads it
+from service.domain.project.forms import Text, about, differ, limit
 from service.domain.project.tests import TimedTestsConfiguration
-from service.domain.testing.timed import GTestSuite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.tested import Tested, Try, with_named
-from service.domain.errors import BadResults
-from service.domain.failures.failed_tests import failures_of
-from service.domain.failures.failure import FailureKind, distinct
-from service.domain.failures.patterns import failures_in
-from service.domain.testing.cases import TestRun
-from service.domain.testing.gtest import NO_END, read_gtest
+from service.domain.failures.failure import NO_END, FailureKind, distinct
+from service.domain.failures.output.patterns import failures_in
+from service.domain.measuring.tests.cases import TestRun
+from service.domain.measuring.tests.failed import failures_of
+from service.domain.measuring.tests.gtest import read_gtest
+from service.domain.runs.tested import Tested, Try, with_named
+from service.domain.values.errors import BadResults
 from service.kinds.comparing import compare_sides
 from service.kinds.gtest.configuration import GTestConfiguration
 from service.steps.testing.run_tests import OUT, launch, run_tests
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from service.domain.decision.machine_report import MachineReport
     from service.domain.failures.failure import Failure
+    from service.domain.runs.machine_report import MachineReport
     from service.steps.building.session import BuildSession
     from service.steps.testing.run_tests import Launched
 

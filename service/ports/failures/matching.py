@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.triage.known import complete
+from service.domain.failures.known import complete
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.domain.triage.known import KnownMatches
+    from service.domain.failures.known import KnownMatches
     from service.ports.failures.storing import Failures
 
 

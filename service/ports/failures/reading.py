@@ -8,16 +8,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from service.domain.failures.failure import FailureKind
+from service.domain.failures.known import ACTIVE, TriageState
 from service.domain.failures.signature import Signature
-from service.domain.triage.known import ACTIVE, TriageState
 from service.ports.failures.bugs import Bug  # noqa: TC001 - rows are read by the annotation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.failures.linear import Pattern
-    from service.domain.triage.evidence import ExplainingMachine, Proposal, Rate
-    from service.domain.triage.known import Scope
+    from service.domain.failures.evidence import ExplainingMachine, Proposal, Rate
+    from service.domain.failures.known import Scope
+    from service.domain.failures.output.linear import Pattern
 
 
 class KnownStatus(StrEnum):

@@ -9,11 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
+    from service.domain.failures.evidence import ParentBuild, Rate, Sighting
     from service.domain.failures.failure import Failure
+    from service.domain.failures.known import KnownFailure, Scope, TriageState
     from service.domain.failures.signature import Signature
-    from service.domain.triage.evidence import Rate, Sighting
-    from service.domain.triage.known import KnownFailure, Scope, TriageState
-    from service.domain.triage.parent import ParentBuild
 
     # The matches of a run: the known failure of a build's failure at a place in its list.
     Matches = Mapping[tuple[int, int], KnownFailure]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import structlog
 
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 
 if TYPE_CHECKING:
     from collections.abc import Callable

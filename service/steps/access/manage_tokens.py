@@ -14,8 +14,8 @@ from service.domain.access.tokens import (
     lifetime_of,
     scopes_refusal,
 )
-from service.domain.errors import BadInput, NotFound
-from service.domain.text import brief
+from service.domain.values.errors import BadInput, NotFound
+from service.domain.values.text import brief
 from service.ports.access import NewToken
 from service.ports.audited import command_by
 

@@ -10,13 +10,13 @@ from concurrent.futures import Future
 from threading import Lock, Semaphore
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
-from service.domain.errors import Permanent, Transient
+from service.domain.values.errors import Permanent, Transient
 from service.steps.access.bounded_calls import MOST_WAITING, SILENT_SECONDS, BoundedCalls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from service.domain.gerrit.change import Account
+    from service.domain.review.change import Account
     from service.ports.reviewing import Permissions
 
 KEPT_SECONDS: Final = 60.0  # a page and those that follow it; rights that are taken away end as soon

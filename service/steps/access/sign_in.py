@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.domain.access.caller import LOCAL_EMAIL, Role
-from service.domain.access.roles import role_of
-from service.domain.errors import NotAllowed
+from service.domain.access.scopes import role_of
+from service.domain.values.errors import NotAllowed
 from service.ports.access import NewSession
 
 if TYPE_CHECKING:

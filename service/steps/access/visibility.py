@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from service.domain.access.caller import Anonymous
-from service.domain.errors import Permanent, Transient
-from service.domain.identity import ChangeKey
+from service.domain.values.errors import Permanent, Transient
+from service.domain.values.identity import ChangeKey
 from service.domain.wording.refusals import SIGHT_UNKNOWN
 from service.ports.reading import Viewer
 from service.steps.access.bounded_calls import SILENT_SECONDS

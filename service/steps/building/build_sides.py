@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from service.domain.building.binary_key import BinaryKey
 from service.domain.building.sandbox_command import Command
-from service.domain.comparison.link_layout import BATCHES
-from service.domain.decision.side_end import Stage
-from service.domain.errors import CommandFailed, NotFound
-from service.domain.testing.timed import TimedSuite
+from service.domain.building.spec import BinaryKey
+from service.domain.measuring.tests.timed import TimedSuite
+from service.domain.runs.side_end import Stage
+from service.domain.values.errors import CommandFailed, NotFound
+from service.domain.verdict.comparison.link_layout import BATCHES
 from service.steps.building.build_sources import (
     at_stage,
     build_directory,
@@ -41,7 +41,7 @@ def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> I
         session: the build whose side it is.
         revision: the side.
         variant: 0: the programs as the project links them; else one of
-            :data:`service.domain.comparison.link_layout.VARIANTS`, the same objects in an order of its own.
+            ``VARIANTS``, the same objects in an order of its own.
     """
     host, spec, binaries = session.host, session.spec, session.claimed
     key = BinaryKey(revision.tree, spec.build_hash, host.toolchain, revision.trust)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.compile_errors import errors_in
 from service.domain.building.missing_downloads import missing_download
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.side_end import SideEnd, Stage
-from service.domain.decision.vote import Outcome
-from service.domain.errors import CommandFailed, Incomplete, ProgramMissing
 from service.domain.failures.failure import FailureKind, distinct, failure_at_limit, failure_of
-from service.domain.failures.patterns import failures_in
-from service.domain.machine.slots import share_of_cpus
+from service.domain.failures.output.patterns import failures_in
+from service.domain.machines.slots import share_of_cpus
 from service.domain.project.dependencies import shell_opening
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.side_end import SideEnd, Stage
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import CommandFailed, Incomplete, ProgramMissing
 from service.domain.wording.build_causes import not_copied, sides_failed
 from service.steps.building.compiler_cache import compiler_cache
 

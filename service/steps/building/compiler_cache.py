@@ -18,7 +18,7 @@ from service.domain.building.compiler_cache import (
     mounts_of,
     owner_of,
 )
-from service.domain.errors import BadResults
+from service.domain.values.errors import BadResults
 from service.domain.wording.outlook import cached
 
 if TYPE_CHECKING:

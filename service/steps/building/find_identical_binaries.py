@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.building.built_files import unchanged_suites
-from service.domain.building.source_paths import may_be_read
-from service.domain.errors import BadInput
-from service.domain.identity import RunKind, Side
+from service.domain.building.built_files import may_be_read, unchanged_suites
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import RunKind, Side
 from service.steps.building.build_sources import BUILD
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Command, Limits, Mount
-from service.domain.errors import CommandFailed
+from service.domain.values.errors import CommandFailed
 from service.steps.building.build_sources import must_succeed, run_in_sources, run_phase
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from service.domain.building.sandbox_command import Mount
-from service.domain.errors import Drained
 from service.domain.project.dependencies import DIRECTORY
+from service.domain.values.errors import Drained
 from service.steps.building.build_log import LOG_BYTES, BuildLog
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.building.spec import BuildSpec, Revision
-    from service.domain.machine.environment import Load
+    from service.domain.machines.environment import Load
     from service.ports.building import (
         Artifacts,
         Dependencies,

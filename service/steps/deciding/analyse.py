@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from service.domain.decision.machine_report import BuildEnd
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Outcome
+from service.domain.runs.machine_report import BuildEnd
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Outcome
 from service.ports.failures.storing import BuildFailures
 from service.ports.queue import Task
 from service.steps.deciding.configured_failures import with_configured

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.overrides import ACCEPTABLE, OverrideKind, active_overrides
-from service.domain.identity import RunKind
+from service.domain.runs.overrides import ACCEPTABLE, OverrideKind, active_overrides
+from service.domain.values.identity import RunKind
 from service.ports.records import NewOverride
 from service.steps.deciding.decide_run import has_failed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from service.domain.decision.overrides import Override
+    from service.domain.runs.overrides import Override
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Transaction
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.machine_report import PATCH_BUILT, MachineReport
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import Permanent
-from service.domain.failures.ends import is_mere_end, is_weak
-from service.domain.failures.log_lines import lines_in
-from service.domain.logs.stored_log import StoredLog, Stream, opened, pieces
+from service.domain.building.logs.stored_log import StoredLog, Stream, opened, pieces
+from service.domain.failures.output.ends import is_mere_end, is_weak
+from service.domain.failures.output.log_lines import lines_in
+from service.domain.runs.machine_report import PATCH_BUILT, MachineReport
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Permanent
 from service.domain.wording.failures import failure_causes
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.machine_report import CHECKED, PATCH_BUILT, MachineReport
-from service.domain.decision.overrides import JudgedBuild, OverrideKind, beyond_acceptance, waived_by
-from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
-from service.domain.gerrit.change import Review
-from service.domain.gerrit.inline_comments import remarks
-from service.domain.identity import BuildName, RunKind
-from service.domain.inference.policy import VoteWhen
-from service.domain.triage.known import KnownMatches
+from service.domain.failures.known import KnownMatches
+from service.domain.project.policy import VoteWhen
+from service.domain.review.change import Review
+from service.domain.review.inline_comments import remarks
+from service.domain.runs.machine_report import CHECKED, PATCH_BUILT, MachineReport
+from service.domain.runs.overrides import JudgedBuild, OverrideKind, beyond_acceptance, waived_by
+from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
+from service.domain.values.identity import BuildName, RunKind
 from service.domain.wording.failures import also_on_parent
 from service.domain.wording.message import (
     BuildReport,
@@ -31,12 +31,11 @@ from service.steps.deciding.known_failures import keep_matches
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from service.domain.decision.overrides import Override, Waiver
-    from service.domain.gerrit.change import InlineComment
-    from service.domain.identity import ChangeKey
-    from service.domain.links import Links
-    from service.domain.triage.evidence import Rate
-    from service.domain.triage.parent import ParentBuild
+    from service.domain.failures.evidence import ParentBuild, Rate
+    from service.domain.review.change import InlineComment
+    from service.domain.review.links import Links
+    from service.domain.runs.overrides import Override, Waiver
+    from service.domain.values.identity import ChangeKey
     from service.domain.wording.next_steps import NextStep
     from service.ports.failures.storing import Failures
     from service.ports.store import Changes, Outbox, Overrides, Results, Transaction

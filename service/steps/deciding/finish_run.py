@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.states import BuildState, RunState
-from service.domain.identity import RunKind
+from service.domain.runs.states import BuildState, RunState
+from service.domain.values.identity import RunKind
 from service.steps.deciding.carry_overrides import carry_overrides
 from service.steps.deciding.decide_run import decide_run
 
 if TYPE_CHECKING:
-    from service.domain.links import Links
+    from service.domain.review.links import Links
     from service.ports.store import Store
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.vote import Outcome
-from service.domain.triage.known import Scope, match
+from service.domain.failures.known import Scope, match
+from service.domain.runs.vote import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

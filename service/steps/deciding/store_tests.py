@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.vote import Outcome
-from service.domain.identity import RunKind, SeriesKey, Side
-from service.domain.inference.metric import Better
-from service.domain.inference.verdict import Verdict
-from service.domain.testing.cases import CaseStatus
-from service.domain.testing.record import RECORD_BYTES, read_tests
+from service.domain.measuring.metric import Better
+from service.domain.measuring.tests.cases import CaseStatus
+from service.domain.measuring.tests.record import RECORD_BYTES, read_tests
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import RunKind, SeriesKey, Side
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.records import StoredComparison, StoredResult
 
 if TYPE_CHECKING:
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
     from service.ports.building import Artifacts
     from service.ports.records import BuildRecord
     from service.ports.store import Results

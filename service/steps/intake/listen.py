@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from service.domain.errors import BadEvent, Transient
-from service.domain.gerrit.events import parse_event
-from service.domain.text import duration, plain
+from service.domain.review.events import parse_event
+from service.domain.values.errors import BadEvent, Transient
+from service.domain.values.text import duration, plain
 
 if TYPE_CHECKING:
     import threading

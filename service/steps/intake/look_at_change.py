@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.states import UNFINISHED, RunState
-from service.domain.errors import NotFound
-from service.domain.gerrit.change import Change, ChangeStatus
-from service.domain.identity import RunKind
+from service.domain.review.change import Change, ChangeStatus
+from service.domain.runs.states import UNFINISHED, RunState
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind
 from service.domain.wording.refusals import CHANGE_GONE, moved
 from service.steps.intake.record_comments import record_comments
 from service.steps.intake.record_visibility import record_change
@@ -15,7 +15,7 @@ from service.steps.intake.recover_vote import recover_vote
 from service.steps.planning.new_run import check_of, run_of, start_run
 
 if TYPE_CHECKING:
-    from service.domain.identity import ChangeKey
+    from service.domain.values.identity import ChangeKey
     from service.ports.records import ChangeRecord
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store, SyncCursors, Transaction

@@ -6,14 +6,14 @@ import hashlib
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from service.domain.errors import BadEvent
-from service.domain.gerrit.events import parse_event
+from service.domain.review.events import parse_event
+from service.domain.values.errors import BadEvent
 from service.ports.queue import Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.gerrit.events import Event
+    from service.domain.review.events import Event
     from service.ports.store import Store
 
 

@@ -11,7 +11,7 @@ from service.ports.queue import Task
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from service.domain.identity import ChangeKey
+    from service.domain.values.identity import ChangeKey
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.overrides import OverrideKind
-from service.domain.gerrit.change import person_of
-from service.domain.gerrit.comment_commands import may_be_command
-from service.domain.gerrit.vote_override import person_overrides
+from service.domain.review.change import person_of
+from service.domain.review.comment_commands import may_be_command
+from service.domain.review.vote_override import person_overrides
+from service.domain.runs.overrides import OverrideKind
 from service.ports.queue import Task
 from service.ports.records import NewOverride
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.gerrit.change import Change, PostedMessage
+    from service.domain.review.change import Change, PostedMessage
     from service.ports.records import ChangeRecord, SyncCursor
     from service.ports.store import Transaction
 

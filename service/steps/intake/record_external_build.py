@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.external import Notice, causes_of, outcome_of
-from service.domain.decision.machine_report import BuildEnd, MachineReport
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
-from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.failures.configured import NO_PATTERNS
 from service.domain.failures.failure import distinct
 from service.domain.failures.reported import failures_of_causes
 from service.domain.failures.signature import signature_of
-from service.domain.identity import RunKind
+from service.domain.runs.external import Notice, causes_of, outcome_of
+from service.domain.runs.machine_report import BuildEnd, MachineReport
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
+from service.domain.values.errors import BadInput, NotFound, Transient
+from service.domain.values.identity import RunKind
 from service.domain.wording.build_causes import WITHDRAWN
 from service.domain.wording.failures import failure_causes
 from service.domain.wording.refusals import LATE_RESULT
@@ -24,8 +24,8 @@ from service.steps.intake.record_tests import report_of
 from service.steps.planning.rerun import run_again
 
 if TYPE_CHECKING:
-    from service.domain.decision.external import ExternalBuild, Report
     from service.domain.failures.configured import ConfiguredPatterns
+    from service.domain.runs.external import ExternalBuild, Report
     from service.ports.records import BuildRecord, NewReport, RunRecord
     from service.ports.reports import ExternalBuilds
     from service.ports.store import Store, Transaction

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput, NotFound
-from service.domain.failures.failed_tests import OPENING_OF_OTHERS, failures_of, failures_of_ctest
 from service.domain.failures.failure import distinct
-from service.domain.testing.junit import Dialect, read_junit
-from service.domain.testing.record import RECORD_BYTES, TestSuite, read_tests, write_tests
+from service.domain.measuring.tests.failed import OPENING_OF_OTHERS, failures_of, failures_of_ctest
+from service.domain.measuring.tests.junit import Dialect, read_junit
+from service.domain.measuring.tests.record import RECORD_BYTES, TestSuite, read_tests, write_tests
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput, NotFound
 from service.domain.wording.failures import failure_causes
 from service.ports.failures.storing import BuildFailures
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from service.domain.failures.failure import Failure
-    from service.domain.testing.cases import TestRun
+    from service.domain.measuring.tests.cases import TestRun
     from service.ports.building import Artifacts
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Store, Transaction

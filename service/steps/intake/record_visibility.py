@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from service.domain.errors import Permanent, Transient
+from service.domain.values.errors import Permanent, Transient
 from service.domain.wording.health import QUESTION_REJECTED
 
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.states import RunState
-from service.domain.gerrit.change import Review
-from service.domain.gerrit.own_votes import lost_votes
+from service.domain.review.change import Review
+from service.domain.review.vote_override import lost_votes
+from service.domain.runs.states import RunState
 from service.domain.wording.delivery import CAST_AGAIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.gerrit.change import Change, PostedMessage
+    from service.domain.review.change import Change, PostedMessage
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store, Transaction
 

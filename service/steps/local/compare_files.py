@@ -6,22 +6,29 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from service.domain.comparison.recorded_files import are_in_blocks, as_recorded, compare_lone_pair, withheld
-from service.domain.comparison.suite import Listing, compare_suites, read_launch
-from service.domain.errors import BadInput
-from service.domain.gbench.columns import Columns
-from service.domain.gbench.reader import read_run
-from service.domain.identity import Side
-from service.domain.inference.interim_looks import looks
-from service.domain.inference.missing_pairs import with_missing_pairs
+from service.domain.measuring.formats.columns import Columns
+from service.domain.measuring.formats.reader import read_run
+from service.domain.measuring.launch import read_launch
+from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import Suite
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.recorded_files import (
+    are_in_blocks,
+    as_recorded,
+    compare_lone_pair,
+    withheld,
+)
+from service.domain.verdict.comparison.suite import compare_suites
+from service.domain.verdict.inference.interim_looks import looks
+from service.domain.verdict.inference.missing_pairs import with_missing_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from service.domain.gbench.reader import GBenchRun
-    from service.domain.inference.policy import Policy
-    from service.domain.inference.verdict import Comparison
+    from service.domain.measuring.formats.reader import GBenchRun
+    from service.domain.project.policy import Policy
+    from service.domain.verdict.inference.verdict import Comparison
 
     _Runs = Mapping[Side, Sequence[GBenchRun]]
 

@@ -6,17 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from service.domain.building.spec import LOCAL, BuildSpec, Longer, Revision
-from service.domain.comparison.suite import Listing
-from service.domain.decision.judge_build import judge_measured
-from service.domain.decision.machine_report import BuildEnd
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput, BadProjectFile
-from service.domain.identity import RunKind
-from service.domain.inference.interim_looks import look_from
+from service.domain.measuring.listing import Listing
 from service.domain.project.own_renames import with_own_renames
-from service.domain.project.plan import concerns
-from service.domain.project.project_file import FILE_NAME, parse_job, parse_project_file
-from service.domain.text import listed
+from service.domain.project.project_file import FILE_NAME, concerns, parse_job, parse_project_file
+from service.domain.runs.judge_build import judge_measured
+from service.domain.runs.machine_report import BuildEnd
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput, BadProjectFile
+from service.domain.values.identity import RunKind
+from service.domain.values.text import listed
+from service.domain.verdict.inference.interim_looks import look_from
 from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.measured_causes import (
     WITHOUT_HISTORY,
@@ -34,11 +33,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from service.domain.building.findings import Finding
-    from service.domain.decision.judge_build import Measured
-    from service.domain.decision.machine_report import MachineReport
-    from service.domain.inference.verdict import Comparison
     from service.domain.project.job import Job
+    from service.domain.runs.judge_build import Measured
+    from service.domain.runs.machine_report import MachineReport
     from service.domain.sources.workspace import Workspace
+    from service.domain.verdict.inference.verdict import Comparison
     from service.ports.building import Differences, Progress, Source
     from service.steps.building.session import BuildHost
 

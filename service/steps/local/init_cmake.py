@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import CommandFailed, NotFound
 from service.domain.project.starter.cmake_files import (
     OPTION_WORDS,
     PRESETS,
@@ -16,9 +15,10 @@ from service.domain.project.starter.cmake_files import (
 )
 from service.domain.project.starter.cmake_reply import QUERIES, CMakeReply, parse_reply
 from service.domain.project.starter.fetched import with_own_names
+from service.domain.project.starter.file import BuildSystem, Program, ProjectFacts
 from service.domain.project.starter.traced import TRACING, can_trace
-from service.domain.project.starter_file import BuildSystem, Program, ProjectFacts
-from service.domain.text import plain
+from service.domain.values.errors import CommandFailed, NotFound
+from service.domain.values.text import plain
 from service.steps.local.init_data import named_data
 from service.steps.local.init_fetched import find_fetched
 from service.steps.local.init_placed import find_clones, find_files, trace_file

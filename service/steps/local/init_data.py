@@ -13,7 +13,7 @@ from service.domain.project.starter.fetched import is_harmless
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from service.domain.project.starter_file import Program
+    from service.domain.project.starter.file import Program
 
 _MOST: Final = 20  # places
 # The build makes them in every directory, or programs name them in assertions.

@@ -13,7 +13,7 @@ from service.domain.project.starter.fetched import (
     proper_name,
     stamped_download,
 )
-from service.domain.text import plain
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compile_errors import first_error
 from service.domain.building.sandbox_command import Command, Limits
-from service.domain.errors import CommandFailed
-from service.domain.gbench.listing import names_in
-from service.domain.project.starter_file import Program
-from service.domain.text import plain
+from service.domain.measuring.formats.listing import names_in
+from service.domain.project.starter.file import Program
+from service.domain.values.errors import CommandFailed
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import CommandFailed, NotFound
+from service.domain.project.starter.file import NO_DOWNLOAD, BuildSystem, Program, ProjectFacts
 from service.domain.project.starter.meson_reply import (
     has_default_wraps,
     meson_benchmarks,
     meson_options,
     meson_programs,
 )
-from service.domain.project.starter_file import NO_DOWNLOAD, BuildSystem, Program, ProjectFacts
-from service.domain.text import plain
+from service.domain.values.errors import CommandFailed, NotFound
+from service.domain.values.text import plain
 from service.steps.local.init_data import named_data
 from service.steps.local.init_wraps import find_wraps
 

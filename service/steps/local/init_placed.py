@@ -10,10 +10,10 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import CommandFailed
 from service.domain.project.starter.fetched import Download, Fetched, is_harmless
 from service.domain.project.starter.traced import file_downloads
-from service.domain.text import plain
+from service.domain.values.errors import CommandFailed
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

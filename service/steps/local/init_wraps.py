@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.project.starter.fetched import Fetched
 from service.domain.project.starter.meson_reply import meson_subprojects
 from service.domain.project.starter.meson_wraps import COMMIT, Wrap, parse_wrap
-from service.domain.text import plain
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

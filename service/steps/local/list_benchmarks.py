@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import Longer
-from service.domain.comparison.suite import Listing
-from service.domain.errors import BadInput
-from service.domain.identity import RunKind, Side
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import read_pairs
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import RunKind, Side
 from service.steps.local.gate import ALL, LocalVerdict, ended, without_choice
 from service.steps.machine.course import Course
 from service.steps.machine.execute import execute_build

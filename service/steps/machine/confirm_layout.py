@@ -6,18 +6,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.comparison.counting_pairs import count_pairs
-from service.domain.comparison.link_layout import (
-    PAIRS,
-    VARIANTS,
-    left_open,
-    most_pairs,
-    pairs_short,
-)
-from service.domain.decision.judge_build import suspected_of_layout
-from service.domain.errors import BenchgateError, CommandFailed
-from service.domain.identity import Side
-from service.domain.inference.verdict import Verdict
+from service.domain.runs.judge_build import suspected_of_layout
+from service.domain.values.errors import BenchgateError, CommandFailed
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.counting_pairs import count_pairs
+from service.domain.verdict.comparison.link_layout import PAIRS, VARIANTS, left_open, most_pairs, pairs_short
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import (
     OUT_OF_MACHINE_TIME,
     layout_not_checked,
@@ -34,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from service.domain.comparison.launch import Launch
-    from service.domain.inference.verdict import Comparison
+    from service.domain.measuring.launch import Launch
+    from service.domain.verdict.inference.verdict import Comparison
     from service.steps.building.session import BuildSession
     from service.steps.machine.measure import Measurement
 
@@ -60,7 +54,7 @@ def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation
     """Measure every small slow-down and gain on relinks of both sides, and only these benchmarks.
 
     The pairs are recorded beside those of the programs as built, and
-    :func:`service.domain.comparison.link_layout.confirm` decides from them. Pairs that an earlier attempt
+    ``confirm`` decides from them. Pairs that an earlier attempt
     recorded are not measured again. Launching takes at most :data:`_STRETCH` times the machine time;
     building comes on top, bounded by its own timeouts.
     """

@@ -5,20 +5,21 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import BadResults
-from service.domain.identity import Side
 from service.domain.measuring.callgrind import trials
-from service.domain.measuring.instruction_counts import LAUNCHES, Counted
+from service.domain.measuring.counted import Counted
 from service.domain.measuring.launch_order import threads_of
 from service.domain.project.benchmark import Instructions
+from service.domain.values.errors import BadResults
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.instruction_counts import LAUNCHES
 from service.domain.wording.build_causes import OUT_OF_COUNTING_TIME, SEVERAL_THREADS
 from service.steps.machine.launching import SideFailed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.comparison.suite import Listing
-    from service.domain.measuring.instruction_counts import Counts
+    from service.domain.measuring.counted import Counts
+    from service.domain.measuring.listing import Listing
     from service.steps.machine.launching import Launcher
 
 # Of the budget for measuring, and in addition to it: counting must not take time from the pairs. The patch

@@ -6,29 +6,24 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from service.domain.calibration.evidence import SESSION_PAIRS, change_found
-from service.domain.comparison.benchmark_filter import is_chosen
-from service.domain.comparison.counting_pairs import allowance
-from service.domain.comparison.suite import (
-    Listing,
-    compare_suites,
-    looks_of,
-    policy_for,
-    undecided_benchmarks,
-)
-from service.domain.decision.judge_build import decisive_pairs
-from service.domain.decision.pair_cost import cost_of_a_pair
-from service.domain.identity import RunKind
-from service.domain.inference.estimate import MIN_PAIRS
-from service.domain.inference.going_on import Stages, going_on
-from service.domain.text import duration
+from service.domain.project.benchmark_names import is_chosen
+from service.domain.runs.judge_build import decisive_pairs
+from service.domain.runs.pair_cost import cost_of_a_pair
+from service.domain.values.identity import RunKind
+from service.domain.values.text import duration
+from service.domain.verdict.calibration.evidence import SESSION_PAIRS, change_found
+from service.domain.verdict.comparison.counting_pairs import allowance
+from service.domain.verdict.comparison.suite import compare_suites, looks_of, policy_for, undecided_benchmarks
+from service.domain.verdict.inference.estimate import MIN_PAIRS
+from service.domain.verdict.inference.going_on import Stages, going_on
 from service.domain.wording.outlook import cost, noise
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from service.domain.building.spec import BuildSpec
-    from service.domain.comparison.launch import Launch
+    from service.domain.measuring.launch import Launch
+    from service.domain.measuring.listing import Listing
     from service.domain.measuring.machine_time import MachineTime
 
 

@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.states import MAX_ATTEMPTS
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput, Drained, LeaseLost, Overdue, Permanent, Stopped, Transient, Unfit
-from service.domain.text import plain
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.states import MAX_ATTEMPTS
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import (
+    BadInput,
+    Drained,
+    LeaseLost,
+    Overdue,
+    Permanent,
+    Stopped,
+    Transient,
+    Unfit,
+)
+from service.domain.values.text import plain
 from service.domain.wording.build_causes import OVERDUE, attempts_failed, crashed, unfit, unusable_dependency
 from service.steps.building.build_log import BuildLog
 from service.steps.building.session import BuildSession

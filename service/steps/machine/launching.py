@@ -8,19 +8,15 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Command, Completed, Limits, Mount
-from service.domain.comparison.counting_pairs import is_disturbed
-from service.domain.comparison.renaming import with_names
-from service.domain.errors import BadResults, BenchgateError, CommandFailed
-from service.domain.gbench.foreign import as_gbench
-from service.domain.gbench.libraries import recognise
-from service.domain.gbench.listing import names_in
-from service.domain.gbench.reader import ReadLimits, read_run
-from service.domain.identity import Side
-from service.domain.machine.environment import load_between
-from service.domain.measuring.asked import missing_of, ran_of
+from service.domain.machines.environment import load_between
 from service.domain.measuring.callgrind import LOGGING
+from service.domain.measuring.formats.foreign import as_gbench, recognise
+from service.domain.measuring.formats.listing import names_in
+from service.domain.measuring.formats.reader import ReadLimits, read_run
 from service.domain.measuring.invocation import (
     RESULT,
+    missing_of,
+    ran_of,
     to_count,
     to_list,
     to_measure,
@@ -35,24 +31,27 @@ from service.domain.measuring.launch_order import (
     threads_of,
 )
 from service.domain.measuring.pair_record import RESULT_BYTES, RawLaunch, launch_of, run_of
+from service.domain.measuring.renaming import with_names
 from service.domain.measuring.repetitions import SHORT, Rehearsed, repetitions_of
+from service.domain.measuring.tests.timed import GROUP, TimedSuite, durations, ran_in, too_short
 from service.domain.measuring.whole_programs import WHOLE_PROGRAMS, NotMeasured, read_whole
-from service.domain.testing.timed import GROUP, TimedSuite, durations, ran_in, too_short
-from service.domain.text import plain
+from service.domain.values.errors import BadResults, BenchgateError, CommandFailed
+from service.domain.values.identity import Side
+from service.domain.values.text import plain
+from service.domain.verdict.comparison.counting_pairs import is_disturbed
 from service.steps.building.build_sources import BUILD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from service.domain.comparison.launch import Launch
-    from service.domain.gbench.foreign import ForeignBenchmark
-    from service.domain.gbench.libraries import ForeignProgram
-    from service.domain.gbench.reader import GBenchRun
+    from service.domain.measuring.formats.foreign import ForeignBenchmark, ForeignProgram
+    from service.domain.measuring.formats.reader import GBenchRun
     from service.domain.measuring.invocation import Invocation
+    from service.domain.measuring.launch import Launch
     from service.domain.measuring.repetitions import Repetitions
+    from service.domain.measuring.tests.cases import TestRun
     from service.domain.project.benchmark import Suite
-    from service.domain.testing.cases import TestRun
     from service.steps.building.session import BuildSession
 
 MAX_LISTED: Final = 10_000  # more rows than that are an attack on the database

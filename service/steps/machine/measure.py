@@ -6,9 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from service.domain.comparison.counting_pairs import count_pairs, counting_launches
-from service.domain.decision.judge_build import slow_downs
-from service.domain.identity import RunKind, Side
 from service.domain.measuring.machine_time import MachineTime
 from service.domain.measuring.pair_record import (
     RESULT_BYTES,
@@ -17,6 +14,9 @@ from service.domain.measuring.pair_record import (
     join_groups,
     with_counts,
 )
+from service.domain.runs.judge_build import slow_downs
+from service.domain.values.identity import RunKind, Side
+from service.domain.verdict.comparison.counting_pairs import count_pairs, counting_launches
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.course import Course
 from service.steps.machine.launching import SideFailed
@@ -25,9 +25,9 @@ from service.steps.machine.rehearse import warm_up
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from service.domain.comparison.launch import Launch
-    from service.domain.comparison.suite import Listing
-    from service.domain.measuring.instruction_counts import Counts
+    from service.domain.measuring.counted import Counts
+    from service.domain.measuring.launch import Launch
+    from service.domain.measuring.listing import Listing
     from service.domain.measuring.pair_record import MeasuredPairs, RawLaunch
     from service.steps.building.session import BuildSession
     from service.steps.machine.launching import Launcher

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.machine.environment import load_between
-from service.domain.machine.fitness import obstacles
+from service.domain.machines.environment import load_between
+from service.domain.machines.fitness import obstacles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from service.domain.machine.environment import Finding, Load
+    from service.domain.machines.environment import Finding, Load
 
 # On a quiet machine a build waits for the first reading only, half a second. That reading can include a
 # compiler that is about to end; only work that the second, longer one also sees is a lasting obstacle.

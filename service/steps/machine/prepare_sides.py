@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.building.compile_errors import errors_in, first_error
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.side_end import Parent, SideEnd, Stage, gravest, outcome_of_sides
-from service.domain.decision.vote import Outcome
-from service.domain.errors import Transient
-from service.domain.identity import Side
-from service.domain.testing.timed import TimedSuite
+from service.domain.measuring.tests.timed import TimedSuite
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.side_end import Parent, SideEnd, Stage, gravest, outcome_of_sides
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Transient
+from service.domain.values.identity import Side
 from service.domain.wording.build_causes import listing_failed, not_downloaded, side_failed, sides_failed
 from service.steps.building.build_sides import built_tree
 from service.steps.building.build_sources import STAGES, NotBuilt, download_missed, failures_of_build

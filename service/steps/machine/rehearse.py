@@ -6,22 +6,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from service.domain.comparison.benchmark_filter import is_chosen
-from service.domain.comparison.renaming import new_name, renamed_benchmarks
-from service.domain.comparison.suite import Listing
-from service.domain.decision.side_end import SideEnd, Stage
-from service.domain.gbench.libraries import recognise
-from service.domain.identity import Side
+from service.domain.measuring.formats.foreign import recognise
+from service.domain.measuring.listing import Listing
+from service.domain.measuring.renaming import new_name, renamed_benchmarks
 from service.domain.measuring.repetitions import Plan, Rehearsed, plan_repetitions
+from service.domain.measuring.tests.timed import TimedSuite, ran_in, too_short
 from service.domain.measuring.whole_programs import WHOLE_PROGRAMS
-from service.domain.testing.timed import TimedSuite, ran_in, too_short
+from service.domain.project.benchmark_names import is_chosen
+from service.domain.runs.side_end import SideEnd, Stage
+from service.domain.values.identity import Side
 from service.steps.machine.launching import SideFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from service.domain.measuring.tests.cases import TestRun
     from service.domain.project.benchmark import Suite
-    from service.domain.testing.cases import TestRun
     from service.steps.building.session import BuildSession
     from service.steps.machine.launching import Launcher
 

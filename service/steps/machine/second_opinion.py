@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from service.domain.comparison.counting_pairs import count_pairs
-from service.domain.comparison.second_opinion import SECOND, wanted_again
-from service.domain.decision.judge_build import decisive_pairs, slow_downs
+from service.domain.measuring.launch import SECOND
 from service.domain.measuring.machine_time import MachineTime
 from service.domain.measuring.pair_record import MeasuredPairs
+from service.domain.runs.judge_build import decisive_pairs, slow_downs
+from service.domain.verdict.comparison.counting_pairs import count_pairs
+from service.domain.verdict.comparison.second_opinion import wanted_again
 from service.domain.wording.build_causes import OUT_OF_MACHINE_TIME, second_opinion_ended
 from service.steps.machine.launching import SideFailed
 from service.steps.machine.measure import measure_pair, next_pair

@@ -5,17 +5,17 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from service.domain.calibration.schedule import ASKED_WITHIN, due_branches, still_asks
-from service.domain.errors import BadInput, NotFound, Permanent, Transient
-from service.domain.identity import RunKind
 from service.domain.project.project_file import FILE_NAME, parse_project_file
+from service.domain.values.errors import BadInput, NotFound, Permanent, Transient
+from service.domain.values.identity import RunKind
+from service.domain.verdict.calibration.schedule import ASKED_WITHIN, due_branches, still_asks
 from service.ports.records import NewRun
 from service.steps.planning.new_run import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from service.domain.calibration.schedule import BranchKey
+    from service.domain.verdict.calibration.schedule import BranchKey
     from service.ports.building import Source
     from service.ports.store import Store
     from service.ports.upkeep import Calibrations

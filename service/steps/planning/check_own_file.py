@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.building.findings import MOST, Finding, finding_at
-from service.domain.decision.machine_report import BuildEnd
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import OWN_FILE, Configuration, JobKind
 from service.domain.project.own_renames import with_own_renames
 from service.domain.project.project_file import FILE_NAME, parse_project_file, problems_of
-from service.domain.wording.own_file import LEAVES, plan_changes
+from service.domain.runs.machine_report import BuildEnd
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput
+from service.domain.wording.refusals import LEAVES, plan_changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.identity import RunKind
+from service.domain.values.identity import RunKind
 from service.ports.queue import Task
 from service.ports.records import NewRun
 
 if TYPE_CHECKING:
-    from service.domain.gerrit.change import Change
+    from service.domain.review.change import Change
     from service.ports.store import Transaction
 
 

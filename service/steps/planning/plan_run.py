@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import REVIEWED, UNREVIEWED, BuildSpec, Revision
-from service.domain.calibration.schedule import is_calibrated
-from service.domain.decision.machine_report import BuildEnd
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput
-from service.domain.gerrit.change import Review
-from service.domain.identity import RunKind
-from service.domain.project.plan import PlannedBuild, plan_builds
-from service.domain.project.project_file import FILE_NAME
-from service.domain.text import literal, plain
+from service.domain.project.project_file import FILE_NAME, PlannedBuild, plan_builds
+from service.domain.review.change import Review
+from service.domain.runs.machine_report import BuildEnd
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import RunKind
+from service.domain.values.text import literal, plain
+from service.domain.verdict.calibration.schedule import is_calibrated
 from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.message import Header, compose
 from service.domain.wording.outlook import LAST_RUNS, expected_duration

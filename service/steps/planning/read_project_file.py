@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.errors import BadProjectFile
 from service.domain.project.project_file import FILE_NAME, ProjectFile, parse_project_file
+from service.domain.values.errors import BadProjectFile
 
 if TYPE_CHECKING:
     from service.ports.building import Source

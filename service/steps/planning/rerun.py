@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import BuildSpec
-from service.domain.comparison.second_opinion import SECOND
-from service.domain.decision.reruns import Place, failed_jobs, next_run, rerun_in
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Ballot, Counts, Outcome
+from service.domain.measuring.launch import SECOND
 from service.domain.project.own_renames import with_renames_of
+from service.domain.runs.reruns import Place, failed_jobs, next_run, rerun_in
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Ballot, Counts, Outcome
 from service.domain.wording.replies import (
     FAILED_ELSEWHERE,
     NOTHING_FAILED,
@@ -26,9 +26,9 @@ from service.steps.planning.plan_run import DEADLINE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.gerrit.comment_commands import RecheckCommand
     from service.domain.project.job import Job
     from service.domain.project.project_file import ProjectFile
+    from service.domain.review.comment_commands import RecheckCommand
     from service.domain.sources.workspace import Workspace
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Pairs, Transaction

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import RunState
-from service.domain.errors import Permanent, Transient
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import RunState
+from service.domain.values.errors import Permanent, Transient
 from service.domain.wording.refusals import UNTRUSTED_PARENT, held, not_trusted, untrusted
 
 if TYPE_CHECKING:

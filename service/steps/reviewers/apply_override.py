@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.comparison.benchmark_filter import is_chosen
-from service.domain.decision.overrides import ACCEPTABLE, OverrideKind, active_overrides
-from service.domain.decision.states import BuildState, RunState
+from service.domain.project.benchmark_names import is_chosen
+from service.domain.runs.overrides import ACCEPTABLE, OverrideKind, active_overrides
+from service.domain.runs.states import BuildState, RunState
 from service.domain.wording.replies import NO_OVERRIDE, RECORDED, nothing_to_accept, nothing_to_override
 from service.ports.records import NewOverride
 from service.steps.deciding.decide_run import decide_run, has_failed
@@ -15,9 +15,9 @@ from service.steps.reviewers.make_known import make_known
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.decision.slowdown import Slowdown
-    from service.domain.gerrit.comment_commands import AcceptCommand, OverrideCommand
-    from service.domain.links import Links
+    from service.domain.review.comment_commands import AcceptCommand, OverrideCommand
+    from service.domain.review.links import Links
+    from service.domain.runs.slowdown import Slowdown
     from service.ports.records import BuildRecord, ReviewComment, RunRecord
     from service.ports.store import Builds, Transaction
 

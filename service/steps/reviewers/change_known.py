@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.errors import BadInput, BenchgateError, NotAllowed, Permanent, Transient
+from service.domain.failures.known import ACTIVE, require_transition
 from service.domain.project.project_file import Permission
-from service.domain.triage.known import ACTIVE, require_transition
+from service.domain.values.errors import BadInput, BenchgateError, NotAllowed, Permanent, Transient
 from service.domain.wording import refusals, replies
 from service.ports.failures.storing import Author
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.gerrit.change import Account
+    from service.domain.review.change import Account
     from service.ports.failures.storing import KnownChange, NewKnown
     from service.ports.store import Store
     from service.steps.access.recent_answers import RecentAnswers

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import Forbidden, NotFound, Permanent, Transient
-from service.domain.gerrit.change import Change, Posted, PostedMessage, Review
-from service.domain.gerrit.own_votes import held_votes, lost_votes, not_removed
-from service.domain.health import VOTE_ON
+from service.domain.review.change import Change, Posted, PostedMessage, Review
+from service.domain.review.vote_override import held_votes, lost_votes, not_removed
+from service.domain.runs.health import VOTE_ON
+from service.domain.values.errors import Forbidden, NotFound, Permanent, Transient
 from service.domain.wording.delivery import (
     NOT_REVIEWED,
     OUTDATED,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from service.domain.failures.known import DEFAULT_DAYS, is_specific, only_ends
 from service.domain.failures.signature import signature_of
-from service.domain.triage.known import DEFAULT_DAYS, is_specific, only_ends
 from service.domain.wording.replies import made_known
 from service.ports.failures.storing import Author, NewKnown
 from service.steps.deciding.known_failures import place_of
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.failures.failure import Failure
+    from service.domain.failures.known import Scope
     from service.domain.failures.signature import Signature
-    from service.domain.gerrit.comment_commands import OverrideCommand
-    from service.domain.links import Links
-    from service.domain.triage.known import Scope
+    from service.domain.review.comment_commands import OverrideCommand
+    from service.domain.review.links import Links
     from service.ports.records import BuildRecord, ReviewComment, RunRecord
     from service.ports.store import Transaction
 

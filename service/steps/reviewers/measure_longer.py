@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec, Longer
-from service.domain.comparison.benchmark_filter import is_chosen
-from service.domain.comparison.counting_pairs import counting_pairs
-from service.domain.decision.overrides import Override, OverrideKind
-from service.domain.decision.states import BuildState, RunState
-from service.domain.inference.interim_looks import look_from
-from service.domain.inference.policy import MOST_PAIRS
+from service.domain.project.benchmark_names import is_chosen
+from service.domain.project.policy import MOST_PAIRS
+from service.domain.runs.overrides import Override, OverrideKind
+from service.domain.runs.states import BuildState, RunState
+from service.domain.verdict.comparison.counting_pairs import counting_pairs
+from service.domain.verdict.inference.interim_looks import look_from
 from service.domain.wording.replies import (
     NO_PAIRS_NEEDED,
     NOT_MEASURED,
@@ -26,7 +26,7 @@ from service.steps.planning.rerun import run_again
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.gerrit.comment_commands import MorePairsCommand
+    from service.domain.review.comment_commands import MorePairsCommand
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Pairs, Transaction
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import UNFINISHED
-from service.domain.errors import BadInput, BenchgateError, NotAllowed, Permanent, Transient
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import RunKind
 from service.domain.project.project_file import Permission
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import UNFINISHED
+from service.domain.values.errors import BadInput, BenchgateError, NotAllowed, Permanent, Transient
+from service.domain.values.identity import RunKind
 from service.domain.wording import refusals, replies
 from service.domain.wording.next_steps import EndedBuild
 from service.domain.wording.offers import Offers, RunCondition, offers_for
@@ -18,8 +18,8 @@ from service.domain.wording.offers import Offers, RunCondition, offers_for
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.gerrit.change import Account
-    from service.domain.gerrit.form_commands import FormCommand
+    from service.domain.review.change import Account
+    from service.domain.review.form_commands import FormCommand
     from service.ports.views import Build, Comparison, PatchSetDetail
     from service.steps.access.recent_answers import RecentAnswers
 

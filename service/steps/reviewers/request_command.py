@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.gerrit.comment_commands import line_of
+from service.domain.review.comment_commands import line_of
 from service.ports.page_requests import PageRequest
 from service.ports.queue import Task
 
 if TYPE_CHECKING:
-    from service.domain.gerrit.change import Account
-    from service.domain.gerrit.form_commands import FormCommand
+    from service.domain.review.change import Account
+    from service.domain.review.form_commands import FormCommand
     from service.ports.store import Store
     from service.ports.views import PatchSetDetail
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import RunState
-from service.domain.errors import BadInput, Permanent
-from service.domain.gerrit.change import Review
-from service.domain.gerrit.comment_commands import (
+from service.domain.review.change import Review
+from service.domain.review.comment_commands import (
     AcceptCommand,
     CancelCommand,
     Misspelt,
@@ -20,7 +17,10 @@ from service.domain.gerrit.comment_commands import (
     UndoOverrideCommand,
     commands_in,
 )
-from service.domain.text import literal
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import RunState
+from service.domain.values.errors import BadInput, Permanent
+from service.domain.values.text import literal
 from service.domain.wording import replies
 from service.ports.records import CommentSource, NewOverride
 from service.steps.planning.find_workspace import find_workspace
@@ -31,10 +31,10 @@ from service.steps.reviewers.apply_override import accept_benchmarks, override_b
 from service.steps.reviewers.measure_longer import measure_longer
 
 if TYPE_CHECKING:
-    from service.domain.gerrit.change import Change
-    from service.domain.gerrit.comment_commands import ReviewCommand
-    from service.domain.links import Links
     from service.domain.project.project_file import ProjectFile
+    from service.domain.review.change import Change
+    from service.domain.review.comment_commands import ReviewCommand
+    from service.domain.review.links import Links
     from service.domain.sources.workspace import Workspace
     from service.ports.building import Source
     from service.ports.records import ReviewComment, RunRecord

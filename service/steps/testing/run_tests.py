@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compile_errors import errors_in
 from service.domain.building.sandbox_command import Command, Limits, Mount
-from service.domain.decision.machine_report import PATCH_BUILT, MachineReport
-from service.domain.decision.tested import (
-    cleared_in_tests,
-    failures_of_tests,
-    has_unrun_tests,
-    outcome_of_tests,
-)
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadResults, CommandFailed
-from service.domain.testing.cases import MAX_BYTES
-from service.domain.testing.record import TestSuite, write_tests
+from service.domain.measuring.tests.cases import MAX_BYTES
+from service.domain.measuring.tests.record import TestSuite, write_tests
+from service.domain.runs.machine_report import PATCH_BUILT, MachineReport
+from service.domain.runs.tested import cleared_in_tests, failures_of_tests, has_unrun_tests, outcome_of_tests
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadResults, CommandFailed
 from service.domain.wording.build_causes import not_downloaded
 from service.domain.wording.failures import failure_causes, passed_on_retry
 from service.steps.building.build_sources import (
@@ -34,8 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.building.sandbox_command import Completed
-    from service.domain.decision.tested import Tested
     from service.domain.project.tests import TestsConfiguration
+    from service.domain.runs.tested import Tested
     from service.steps.building.session import BuildSession
 
 RESULTS: Final = "results"

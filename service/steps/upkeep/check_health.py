@@ -8,14 +8,14 @@ from enum import StrEnum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import Transient
-from service.domain.health import Patience
+from service.domain.runs.health import Patience
+from service.domain.values.errors import Transient
 from service.domain.wording.health import database_away, degradation_sentences, starting_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from service.domain.health import Condition
+    from service.domain.runs.health import Condition
     from service.ports.reading import MachineReading
 
 _NO_CHECKS: Final[Mapping[str, Callable[[], str]]] = MappingProxyType({})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import Forbidden, Permanent
+from service.domain.values.errors import Forbidden, Permanent
 from service.domain.wording.overrides import bug_comment
 
 if TYPE_CHECKING:
-    from service.domain.links import Links
+    from service.domain.review.links import Links
     from service.ports.failures.bugs import BugNotes, BugTracker
 
 _COUNTS: Final = 10  # at once, each up to a minute; the next round posts the others

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.triage.evidence import proposal_of
+from service.domain.failures.evidence import proposal_of
 
 if TYPE_CHECKING:
     from service.ports.store import Store

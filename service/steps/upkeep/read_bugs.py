@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import Forbidden, Permanent, Transient
+from service.domain.values.errors import Forbidden, Permanent, Transient
 
 if TYPE_CHECKING:
     from service.ports.failures.bugs import BugNotes, BugTracker

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.states import RunState
-from service.domain.errors import Transient
+from service.domain.runs.states import RunState
+from service.domain.values.errors import Transient
 from service.domain.wording.build_causes import not_analysed
 from service.domain.wording.health import HIDDEN_ERROR
 from service.domain.wording.message import Header
@@ -20,7 +20,7 @@ from service.steps.reviewers.run_comment_commands import answer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from service.domain.links import Links
+    from service.domain.review.links import Links
     from service.ports.store import Store
     from service.ports.upkeep import StepFailures
 

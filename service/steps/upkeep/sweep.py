@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.states import MAX_ATTEMPTS
+from service.domain.runs.states import MAX_ATTEMPTS
 from service.domain.wording.build_causes import CANCELLED, NO_MACHINE, NO_RESULT, unresponsive
 from service.ports.queue import Task
 from service.steps.deciding.analyse import give_up

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from service.domain.access.caller import Role
 from service.domain.access.tokens import DEFAULT_DAYS, MOST_DAYS
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 from service.steps.access.manage_tokens import TokenRequest, create_token, revoke_token, tokens_for
 from service.web.access.authenticate import person_of
 from service.web.access.forms import Form, form_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from service.domain.access.account_link import AccountLink
+from service.domain.access.caller import AccountLink
 from service.web.access.attempt_cookie import return_path
 from service.web.access.authenticate import has_session
 

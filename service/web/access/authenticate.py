@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.concurrency import run_in_threadpool
 
 from service.domain.access.caller import Anonymous, Person
-from service.domain.errors import BadInput, NotAllowed
+from service.domain.values.errors import BadInput, NotAllowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from fastapi import Request  # noqa: TC002 - FastAPI reads the annotation
 
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 
 Form = Mapping[str, str]
 _MOST_FIELDS: Final = 20

@@ -6,8 +6,8 @@ import hmac
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import NotAllowed
-from service.domain.loopback import is_loopback
+from service.domain.values.errors import NotAllowed
+from service.domain.values.loopback import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable

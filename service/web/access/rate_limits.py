@@ -11,7 +11,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
 from service.domain.access.caller import Person, TokenHolder
-from service.domain.errors import TooMany
+from service.domain.values.errors import TooMany
 
 if TYPE_CHECKING:
     from limits import RateLimitItem

@@ -8,7 +8,7 @@ from fastapi import Request  # noqa: TC002 - FastAPI reads the annotation
 
 from service.domain.access.caller import Person
 from service.domain.access.needs import Need, refusal
-from service.domain.errors import NotAllowed
+from service.domain.values.errors import NotAllowed
 from service.web.access.authenticate import caller_of, leave_anonymous
 from service.web.access.same_origin import require_same_origin
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.errors import NotAllowed
+from service.domain.values.errors import NotAllowed
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers

@@ -11,8 +11,8 @@ import structlog
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from service.domain.access.lifetime import LONGEST_SESSION
-from service.domain.errors import NotAllowed, NotFound
+from service.domain.access.caller import LONGEST_SESSION
+from service.domain.values.errors import NotAllowed, NotFound
 from service.steps.access.sign_in import LOCAL_SUBJECT, open_local_session
 from service.web.access.account_link import SIGN_IN, account_link
 from service.web.access.attempt_cookie import SECONDS, StoredAttempt, decode, encode, return_path
@@ -21,8 +21,7 @@ from service.web.access.forms import form_of
 from service.web.access.same_origin import require_same_origin
 
 if TYPE_CHECKING:
-    from service.domain.access.account_link import AccountLink
-    from service.domain.access.caller import Person, TokenHolder
+    from service.domain.access.caller import AccountLink, Person, TokenHolder
     from service.domain.access.needs import Need
     from service.ports.access import Sessions, Tokens
     from service.steps.access.sign_in import ProviderSignIn

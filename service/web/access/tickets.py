@@ -8,7 +8,7 @@ import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import NotAllowed
+from service.domain.values.errors import NotAllowed
 from service.domain.wording.refusals import FORM_USED
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import httpx
 from fastapi import APIRouter, Query, Request
 from starlette.datastructures import Headers, MutableHeaders
 
-from service.domain.errors import BadInput, NotFound
-from service.domain.identity import ChangeAddress, RunKind
+from service.domain.values.errors import BadInput, NotFound
+from service.domain.values.identity import ChangeAddress, RunKind
 from service.web.conditional import ConditionalRoute
 from service.web.gerrit.runs import check_runs
 from service.web.gerrit.schemas import FetchResponse
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Message, Receive, Scope, Send
 
-    from service.domain.links import Links
+    from service.domain.review.links import Links
     from service.ports.views import Build, Comparison
     from service.web.api import ReadingOf
 

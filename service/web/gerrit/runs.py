@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome
-from service.domain.identity import BuildName, ChangeKey
-from service.domain.inference.metric import Better, metric_named
-from service.domain.inference.verdict import Verdict
-from service.domain.text import plain, shortened
+from service.domain.measuring.metric import Better, metric_named
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome
+from service.domain.values.identity import BuildName, ChangeKey
+from service.domain.values.text import plain, shortened
+from service.domain.verdict.inference.verdict import Verdict
 from service.web.gerrit.schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from service.domain.links import Links
+    from service.domain.review.links import Links
     from service.ports.views import Build, BuildOfRun, Comparison, Run, RunWithBuilds
 
     ReadRows = Callable[[Build], Sequence[Comparison]]

@@ -10,9 +10,9 @@ from fastapi.responses import RedirectResponse
 
 from service.domain.access.caller import Person
 from service.domain.access.needs import Need, refusal
-from service.domain.errors import BadInput
-from service.domain.text import brief, plain
-from service.domain.triage.known import MOST_DAYS, TRANSITIONS, TriageState
+from service.domain.failures.known import MOST_DAYS, TRANSITIONS, TriageState
+from service.domain.values.errors import BadInput
+from service.domain.values.text import brief, plain
 from service.ports.failures.storing import KnownChange
 from service.web.access.authenticate import known_caller, person_of
 from service.web.access.forms import Form, form_of

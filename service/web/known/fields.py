@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import BadInput
-from service.domain.gerrit.comment_commands import is_bug
-from service.domain.text import brief
-from service.domain.triage.known import MOST_DAYS
+from service.domain.failures.known import MOST_DAYS
+from service.domain.review.comment_commands import is_bug
+from service.domain.values.errors import BadInput
+from service.domain.values.text import brief
 
 if TYPE_CHECKING:
     from service.web.access.forms import Form

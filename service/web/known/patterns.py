@@ -13,10 +13,10 @@ from fastapi.responses import RedirectResponse
 
 from service.domain.access.caller import Person
 from service.domain.access.needs import Need, refusal
-from service.domain.errors import BadInput, NotFound
-from service.domain.gerrit.comment_commands import MAX_REASON, MIN_REASON
-from service.domain.text import plain
-from service.domain.triage.known import DEFAULT_DAYS, MOST_DAYS, Scope, pattern_of
+from service.domain.failures.known import DEFAULT_DAYS, MOST_DAYS, Scope, pattern_of
+from service.domain.review.comment_commands import MAX_REASON, MIN_REASON
+from service.domain.values.errors import BadInput, NotFound
+from service.domain.values.text import plain
 from service.ports.failures.storing import NewKnown
 from service.web.access.authenticate import known_caller, person_of
 from service.web.access.forms import Form, form_of

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Result
-from service.domain.errors import NotFound
-from service.domain.identity import RunKind
-from service.domain.inference.metric import Better
-from service.domain.inference.verdict import Verdict
+from service.domain.measuring.metric import Better
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Result
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind
+from service.domain.verdict.inference.verdict import Verdict
 from tests.contract.reading.site import CHANGE, measure
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Result
-from service.domain.errors import Ambiguous, NotFound
-from service.domain.identity import ChangeAddress, RunKind
-from service.domain.inference.verdict import Verdict
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Result
+from service.domain.values.errors import Ambiguous, NotFound
+from service.domain.values.identity import ChangeAddress, RunKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.cursor import Cursor
 from tests.contract.reading.site import ADDRESS, CHANGE, OTHER_PARENT, PARENT, measure
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.states import RunState
-from service.domain.health import Step
+from service.domain.runs.health import Step
+from service.domain.runs.states import RunState
 from tests.contract.reading.site import CHANGE
 
 if TYPE_CHECKING:

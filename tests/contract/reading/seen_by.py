@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from service.domain.decision.states import RunState
-from service.domain.errors import BenchgateError, NotFound, Transient
-from service.domain.identity import ChangeAddress, ChangeKey
-from service.domain.search import parse_words
+from service.domain.runs.states import RunState
+from service.domain.values.errors import BenchgateError, NotFound, Transient
+from service.domain.values.identity import ChangeAddress, ChangeKey
+from service.domain.values.search import parse_words
 from service.ports.cursor import Cursor
 from service.ports.reading import (
     BuildReading,
@@ -24,7 +24,7 @@ from tests.contract.reading.site import ADDRESS, CHANGE, measure
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from service.domain.identity import BuildName
+    from service.domain.values.identity import BuildName
     from service.ports.reading import Reading
     from service.ports.views import Build
     from tests.contract.reading.site import ReadingSite

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.errors import NotFound
-from service.domain.identity import RunKind
-from service.domain.search import parse_words
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind
+from service.domain.values.search import parse_words
 from tests.contract.reading.site import ADDRESS, CHANGE, measure
 
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Result
-from service.domain.identity import ChangeAddress, RunKind
-from service.domain.inference.verdict import Verdict
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Result
+from service.domain.values.identity import ChangeAddress, RunKind
+from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.identity import BuildName
+    from service.domain.values.identity import BuildName
     from service.ports.reading import Reading
 
 CHANGE: Final = 7

@@ -12,8 +12,8 @@ from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
-from service.domain.calibration.schedule import BranchKey, IdleJob
-from service.domain.decision.vote import Outcome
+from service.domain.runs.vote import Outcome
+from service.domain.verdict.calibration.schedule import BranchKey, IdleJob
 from service.ports.access import NewToken
 from tests.integration.postgres.samples import worklist
 from tests.support.memory.audit import MemoryAuditLog

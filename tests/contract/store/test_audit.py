@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.domain.access.audit import NO_ENTRY, AuditKind, check_chain
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.slowdown import Slowdown
-from service.domain.errors import NotFound
-from service.domain.gerrit.change import Person, PostedMessage
-from service.domain.inference.metric import Better
+from service.domain.measuring.metric import Better
+from service.domain.review.change import Person, PostedMessage
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.slowdown import Slowdown
+from service.domain.values.errors import NotFound
 from service.ports.records import NewOverride
 from tests.support.store_samples import NOON, change
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.domain.building.findings import Finding
-from service.domain.calibration.evidence import RECALLED, Session
-from service.domain.decision.slowdown import Slowdown
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import NotFound
-from service.domain.identity import RunKind, SeriesKey, Side
-from service.domain.inference.metric import Better
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Verdict
-from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
+from service.domain.measuring.metric import Better
 from service.domain.project.job_kinds import JobKind
+from service.domain.runs.slowdown import Slowdown
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind, SeriesKey, Side
+from service.domain.verdict.calibration.evidence import RECALLED, Session
+from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.records import StoredComparison, StoredPair, StoredResult
 from tests.support.store_samples import BUILD, change, check_run, named, post_submit_run, queue, start
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.slowdown import Slowdown
-from service.domain.decision.states import RunState
-from service.domain.errors import NotFound
-from service.domain.gerrit.change import InlineComment, Review
-from service.domain.identity import ChangeKey
-from service.domain.inference.metric import Better
+from service.domain.measuring.metric import Better
+from service.domain.review.change import InlineComment, Review
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.slowdown import Slowdown
+from service.domain.runs.states import RunState
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import ChangeKey
 from service.domain.wording.delivery import WITHOUT_COMMENTS
 from service.ports.queue import Task
 from service.ports.records import NewDecision, NewOverride, ReviewState, review_key

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.domain.access.audit import AuditKind
-from service.domain.decision.vote import Outcome
-from service.domain.errors import NotFound
+from service.domain.failures.evidence import Rate
 from service.domain.failures.failure import Failure, FailureKind
+from service.domain.failures.known import KnownMatches, Scope, TriageState
 from service.domain.failures.signature import signature_of
-from service.domain.triage.evidence import Rate
-from service.domain.triage.known import KnownMatches, Scope, TriageState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import NotFound
 from service.ports.failures.matching import known_by_build
 from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown
 from service.steps.deciding.known_failures import keep_matches
@@ -21,7 +21,7 @@ from tests.support.store_samples import change, check_run, named, post_submit_ru
 
 if TYPE_CHECKING:
     from service.domain.access.audit import AuditEntry
-    from service.domain.triage.known import KnownFailure
+    from service.domain.failures.known import KnownFailure
     from service.ports.access import AuditLog
     from service.ports.failures.storing import UnknownSignature
     from service.ports.store import Store, Transaction

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.errors import NotFound
-from service.domain.gerrit.change import Change, ChangeStatus, Person, PostedMessage
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Change, ChangeStatus, Person, PostedMessage
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import ChangeKey
 from service.ports.page_requests import PageRequest
 from service.ports.records import CommentSource, SyncCursor
 from tests.support.store_samples import NOON, change

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.vote import Outcome
+from service.domain.failures.evidence import ParentBuild
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.identity import BuildName
-from service.domain.triage.parent import ParentBuild
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import BuildName
 from service.ports.failures.storing import BuildFailures
 from tests.contract.store.test_failures import CRASH, FLAKY, FORMAT, checked, finished
 from tests.support.store_samples import post_submit_run

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.external import ExternalBuild
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import NotFound
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import ChangeKey, RunKind
 from service.domain.project.job_kinds import JobKind
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.external import ExternalBuild
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import ChangeKey, RunKind
 from service.ports.records import NewReport, SentReport
 from tests.support.store_samples import change, named, queue
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.decision.external import ExternalBuild
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import NotFound
-from service.domain.identity import ChangeKey, RunKind
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
+from service.domain.runs.external import ExternalBuild
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import ChangeKey, RunKind
 from service.ports.queue import Task
 from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
 

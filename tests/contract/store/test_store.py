@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.external import ExternalBuild
-from service.domain.errors import NotFound
-from service.domain.gerrit.change import Review
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Review
+from service.domain.runs.external import ExternalBuild
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import ChangeKey
 from service.ports.queue import Task
 from tests.support.store_samples import change, check_run, named, queue, start
 

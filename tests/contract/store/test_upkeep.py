@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.calibration.schedule import ASKED_WITHIN
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.gerrit.change import Person, PostedMessage
 from service.domain.project.job_kinds import JobKind
+from service.domain.review.change import Person, PostedMessage
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.verdict.calibration.schedule import ASKED_WITHIN
 from service.ports.queue import Task
 from tests.contract.store.sites import IDLE_JOB
 from tests.support.store_samples import NOON, change, check_run, named, post_submit_run, queue, start

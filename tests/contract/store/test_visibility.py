@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.domain.identity import ChangeKey
+from service.domain.values.identity import ChangeKey
 from tests.support.store_samples import change
 
 if TYPE_CHECKING:

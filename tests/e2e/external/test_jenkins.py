@@ -16,8 +16,8 @@ import pytest
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.engine import make_engine
 from service.domain.access.scopes import parse_scope
-from service.domain.errors import NotFound
-from service.domain.identity import ChangeAddress
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import ChangeAddress
 from service.ports.access import NewToken
 from tests.e2e.conftest import started
 from tests.support.tiny_project import Proposal, TinyProject

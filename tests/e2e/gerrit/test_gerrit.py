@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from service.domain.errors import NotFound
-from service.domain.identity import ChangeAddress
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import ChangeAddress
 from tests.e2e.conftest import sleepers
 from tests.support.tiny_project import PROJECT_FILE
 

@@ -10,8 +10,8 @@ import pytest
 
 from service.adapters.gerrit.connection import Password
 from service.adapters.gerrit.review import GerritReview
-from service.domain.errors import NotFound
-from service.domain.identity import ChangeKey
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import ChangeKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

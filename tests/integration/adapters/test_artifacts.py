@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.artifacts import STALE_SECONDS, DirectoryArtifacts
-from service.domain.errors import BadInput, BadResults, NotFound, Permanent
+from service.domain.values.errors import BadInput, BadResults, NotFound, Permanent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,7 +134,7 @@ def test_a_full_disk_is_transient_and_leaves_no_file(artifacts: DirectoryArtifac
     program = """
 import os, pathlib, resource, signal, sys
 from service.adapters.artifacts import DirectoryArtifacts
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 root, key = pathlib.Path(sys.argv[1]), sys.argv[2]
 artifacts = DirectoryArtifacts(root / "artifacts")
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -11,7 +11,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
-from service.domain.errors import NotAllowed
+from service.domain.values.errors import NotAllowed
 from tests.support.access.scripted_provider import CLIENT, KEY, KEY_ID, SECRET, scripted_provider, signed
 
 if TYPE_CHECKING:

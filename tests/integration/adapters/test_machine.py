@@ -13,8 +13,8 @@ import pytest
 from service.adapters.linux_machine import keep_off, read_environment, read_load
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.domain.building.sandbox_command import Command
-from service.domain.machine.environment import load_between
-from service.domain.machine.fitness import findings
+from service.domain.machines.environment import load_between
+from service.domain.machines.fitness import findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ import pytest
 from service.adapters.console.review import ConsoleReview
 from service.adapters.oidc import OidcProvider
 from service.domain.access.caller import LOCAL_EMAIL
-from service.domain.errors import NotAllowed, Refused, Transient
+from service.domain.values.errors import NotAllowed, Refused, Transient
 from tests.support.access.provider import CLIENT_ID, CLIENT_SECRET, make_call, running_provider
 
 if TYPE_CHECKING:

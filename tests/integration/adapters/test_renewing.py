@@ -10,7 +10,7 @@ import pytest
 from service.adapters.packing import MOST_RENEWED, renew
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.unsandboxed import DirectRunner
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.building.spec import BuildSpec
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
     from service.domain.sources.workspace import Workspace
     from service.ports.building import Source
     from service.steps.building.session import BuildHost

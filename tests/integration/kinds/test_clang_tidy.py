@@ -8,15 +8,15 @@ import pytest
 
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.domain.building.findings import Finding
-from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import FailureKind
+from service.domain.runs.vote import Outcome
 from tests.support.kinds.linted import lint, patch_set
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
 
 pytestmark = pytest.mark.integration
 

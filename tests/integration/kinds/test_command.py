@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import FailureKind
+from service.domain.runs.vote import Outcome
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.vote import Outcome
-from service.domain.inference.verdict import Verdict
+from service.domain.runs.vote import Outcome
+from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path

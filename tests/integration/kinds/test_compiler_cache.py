@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.domain.building.spec import REVIEWED, UNREVIEWED, BuildSpec, Revision
-from service.domain.identity import RunKind
 from service.domain.project.project_file import parse_project_file
+from service.domain.values.identity import RunKind
 from service.steps.building.build_log import BuildLog
 from service.steps.building.build_sources import built_sources
 from service.steps.building.session import BuildSession

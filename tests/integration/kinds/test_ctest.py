@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.signature import signature_of
-from service.domain.testing.cases import CaseStatus
-from service.domain.testing.record import read_tests
+from service.domain.measuring.tests.cases import CaseStatus
+from service.domain.measuring.tests.record import read_tests
+from service.domain.runs.vote import Outcome
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
     from tests.integration.kinds.conftest import Machine
 
 pytestmark = pytest.mark.integration

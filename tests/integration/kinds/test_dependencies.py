@@ -10,14 +10,14 @@ import pytest
 
 from service.adapters.dependencies.cache import CachedDependencies
 from service.adapters.sandbox.unsandboxed import DirectRunner
-from service.domain.decision.vote import Outcome
+from service.domain.runs.vote import Outcome
 from service.domain.sources.allowed import AllowedSources
 from tests.integration.adapters.git.git_repository import Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
     from tests.integration.kinds.conftest import Machine
 
 pytestmark = pytest.mark.integration

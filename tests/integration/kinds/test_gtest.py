@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import FailureKind
-from service.domain.testing.cases import CaseStatus
-from service.domain.testing.record import read_tests
+from service.domain.measuring.tests.cases import CaseStatus
+from service.domain.measuring.tests.record import read_tests
+from service.domain.runs.vote import Outcome
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.machine_mounts import read_mount
 from service.cli.local.commits import open_commits
 from service.config import MachineSettings
-from service.domain.decision.vote import Outcome
+from service.domain.runs.vote import Outcome
 from service.wiring.machine import build_machine
 from tests.integration.adapters.git.git_repository import Repository
 from tests.integration.adapters.sandbox.sandboxed import run

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from service.domain.decision.vote import Outcome
+from service.domain.runs.vote import Outcome
 from tests.support.kinds.linted import lint, patch_set
 
 if TYPE_CHECKING:
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
 
 pytestmark = pytest.mark.integration
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.adapters.local.build import LocalBuild
-from service.domain.decision.vote import Outcome
-from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import FILE_NAME
+from service.domain.runs.vote import Outcome
+from service.domain.verdict.inference.verdict import Verdict
 from service.steps.local.gate import choose_jobs, gate, local_spec, rename_as
 from tests.support.build_host import Silence
 from tests.support.tiny_project import COMPILE, PROGRAM, PROJECT_FILE

@@ -10,8 +10,8 @@ import pytest
 from service.adapters.git.command import unwatched
 from service.adapters.git.mirror import GitSource
 from service.domain.building.findings import Finding
-from service.domain.decision.vote import Outcome
 from service.domain.project.manifest_key import ManifestKey
+from service.domain.runs.vote import Outcome
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.tiny_project import COMPILE, PROGRAM
 

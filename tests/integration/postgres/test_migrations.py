@@ -16,7 +16,7 @@ from alembic.migration import MigrationContext
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import configured, migrate
 from service.adapters.postgres.schema_failures import failure
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from tests.support.store_samples import change
 
 if TYPE_CHECKING:

@@ -10,18 +10,13 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.decision.external import ExternalBuild, Target
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.states import (
-    MAX_ATTEMPTS,
-    TRANSITIONS,
-    BuildEvent,
-    BuildState,
-)
-from service.domain.decision.vote import Outcome
-from service.domain.identity import ChangeKey, RunKind
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
+from service.domain.runs.external import ExternalBuild, Target
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.states import MAX_ATTEMPTS, TRANSITIONS, BuildEvent, BuildState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import ChangeKey, RunKind
 from service.steps.deciding.analyse import analyse, give_up
 from service.steps.upkeep.sweep import sweep
 from tests.integration.postgres.samples import claimed, worklist

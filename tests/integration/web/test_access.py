@@ -13,7 +13,7 @@ from dashboards.pages import create_pages
 from service.domain.access.caller import Role, TokenHolder
 from service.domain.access.needs import Need
 from service.domain.access.scopes import Scope, ScopeKind
-from service.domain.errors import TooMany
+from service.domain.values.errors import TooMany
 from service.rights import RIGHTS
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.authenticate import known_caller
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-    from service.domain.access.account_link import AccountLink
+    from service.domain.access.caller import AccountLink
 
 PAGE: Final = {"Accept": "text/html"}
 READ_TOKEN: Final = "bgt_read"

@@ -11,12 +11,12 @@ import pytest
 
 from service.domain.access.caller import Role, TokenHolder
 from service.domain.access.scopes import Scope, ScopeKind
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome, Result
-from service.domain.errors import Transient
-from service.domain.gerrit.change import Account
-from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import Permission
+from service.domain.review.change import Account
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome, Result
+from service.domain.values.errors import Transient
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.page_requests import ShownRequest
 from service.ports.records import CommentSource
 from service.steps.access.recent_answers import RecentAnswers

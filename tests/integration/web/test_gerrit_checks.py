@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import CONSEQUENCES, Outcome, Result
-from service.domain.identity import RunKind
-from service.domain.inference.metric import Better
-from service.domain.inference.verdict import Verdict
-from service.domain.links import Links
+from service.domain.measuring.metric import Better
 from service.domain.project.job_kinds import JobKind
+from service.domain.review.links import Links
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import CONSEQUENCES, Outcome, Result
+from service.domain.values.identity import RunKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.views import RunWithBuilds
 from service.web.application import assemble
 from service.web.gerrit.checks import create_gerrit_checks

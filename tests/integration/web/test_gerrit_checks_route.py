@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import RunState
-from service.domain.errors import BadInput
-from service.domain.links import Links
+from service.domain.review.links import Links
+from service.domain.runs.states import RunState
+from service.domain.values.errors import BadInput
 from service.web.application import assemble
 from service.web.gerrit.checks import INSTANCE_HEADER, create_gerrit_checks, origin_of, origins_of
 from tests.support.access.callers import Callers

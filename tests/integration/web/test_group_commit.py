@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from service.web.group_commit import MOST_TOGETHER, GroupCommit
 
 if TYPE_CHECKING:

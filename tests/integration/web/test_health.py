@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from prometheus_client import CollectorRegistry
 
-from service.domain.health import FailingStep, Heartbeat, Patience, PoolQueue, Step
+from service.domain.runs.health import FailingStep, Heartbeat, Patience, PoolQueue, Step
 from service.domain.wording.health import degradation_sentences
 from service.web.application import assemble
 from service.web.health import create_health

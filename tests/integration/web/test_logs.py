@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import BuildState
+from service.domain.runs.states import BuildState
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_app, call
-from tests.unit.domain.logs.stored import StoredBytes
+from tests.unit.domain.building.logs.stored import StoredBytes
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome, Result
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome, Result
 from service.ports.records import ReviewState
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import (

@@ -11,9 +11,9 @@ from typing_extensions import override
 
 from dashboards.pages import create_pages
 from service.domain.access.needs import Need
-from service.domain.decision.states import RunState
-from service.domain.errors import TooMany, Transient
-from service.domain.inference.verdict import Verdict
+from service.domain.runs.states import RunState
+from service.domain.values.errors import TooMany, Transient
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.refusals import SIGHT_UNKNOWN
 from service.rights import RIGHTS
 from service.steps.upkeep.check_health import HealthCheck

@@ -7,7 +7,7 @@ import pytest
 import structlog
 from prometheus_client import CollectorRegistry
 
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from service.steps.intake.receive_event import receive_events
 from service.web.application import assemble
 from service.web.webhooks import create_webhooks

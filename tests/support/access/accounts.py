@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from tests.support.fakes import FakeReviewServer
 
 if TYPE_CHECKING:
-    from service.domain.errors import BenchgateError
-    from service.domain.gerrit.change import Account
+    from service.domain.review.change import Account
+    from service.domain.values.errors import BenchgateError
 
 
 @dataclass

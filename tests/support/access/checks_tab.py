@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.access.caller import Anonymous
-from service.domain.decision.states import RunState
-from service.domain.identity import ChangeKey
-from service.domain.links import Links
+from service.domain.review.links import Links
+from service.domain.runs.states import RunState
+from service.domain.values.identity import ChangeKey
 from service.web.access.authenticate import known_caller
 from service.web.application import assemble
 from service.web.gerrit.checks import create_gerrit_checks

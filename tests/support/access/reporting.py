@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.access.caller import Person, Role, TokenHolder
 from service.domain.access.scopes import parse_scope
-from service.domain.gerrit.change import PatchSet
+from service.domain.review.change import PatchSet
 from service.steps.intake.record_external_build import record_once
 from service.steps.intake.record_tests import record_tests
 from service.web.application import assemble

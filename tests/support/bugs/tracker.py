@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from service.domain.errors import NotFound, Permanent
+from service.domain.values.errors import NotFound, Permanent
 
 if TYPE_CHECKING:
     from service.ports.failures.bugs import Bug

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from service.domain.forms import Text, about
+from service.domain.project.forms import Text, about
 from service.domain.project.job_kinds import Configuration
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.vote import Outcome
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.vote import Outcome
 from tests.support.forbidden_word.configuration import WordConfiguration
 
 if TYPE_CHECKING:

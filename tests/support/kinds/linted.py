@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.building.sandbox_command import Completed
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.errors import BadInput
-from service.domain.identity import RunKind
 from service.domain.project.project_file import parse_job
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import RunKind
 from service.steps.building.session import BuildSession
 from tests.support.build_host import MemoryClaimed, MemorySource, Silence, memory_host
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from service.domain.building.sandbox_command import Command
-    from service.domain.decision.machine_report import MachineReport
-    from service.domain.linting.touched_lines import Lines
+    from service.domain.measuring.lint.touched_lines import Lines
+    from service.domain.runs.machine_report import MachineReport
     from service.ports.building import ByteSink, Sandbox
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from service.domain.calibration.evidence import History
-from service.domain.decision.states import UNFINISHED, BuildEvent, BuildState
-from service.domain.decision.vote import LASTING
-from service.domain.inference.reasons import NOT_BY_PAIRS, has_kind
-from service.domain.inference.verdict import Verdict
-from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
+from service.domain.runs.states import UNFINISHED, BuildEvent, BuildState
+from service.domain.runs.vote import LASTING
+from service.domain.verdict.calibration.evidence import History
+from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
+from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, has_kind
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.records import BuildRecord
 from service.ports.store import Builds, Evidence, Pairs, Results
 from tests.support.build_states import state_after
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.building.findings import Finding
-    from service.domain.calibration.evidence import Session
-    from service.domain.decision.slowdown import Slowdown
-    from service.domain.decision.vote import Outcome
-    from service.domain.identity import RunKind, SeriesKey
+    from service.domain.runs.slowdown import Slowdown
+    from service.domain.runs.vote import Outcome
+    from service.domain.values.identity import RunKind, SeriesKey
+    from service.domain.verdict.calibration.evidence import Session
     from service.ports.records import NewBuild, RunRecord, StoredComparison, StoredPair, StoredResult
 
 

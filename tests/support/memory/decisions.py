@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.overrides import Override
+from service.domain.runs.overrides import Override
 from service.domain.wording.delivery import WITHOUT_COMMENTS
 from service.ports.audited import KINDS, details_of, subject_of
 from service.ports.records import Hint, ReviewState, review_key
@@ -16,8 +16,8 @@ from tests.support.memory.state import InMemory, StoredReview, row
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from service.domain.gerrit.change import Review
-    from service.domain.identity import ChangeKey
+    from service.domain.review.change import Review
+    from service.domain.values.identity import ChangeKey
     from service.ports.queue import Task
     from service.ports.records import NewDecision, NewOverride, RunRecord
 

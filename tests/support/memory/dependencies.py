@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.domain.errors import BadInput
-from service.domain.identity import digest_of
 from service.domain.project.dependencies import CMAKE_FILE, cmake_file
 from service.domain.sources.workspace import OtherProject, Workspace
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

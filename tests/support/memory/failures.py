@@ -7,12 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from service.domain.access.audit import AuditKind
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import CONSEQUENCES, Outcome, Result
-from service.domain.failures.signature import signature_of
-from service.domain.identity import BuildName, RunKind
-from service.domain.triage.evidence import Rate, Sighting
-from service.domain.triage.known import (
+from service.domain.failures.evidence import Rate, Sighting, parent_builds
+from service.domain.failures.known import (
     ACTIVE,
     CLOSED,
     DEFAULT_DAYS,
@@ -22,7 +18,10 @@ from service.domain.triage.known import (
     TriageState,
     is_specific,
 )
-from service.domain.triage.parent import parent_builds
+from service.domain.failures.signature import signature_of
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import CONSEQUENCES, Outcome, Result
+from service.domain.values.identity import BuildName, RunKind
 from service.ports.audited import PROPOSER, known_details, known_subject, proposal_details
 from service.ports.failures.storing import (
     BuildFailures,
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.failure import Failure
-    from service.domain.triage.parent import ParentBuild
     from service.ports.failures.storing import Author, KnownChange, Matches, NewKnown
     from service.ports.records import BuildRecord, RunRecord
 

@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from service.domain.building.built_files import BuiltFile
-from service.domain.errors import BadInput, BadResults, NotFound, Permanent, ProgramMissing
+from service.domain.values.errors import BadInput, BadResults, NotFound, Permanent, ProgramMissing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from service.domain.linting.touched_lines import Lines
+    from service.domain.measuring.lint.touched_lines import Lines
     from service.ports.building import Sandbox
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from service.domain.gerrit.change import ChangeStatus, patch_sets_with_code_of
-from service.domain.identity import ChangeKey
+from service.domain.review.change import ChangeStatus, patch_sets_with_code_of
+from service.domain.values.identity import ChangeKey
 from service.ports.records import ChangeRecord, CommentSource, ReviewComment, SyncCursor
 from service.ports.store import Changes, Events, ReviewComments, SyncCursors, Visibility
 from tests.support.memory.state import InMemory, StoredEvent, StoredPatchSet, row
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
 
-    from service.domain.gerrit.change import Change, PostedMessage
+    from service.domain.review.change import Change, PostedMessage
     from service.ports.page_requests import PageRequest
 
 

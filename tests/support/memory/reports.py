@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from service.domain.decision.states import BuildState
+from service.domain.runs.states import BuildState
 from service.ports.records import SentReport
 from service.ports.reports import ExternalBuilds, Reports
 from tests.support.memory.state import InMemory, row
@@ -13,8 +13,8 @@ from tests.support.memory.state import InMemory, row
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.decision.external import ExternalBuild
-    from service.domain.decision.vote import Outcome
+    from service.domain.runs.external import ExternalBuild
+    from service.domain.runs.vote import Outcome
     from service.ports.records import BuildRecord, NewReport
 
 

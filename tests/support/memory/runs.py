@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from service.domain.decision.states import UNFINISHED, BuildState, RunState
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import RunKind
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.states import UNFINISHED, BuildState, RunState
+from service.domain.values.identity import RunKind
 from service.ports.records import RunRecord
 from service.ports.store import Reruns, RunHistory, Runs
 from tests.support.memory.builds import MemorySequences
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.building.spec import BuildSpec
-    from service.domain.identity import ChangeKey
+    from service.domain.values.identity import ChangeKey
     from service.ports.records import BuildRecord, NewRun
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from service.domain.access.audit import AuditKind
-from service.domain.access.caller import Person
-from service.domain.access.lifetime import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION
+from service.domain.access.caller import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION, Person
 from service.ports.access import NewSession, Sessions
 from service.ports.audited import sessions_subject
 from tests.support.memory.audit import MemoryAudit

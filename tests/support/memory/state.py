@@ -6,20 +6,20 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from service.domain.errors import NotFound
+from service.domain.values.errors import NotFound
 from service.ports.records import ReviewState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.access.audit import AuditEntry
-    from service.domain.calibration.evidence import Session
-    from service.domain.calibration.schedule import IdleJob
-    from service.domain.decision.overrides import Override
     from service.domain.failures.failure import Failure
-    from service.domain.gerrit.change import Change, Review
-    from service.domain.identity import ChangeKey, SeriesKey
-    from service.domain.triage.known import KnownFailure
+    from service.domain.failures.known import KnownFailure
+    from service.domain.review.change import Change, Review
+    from service.domain.runs.overrides import Override
+    from service.domain.values.identity import ChangeKey, SeriesKey
+    from service.domain.verdict.calibration.evidence import Session
+    from service.domain.verdict.calibration.schedule import IdleJob
     from service.ports.failures.storing import BuildFailures
     from service.ports.queue import Task
     from service.ports.records import (

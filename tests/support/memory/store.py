@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from service.ports.queue import Queue
 from service.ports.store import Store, Transaction
 from tests.support.memory.builds import MemoryBuilds, MemoryEvidence, MemoryPairs, MemoryResults

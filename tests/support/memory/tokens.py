@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from service.domain.access.audit import AuditKind
 from service.domain.access.caller import TokenHolder
 from service.domain.access.tokens import MOST_SHOWN, SECRET_BYTES, SHOWN_AFTER_END, digest_of, token_text
-from service.domain.errors import NotAllowed, NotFound
+from service.domain.values.errors import NotAllowed, NotFound
 from service.domain.wording.refusals import FORM_USED
 from service.ports.access import Token, Tokens
 from service.ports.audited import creator_of, token_details, token_subject

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.decision.states import UNFINISHED, BuildEvent, BuildState, RunState
-from service.domain.identity import RunKind
+from service.domain.runs.states import UNFINISHED, BuildEvent, BuildState, RunState
+from service.domain.values.identity import RunKind
 from service.ports.queue import Task
 from service.ports.records import DueReview, ReviewState, StepFailure
 from service.ports.upkeep import Upkeep
@@ -17,9 +17,9 @@ from tests.support.memory.state import Failures, Lease, Machine, Memory
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from service.domain.calibration.schedule import IdleJob
-    from service.domain.gerrit.change import InlineComment
-    from service.domain.identity import ChangeKey
+    from service.domain.review.change import InlineComment
+    from service.domain.values.identity import ChangeKey
+    from service.domain.verdict.calibration.schedule import IdleJob
     from service.ports.records import BuildRecord, Hint
 
 LEASE_SECONDS: Final = 30.0

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.build_outcome import NOTHING_WITHHELD, judge
-from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
-from service.domain.failures.patterns import failures_in
-from service.domain.inference.policy import Policy
+from service.domain.failures.evidence import Rate
+from service.domain.failures.known import KnownFailure, KnownMatches, Scope, TriageState
+from service.domain.failures.output.patterns import failures_in
 from service.domain.project.job_kinds import JobKind
+from service.domain.project.policy import Policy
 from service.domain.project.project_file import Permission
-from service.domain.triage.evidence import Rate
-from service.domain.triage.known import KnownFailure, KnownMatches, Scope, TriageState
+from service.domain.runs.build_outcome import NOTHING_WITHHELD, judge
+from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
 from service.domain.wording.failures import failure_causes
 from service.domain.wording.judgement import judgement_causes
 from service.domain.wording.message import BuildReport, Header, compose, header_of, header_of_failed
@@ -25,8 +25,8 @@ from tests.unit.domain.comparisons import FASTER, SAME, row, slower
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.domain.decision.build_outcome import Withheld
-    from service.domain.inference.verdict import Comparison
+    from service.domain.runs.build_outcome import Withheld
+    from service.domain.verdict.inference.verdict import Comparison
 
     Ended = tuple[str, Outcome, tuple[str, ...]]
 

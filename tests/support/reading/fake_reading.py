@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from typing_extensions import override
 
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Result
-from service.domain.errors import Ambiguous, NotFound, Transient
-from service.domain.health import PoolQueue
-from service.domain.identity import ChangeAddress, ChangeKey, RunKind
-from service.domain.inference.verdict import Verdict
-from service.domain.logs.stored_log import StoredLog
+from service.domain.building.logs.stored_log import StoredLog
+from service.domain.runs.health import PoolQueue
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Result
+from service.domain.values.errors import Ambiguous, NotFound, Transient
+from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import failure_sentences
 from service.ports.reading import Reading
 from service.ports.views import (
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from service.domain.health import Condition, FailingStep
-    from service.domain.search import Words
+    from service.domain.runs.health import Condition, FailingStep
+    from service.domain.values.search import Words
     from service.ports.cursor import Cursor
     from service.ports.reading import Viewer
     from service.ports.views import Build, Run, SeriesVotingStatus

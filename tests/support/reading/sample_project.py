@@ -7,17 +7,17 @@ import random
 from dataclasses import replace
 from datetime import timedelta
 
-from service.domain.calibration.evidence import History, Session, voting_status_of
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome, Result
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import BuildName, RunKind
-from service.domain.inference.metric import Better
-from service.domain.inference.policy import Policy
-from service.domain.inference.verdict import Verdict
+from service.domain.measuring.metric import Better
 from service.domain.project.job_kinds import JobKind
+from service.domain.project.policy import Policy
 from service.domain.project.project_file import Permission
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome, Result
+from service.domain.values.identity import BuildName, RunKind
+from service.domain.verdict.calibration.evidence import History, Session, voting_status_of
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.views import Machine, Series, SeriesVotingStatus, SeriesWithPoints
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import (

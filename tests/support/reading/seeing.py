@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from service.domain.identity import BuildName, ChangeAddress, ChangeKey
+from service.domain.values.identity import BuildName, ChangeAddress, ChangeKey
 from service.domain.wording.health import HIDDEN_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from service.domain.health import FailingStep
+    from service.domain.runs.health import FailingStep
     from service.ports.views import BuildDetail, Point, Run, Series, SeriesWithPoints
     from tests.support.reading.fake_reading import FakeReading
 

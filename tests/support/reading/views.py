@@ -8,14 +8,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome, Result
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.health import Condition, Heartbeat, PoolQueue
-from service.domain.identity import RunKind
-from service.domain.inference.metric import Better
-from service.domain.inference.verdict import Verdict
+from service.domain.measuring.metric import Better
 from service.domain.project.job_kinds import JobKind
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.health import Condition, Heartbeat, PoolQueue
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome, Result
+from service.domain.values.identity import RunKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.views import (
     BuildOfRun,
     Change,
@@ -28,7 +28,7 @@ from service.ports.views import (
 )
 
 if TYPE_CHECKING:
-    from service.domain.decision.overrides import OverrideKind
+    from service.domain.runs.overrides import OverrideKind
 
 NOW = datetime(2026, 11, 21, 2, 36, tzinfo=UTC)
 ENVIRONMENT = {

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from service.adapters.postgres.reading.comparisons import comparison_of
-from service.domain.inference.reasons import NOT_BY_PAIRS, Reason, ReasonKind
+from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, Reason, ReasonKind
 
 if TYPE_CHECKING:
     from sqlalchemy import RowMapping

@@ -21,7 +21,7 @@ from service.adapters.gerrit.connection import (
     Password,
 )
 from service.adapters.gerrit.review import GerritReview
-from service.domain.errors import BenchgateError, NotFound, Permanent, Refused, Transient
+from service.domain.values.errors import BenchgateError, NotFound, Permanent, Refused, Transient
 from tests.support.gerrit_model import SECRET, URL, GerritModel
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import structlog
 
 from service.adapters.gerrit.connection import Password
 from service.adapters.gerrit.review import GerritReview
-from service.domain.errors import NotFound, Permanent, Refused, Transient
-from service.domain.gerrit.change import InlineComment, Review
-from service.domain.identity import ChangeKey
+from service.domain.review.change import InlineComment, Review
+from service.domain.values.errors import NotFound, Permanent, Refused, Transient
+from service.domain.values.identity import ChangeKey
 from tests.support.gerrit_model import SECRET, URL, GerritModel
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "gerrit"

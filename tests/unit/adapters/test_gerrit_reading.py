@@ -17,8 +17,8 @@ from service.adapters.gerrit.reading import (
     messages_from,
     replies_from,
 )
-from service.domain.errors import Permanent
-from service.domain.gerrit.change import Person
+from service.domain.review.change import Person
+from service.domain.values.errors import Permanent
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "gerrit" / "rest-changes-query-detailed.http"
 RECORDED: dict[str, Any] = json.loads(SAMPLE.read_text().partition(")]}'")[2])[0]

@@ -13,9 +13,9 @@ import structlog
 
 from service.adapters.gerrit.connection import MAX_BYTES, Password
 from service.adapters.gerrit.review import GerritReview
-from service.domain.errors import BenchgateError, NotFound, Permanent, Refused
-from service.domain.gerrit.change import ChangeStatus, InlineComment, Person, Review
-from service.domain.identity import ChangeKey
+from service.domain.review.change import ChangeStatus, InlineComment, Person, Review
+from service.domain.values.errors import BenchgateError, NotFound, Permanent, Refused
+from service.domain.values.identity import ChangeKey
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "gerrit"
 REVISION = "e56acc924a4bc8aa0b1a93f480297040f1a91e7b"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.gerrit.stream import Cutter, GerritLines, GerritStream
-from service.domain.errors import Refused, Transient
-from service.domain.gerrit.events import MAX_BYTES, parse_event
+from service.domain.review.events import MAX_BYTES, parse_event
+from service.domain.values.errors import Refused, Transient
 from service.ports.event_stream import Line
 
 if TYPE_CHECKING:

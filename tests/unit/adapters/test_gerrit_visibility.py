@@ -11,9 +11,9 @@ import pytest
 from service.adapters.gerrit.connection import Password
 from service.adapters.gerrit.review import GerritReview
 from service.adapters.gerrit.visibility import BATCH
-from service.domain.errors import NotFound, Refused, Transient
-from service.domain.gerrit.change import Account
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Account
+from service.domain.values.errors import NotFound, Refused, Transient
+from service.domain.values.identity import ChangeKey
 from tests.support.gerrit_model import SECRET, URL, GerritModel
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from service.adapters.sandbox.host_faults import HostFaults
 from service.domain.building.sandbox_command import Command, Completed, StoppedBy
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ import pytest
 
 from service.adapters.bugs.connection import MAX_BYTES, Account, Connection, Timeouts
 from service.adapters.bugs.jira import JiraTracker
-from service.domain.errors import BenchgateError, Forbidden, NotFound, Permanent, Refused, Transient
+from service.domain.values.errors import BenchgateError, Forbidden, NotFound, Permanent, Refused, Transient
 from service.ports.failures.bugs import Bug
 from tests.support.bugs.jira_model import TOKEN, URL, JiraModel, issue
 

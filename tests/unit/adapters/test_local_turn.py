@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.local.turn import own_turn
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:
     from pathlib import Path

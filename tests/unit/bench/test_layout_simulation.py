@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import binom
 
 from bench.simulations.layout import EFFECTS, FAMILY, POLICY, SPREADS, simulate
-from service.domain.calibration.evidence import History, voting_status_of, why_withheld
-from service.domain.inference.metric import metric_named
-from service.domain.inference.verdict import ComparedRow, Verdict, compare_pairs
+from service.domain.measuring.metric import metric_named
+from service.domain.verdict.calibration.evidence import History, voting_status_of, why_withheld
+from service.domain.verdict.inference.verdict import ComparedRow, Verdict, compare_pairs
 
 pytestmark = pytest.mark.simulation
 

@@ -22,10 +22,10 @@ from bench.simulations.power import (
     normal,
     trimmed_t,
 )
-from service.domain.comparison.clock import JOIN_SHARE
-from service.domain.inference.interim_looks import BASE_PAIRS
-from service.domain.inference.metric import metric_named
-from service.domain.inference.verdict import ComparedRow, Verdict, compare_pairs, first_decisive_look
+from service.domain.measuring.metric import metric_named
+from service.domain.project.policy import BASE_PAIRS
+from service.domain.verdict.comparison.clock import JOIN_SHARE
+from service.domain.verdict.inference.verdict import ComparedRow, Verdict, compare_pairs, first_decisive_look
 
 TRIALS = 60
 DECISIVE = first_decisive_look(POLICY, FAMILY / JOIN_SHARE)  # until then no benchmark is dropped

@@ -9,7 +9,7 @@ import pytest
 from service.adapters.sign_in_secret import read_secret
 from service.cli.services.announce import announced
 from service.cli.services.child_processes import Site
-from service.domain.machine.slots import Slot
+from service.domain.machines.slots import Slot
 
 if TYPE_CHECKING:
     from pathlib import Path

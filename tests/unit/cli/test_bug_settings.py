@@ -6,7 +6,7 @@ import pytest
 
 from service.adapters.bugs.jira import JiraTracker
 from service.config import ControlSettings
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 from service.wiring.control import bug_tracker
 
 TRACKER = {"URL": "https://bugs.example.com/jira", "USER": "bot@example.com", "TOKEN": "hunter2-of-the-bot"}

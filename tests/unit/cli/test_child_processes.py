@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from service.cli.services.child_processes import Site, parts_of
-from service.domain.machine.slots import slots_of
+from service.domain.machines.slots import slots_of
 
 SLOTS = slots_of("host", ("perf", "linux", "lint"), 1)
 SECRETS = {

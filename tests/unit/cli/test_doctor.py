@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from service.cli.local.doctor import mount_findings, pattern_findings, print_findings
 from service.config import ControlSettings
-from service.domain.machine.environment import Finding, State
+from service.domain.machines.environment import Finding, State
 
 if TYPE_CHECKING:
     from pathlib import Path

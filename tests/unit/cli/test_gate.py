@@ -4,7 +4,7 @@ import pytest
 
 from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER
 from service.cli.local.gate import exit_code
-from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
+from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
 
 OK = {Outcome.PASSED, Outcome.UNDECIDED, Outcome.NOT_BUILT}
 

@@ -11,7 +11,7 @@ from service.cli.services.find_site import settings_of_running_site
 from service.cli.services.home_instance import instance_of, keep_instance
 from service.cli.services.start_site import running_site
 from service.config import ControlSettings
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:
     from pathlib import Path

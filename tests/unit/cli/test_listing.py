@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.cli.local.listing import listing_to_mapping, print_listing
-from service.domain.comparison.suite import Listing
-from service.domain.identity import Side
+from service.domain.measuring.listing import Listing
+from service.domain.values.identity import Side
 from service.steps.local.list_benchmarks import ListedJob, ListedSuite
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.cli.services.find_site import settings_of_running_site
 from service.cli.services.preconditions import check_host, check_port, make_home
 from service.cli.services.start_site import running_site
-from service.domain.errors import BadInput, Unfit
+from service.domain.values.errors import BadInput, Unfit
 from tools.demo import __main__ as demo
 
 if TYPE_CHECKING:

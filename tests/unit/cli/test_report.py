@@ -5,8 +5,8 @@ from click.testing import CliRunner
 
 from service import cli
 from service.cli.operating.report import key_at
-from service.domain.errors import BadInput
-from service.domain.identity import ChangeKey
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import ChangeKey
 
 WORDS = ("--change", "1", "--revision", "5fdec2f", "--job", "unit", "--number", "7", "--url", "https://ci/7")
 

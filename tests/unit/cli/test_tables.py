@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.cli.local.tables import print_reasons
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Verdict
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from tests.unit.domain.comparisons import SAME, row
 
 if TYPE_CHECKING:
-    from service.domain.inference.verdict import Comparison
+    from service.domain.verdict.inference.verdict import Comparison
 
 NOISE = "one launch a side cannot tell"
 LAYOUT = "it comes from where the linker put the code"

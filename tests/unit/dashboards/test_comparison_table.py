@@ -15,8 +15,8 @@ from dashboards.comparison_table import (
     sign_of,
     word_of,
 )
-from service.domain.inference.verdict import Verdict
-from service.domain.search import parse_words
+from service.domain.values.search import parse_words
+from service.domain.verdict.inference.verdict import Verdict
 from tests.support.reading.views import comparison
 
 if TYPE_CHECKING:

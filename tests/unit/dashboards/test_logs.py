@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from dashboards.logs.log_text import as_text, harmless, tail_of
-from service.domain.logs.stored_log import StoredLog
-from tests.unit.domain.logs.stored import StoredBytes
+from service.domain.building.logs.stored_log import StoredLog
+from tests.unit.domain.building.logs.stored import StoredBytes
 
 HOSTILE = "grün\r\n\x1b[31mred\x07\u061c\u202e\U000e0041 \x9b".encode() + b"\xff\xc3"
 

@@ -6,8 +6,8 @@ import pytest
 
 from dashboards.formatting import details
 from dashboards.patch_set_table import MOST_ROWS, PatchSetTable, lay_out
-from service.domain.inference.verdict import Verdict
-from service.domain.search import parse_words
+from service.domain.values.search import parse_words
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.views import Comparison, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets
 from tests.support.reading.views import comparison
 

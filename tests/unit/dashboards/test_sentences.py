@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from dashboards.sentences import delivery, override_text, verdict_sentence, worst_cause
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Result
-from service.domain.identity import ChangeAddress
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Result
+from service.domain.values.identity import ChangeAddress
 from service.ports.records import ReviewState
 from tests.support.reading.sample_project import REGRESSION, sample_project
 from tests.support.reading.views import build_view, override_view

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dashboards.test_results.table import MOST_ROWS, lay_out
-from service.domain.decision.states import RunState
-from service.domain.search import Words, parse_words
-from service.domain.testing.cases import CaseStatus, TestCase, TestRun
-from service.domain.testing.record import TestSuite, write_tests
+from service.domain.measuring.tests.cases import CaseStatus, TestCase, TestRun
+from service.domain.measuring.tests.record import TestSuite, write_tests
+from service.domain.runs.states import RunState
+from service.domain.values.search import Words, parse_words
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import build_view, change_view
 from tests.support.web import build_app, call

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dashboards.trend_figure import escaped, page_of, trend_figure
-from service.domain.identity import RunKind
-from service.domain.inference.verdict import Verdict
+from service.domain.values.identity import RunKind
+from service.domain.verdict.inference.verdict import Verdict
 from tests.support.reading.sample_project import HOSTILE_NAMES, sample_project
 from tests.support.reading.views import trend_point
 

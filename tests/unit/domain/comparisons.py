@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.domain.inference.metric import metric_named
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
+from service.domain.measuring.metric import metric_named
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import ComparedRow, Comparison, Verdict
 
 
 def row(name: str, metric: str = "cpu_time") -> ComparedRow:

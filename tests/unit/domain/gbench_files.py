@@ -7,10 +7,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from service.domain.gbench.reader import GBenchRun, ReadLimits, read_run
+from service.domain.measuring.formats.reader import GBenchRun, ReadLimits, read_run
 
 if TYPE_CHECKING:
-    from service.domain.gbench.reader import ResultRow
+    from service.domain.measuring.formats.reader import ResultRow
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "gbench"
 REPEATED = (SAMPLES / "v1.7.1_repetitions.json").read_bytes()

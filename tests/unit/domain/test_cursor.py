@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 from service.ports.cursor import Cursor
 
 

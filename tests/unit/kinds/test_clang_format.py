@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.findings import Finding
-from service.domain.decision.vote import Outcome
-from service.domain.errors import Unfit
 from service.domain.failures.failure import MOST, FailureKind
-from service.domain.linting.clang_format import TEXT
+from service.domain.measuring.lint.clang_format import TEXT
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Unfit
 from tests.support.kinds.linted import ReplayedTool, TooMuch, lint, patch_set
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
     from tests.support.build_host import MemorySource
 
 STYLE = {".clang-format": "BasedOnStyle: Google\n"}

@@ -9,16 +9,16 @@ import pytest
 
 from service.domain.building.findings import Finding
 from service.domain.building.sandbox_command import Completed, StoppedBy
-from service.domain.decision.machine_report import CHECKED
-from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import FailureKind
 from service.domain.project.job_kinds import JobKind
+from service.domain.runs.machine_report import CHECKED
+from service.domain.runs.vote import Outcome
 from tests.support.kinds.linted import ReplayedTidy, TooMuch, lint, patch_set
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "linting"
 LINES = "".join(f"line {number};\n" for number in range(1, 13))

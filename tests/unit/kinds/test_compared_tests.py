@@ -13,12 +13,12 @@ import pytest
 
 from service.domain.building.sandbox_command import Completed
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.judge_build import judge_measured
-from service.domain.decision.vote import Outcome
-from service.domain.inference.verdict import Verdict
+from service.domain.measuring.tests.cases import CaseStatus
+from service.domain.measuring.tests.record import read_tests
 from service.domain.project.project_file import parse_job
-from service.domain.testing.cases import CaseStatus
-from service.domain.testing.record import read_tests
+from service.domain.runs.judge_build import judge_measured
+from service.domain.runs.vote import Outcome
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.measured_causes import measured_causes, measured_notes
 from tests.support.build_host import MemoryClaimed, MemorySandbox, MemorySource, memory_host, session_of
 from tests.support.changes import Service
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from service.domain.building.sandbox_command import Command
-    from service.domain.decision.judge_build import Measured
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.judge_build import Measured
+    from service.domain.runs.machine_report import MachineReport
     from service.ports.building import ByteSink
 
 FILE = "tests.json"

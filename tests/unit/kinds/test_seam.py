@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.spec import BuildSpec
-from service.domain.calibration.schedule import is_calibrated
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadProjectFile
 from service.domain.project.job_kinds import KINDS, JobKind, comparing_kinds
 from service.domain.project.project_file import editor_schema, parse_project_file
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadProjectFile
+from service.domain.verdict.calibration.schedule import is_calibrated
 from service.kinds.pair_judgement import judge
 from service.steps.machine.execute import execute_build
 from tests.support.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.sandbox_command import Completed, StoppedBy
-from service.domain.decision.vote import Outcome
-from service.domain.errors import Unfit
 from service.domain.failures.failure import FailureKind
+from service.domain.failures.known import is_specific
+from service.domain.measuring.tests.record import read_tests
 from service.domain.project.project_file import parse_job
-from service.domain.testing.record import read_tests
-from service.domain.triage.known import is_specific
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Unfit
 from tests.support.build_host import MemorySandbox, MemorySource, memory_host, session_of
 from tests.support.memory.files import MemoryArtifacts
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from service.domain.building.sandbox_command import Command
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
     from service.ports.building import ByteSink
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "testing"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.identity import RunKind
 from service.domain.project.project_file import parse_job
 from service.domain.sources.workspace import Workspace
+from service.domain.values.identity import RunKind
 from service.kinds.linting import touched_by
 from service.steps.building.session import BuildSession
 from tests.support.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.domain.measuring.pair_record import PairRecord, read_pairs
-from service.domain.project.plan import plan_builds
-from service.domain.project.project_file import parse_project_file
+from service.domain.project.project_file import parse_project_file, plan_builds
 from tools.demo.history.commits import HISTORY, Edit, Variation
 from tools.demo.history.load import dated
 from tools.demo.history.recording import RECORDED, read_recording, write_recording

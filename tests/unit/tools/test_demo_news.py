@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person, PostedMessage, Review
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Change, ChangeStatus, PatchSet, Person, PostedMessage, Review
+from service.domain.values.identity import ChangeKey
 from tests.support.fakes import FakeReviewServer
 from tools.demo.news import News, rendered
 

@@ -17,9 +17,9 @@ from service import cli
 from service.adapters.gerrit.connection import Password
 from service.adapters.gerrit.review import GerritReview
 from service.config import ControlSettings
-from service.domain.errors import Permanent, Unfit
-from service.domain.gerrit.comment_commands import OverrideCommand, commands_in
 from service.domain.project.project_file import Commands, parse_project_file
+from service.domain.review.comment_commands import OverrideCommand, commands_in
+from service.domain.values.errors import Permanent, Unfit
 from tests.support.gerrit_model import SECRET, URL, GerritModel
 from tests.support.reading.fake_reading import FakeReading
 from tools.demo import __main__ as demo

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Outcome
 from service.domain.project.project_file import parse_project_file
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Outcome
 from tests.support.reading.sample_project import sample_project
 from tools.gate_native.__main__ import JOBS, POOLS
 from tools.gate_native.other_ci import JOB

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.config import MachineSettings
-from service.domain.errors import BadInput
-from service.domain.machine.mounts import PRIVATE
+from service.domain.machines.mounts import PRIVATE
+from service.domain.values.errors import BadInput
 from service.wiring.machine import build_machine
 from service.wiring.permitted import NOTHING_PERMITTED, Permitted
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import workers.control
-from service.domain.errors import Transient
-from service.domain.gerrit.change import Review
-from service.domain.health import VISIBILITY, part_of
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Review
+from service.domain.runs.health import VISIBILITY, part_of
+from service.domain.values.errors import Transient
+from service.domain.values.identity import ChangeKey
 from service.ports.failures.bugs import Bug
 from service.ports.queue import Task, reconciliation
 from tests.support.bugs.notes import MemoryBugNotes
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from service.config import ControlSettings
-    from service.domain.gerrit.change import PostedMessage
+    from service.domain.review.change import PostedMessage
 
 
 @dataclass

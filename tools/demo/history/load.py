@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
-from service.domain.errors import BadInput
 from service.domain.measuring.pair_record import PairRecord
+from service.domain.values.errors import BadInput
 from service.steps.building.build_log import BuildLog
 from tools.demo.events import change_merged
 from tools.demo.history.backdate import backdate_change, backdate_machine

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
-from service.domain.building.binary_key import BinaryKey
-from service.domain.building.spec import BuildSpec
+from service.domain.building.spec import BinaryKey, BuildSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -25,9 +25,8 @@ from service.cli import run
 from service.cli.operating.status_lines import StatusLines
 from service.cli.services.preconditions import make_home
 from service.config import ControlSettings
-from service.domain.identity import ChangeAddress
-from service.domain.project.plan import plan_builds
-from service.domain.project.project_file import parse_project_file
+from service.domain.project.project_file import parse_project_file, plan_builds
+from service.domain.values.identity import ChangeAddress
 from service.steps.machine.execute import execute_build
 from service.wiring.build_host import make_build_host
 from service.wiring.control import build_control

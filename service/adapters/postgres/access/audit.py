@@ -15,7 +15,7 @@ from typing_extensions import override
 from service.adapters.postgres.connection import Connected, Snapshots
 from service.adapters.postgres.storable import clean, clean_json
 from service.domain.access.audit import AuditEntry, ProtectionFault, body_of
-from service.domain.errors import Permanent
+from service.domain.values.errors import Permanent
 from service.ports.access import AuditLog
 from service.ports.store import Audit
 

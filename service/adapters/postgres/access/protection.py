@@ -25,7 +25,7 @@ from service.adapters.postgres.access.audit import (
 )
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.faults import translated
-from service.domain.errors import Permanent, Refused, Transient
+from service.domain.values.errors import Permanent, Refused, Transient
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine

@@ -10,8 +10,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from service.adapters.postgres.access.audit import PostgresAuditLog, own_names
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.faults import translated
-from service.domain.errors import Permanent
-from service.domain.machine.connections import DatabaseRights, Path
+from service.domain.machines.connections import DatabaseRights, Path
+from service.domain.values.errors import Permanent
 
 _ROLE: Final = text("""
 SELECT current_user AS role, rolsuper, rolreplication, rolbypassrls, rolcreaterole, rolcreatedb,

@@ -13,8 +13,7 @@ from service.adapters.postgres.access.audit import PostgresAudit, log_appended
 from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.storable import CleanText
 from service.domain.access.audit import AuditKind
-from service.domain.access.caller import Person, Role
-from service.domain.access.lifetime import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION
+from service.domain.access.caller import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION, Person, Role
 from service.ports.access import NewSession, Sessions
 from service.ports.audited import sessions_subject
 

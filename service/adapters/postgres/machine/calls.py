@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 
 from service.adapters.postgres.faults import translated
 from service.adapters.postgres.storable import CleanJson, CleanText
-from service.domain.errors import LeaseLost
+from service.domain.values.errors import LeaseLost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

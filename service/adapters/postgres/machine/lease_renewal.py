@@ -13,7 +13,7 @@ from typing_extensions import override
 from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.faults import translated
 from service.adapters.postgres.machine.calls import call_on
-from service.domain.errors import Cancelled, LeaseLost, Overdue, Transient
+from service.domain.values.errors import Cancelled, LeaseLost, Overdue, Transient
 from service.ports.machine import Lease
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import structlog
 from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.faults import translated
 from service.adapters.postgres.machine.calls import call_on
-from service.domain.errors import LeaseLost, Transient
-from service.domain.logs.characters import whole_characters
+from service.domain.building.logs.pages import whole_characters
+from service.domain.values.errors import LeaseLost, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Callable

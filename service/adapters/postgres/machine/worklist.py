@@ -12,8 +12,8 @@ from typing_extensions import override
 from service.adapters.postgres.machine.calls import call
 from service.adapters.postgres.machine.lease_renewal import RETRY_SECONDS, Renewal
 from service.adapters.postgres.machine.log_shipping import LogChunks, LogShipping
-from service.domain.errors import Transient
 from service.domain.measuring.pair_record import PairRecord
+from service.domain.values.errors import Transient
 from service.ports.machine import Claimed, Upcoming, Worklist
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine, Row
 
-    from service.domain.building.binary_key import BinaryKey
+    from service.domain.building.spec import BinaryKey
     from service.ports.building import Artifacts
     from service.ports.machine import BuildOutput
 

@@ -24,14 +24,14 @@ from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
 from service.adapters.postgres.transaction.failures import PostgresFailures
 from service.adapters.postgres.transaction.parent_failures import failing_on_parent, on_parent
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadProjectFile, NotFound
-from service.domain.inference.policy import Policy
-from service.domain.logs.stored_log import LogPart, StoredLog
+from service.domain.building.logs.stored_log import LogPart, StoredLog
+from service.domain.failures.known import only_ends
 from service.domain.project.job_kinds import JobKind
+from service.domain.project.policy import Policy
 from service.domain.project.project_file import parse_job
-from service.domain.triage.known import only_ends
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadProjectFile, NotFound
 from service.domain.wording.overrides import waiver_sentence
 from service.ports.failures.matching import known_by_build
 from service.ports.reading import BuildReading
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
-    from service.domain.decision.overrides import Override
+    from service.domain.failures.evidence import ParentBuild
+    from service.domain.failures.known import Ends
     from service.domain.project.job import Job
-    from service.domain.triage.known import Ends
-    from service.domain.triage.parent import ParentBuild
+    from service.domain.runs.overrides import Override
     from service.ports.views import Comparison, Samples
 
 _GROWING: Final = (BuildState.QUEUED, BuildState.RUNNING)

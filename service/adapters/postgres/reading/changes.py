@@ -17,8 +17,8 @@ from service.adapters.postgres.reading.sight import OF_CHANGE, Sighted, visible_
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
-from service.domain.errors import NotFound
-from service.domain.identity import RunKind
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind
 from service.domain.wording.health import failure_sentences
 from service.ports.reading import ChangeReading
 from service.ports.views import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping, TextClause
 
-    from service.domain.identity import ChangeAddress
+    from service.domain.values.identity import ChangeAddress
     from service.ports.cursor import Cursor
     from service.ports.views import MeasuredPatchSets
 

@@ -11,10 +11,10 @@ from sqlalchemy import text
 from service.adapters.postgres.reading.lookup_keys import ID_AT_ADDRESS, address_keys, without_change
 from service.adapters.postgres.reading.sight import visible_build
 from service.adapters.postgres.rows import from_row
-from service.domain.errors import NotFound
-from service.domain.inference.reasons import NOT_BY_PAIRS, Reason
-from service.domain.inference.verdict import Verdict
-from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
+from service.domain.values.errors import NotFound
+from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
+from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, Reason
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
 from service.ports.views import Comparison, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets, Samples
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
-    from service.domain.identity import ChangeAddress
+    from service.domain.values.identity import ChangeAddress
 # The columns of a comparison k of the series s, wherever one is read.
 COMPARED: Final = "k.verdict, k.pairs, k.ratio, k.low, k.high, k.base, k.patch"
 COMPARISON: Final = (

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 
 from service.adapters.postgres.rows import from_row
-from service.domain.decision.overrides import JudgedBuild, Override, revoked, waived_by
-from service.domain.decision.slowdown import slowdowns_from
-from service.domain.decision.vote import Outcome
-from service.domain.identity import BuildName
+from service.domain.runs.overrides import JudgedBuild, Override, revoked, waived_by
+from service.domain.runs.slowdown import slowdowns_from
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import BuildName
 from service.domain.wording.overrides import accepted_levels, override_sentence
 from service.ports import views
 from service.ports.records import ReviewState, review_key
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
-    from service.domain.decision.overrides import Waiver
-    from service.domain.triage.known import KnownMatches
+    from service.domain.failures.known import KnownMatches
+    from service.domain.runs.overrides import Waiver
 
 _COLUMNS: Final = "SELECT run_id, number, vote, header, message, created_at FROM decision "
 _OF_PATCH_SET: Final = text(f"{_COLUMNS} WHERE patch_set_id = :of ORDER BY number DESC LIMIT 100")

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from service.adapters.postgres.reading.sight import visible_change
 from service.adapters.postgres.schema import UNFINISHED_RUN
-from service.domain.health import TRIES, FailingStep, Step
+from service.domain.runs.health import TRIES, FailingStep, Step
 from service.domain.wording.health import HIDDEN_ERROR
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ from service.adapters.postgres.transaction.builds_in_scope import (
 )
 from service.adapters.postgres.transaction.sightings import SIGHTING, sightings_of
 from service.adapters.postgres.upkeep.bugs import noted_bugs
-from service.domain.errors import NotFound
-from service.domain.triage.evidence import Rate, explaining_machines, proposal_of
+from service.domain.failures.evidence import Rate, explaining_machines, proposal_of
+from service.domain.values.errors import NotFound
 from service.ports.failures.reading import (
     DayRow,
     FailureReading,
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, TextClause
 
-    from service.domain.failures.linear import Pattern
-    from service.domain.triage.known import Scope
+    from service.domain.failures.known import Scope
+    from service.domain.failures.output.linear import Pattern
     from service.ports.failures.reading import PatternMatches
 
 _MOST_SIGHTINGS: Final = 50

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from service.adapters.postgres.reading.sight import measured_in_sight, visible_scope
 from service.adapters.postgres.transaction.builds_in_scope import IN_SCOPE, RECENT, SINCE
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.triage.known import has_match, line_of
+from service.domain.failures.known import has_match, line_of
 from service.ports.failures.reading import PatternExample, PatternMatches
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-    from service.domain.failures.linear import Pattern
-    from service.domain.triage.known import Scope
+    from service.domain.failures.known import Scope
+    from service.domain.failures.output.linear import Pattern
 
 _MOST: Final = 20_000  # failures that are searched: about a tenth of a second
 _EXAMPLES: Final = 5

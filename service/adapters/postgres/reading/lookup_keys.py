@@ -8,14 +8,14 @@ from sqlalchemy import text as sql
 
 from service.adapters.postgres.reading.sight import visible_change
 from service.adapters.postgres.storable import LARGEST_INTEGER
-from service.domain.errors import Ambiguous, NotFound
+from service.domain.values.errors import Ambiguous, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy import Connection
 
-    from service.domain.identity import ChangeAddress
+    from service.domain.values.identity import ChangeAddress
 
 # The address of the change c; null if there is none. Each review server has a row from its first contact on.
 ADDRESS: Final = """

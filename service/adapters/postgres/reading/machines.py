@@ -22,9 +22,9 @@ from service.adapters.postgres.reading.sight import (
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.measurements import SESSIONS, history_of
-from service.domain.calibration.evidence import RECALLED, voting_status_of
-from service.domain.health import VOTE_ON, Condition, Heartbeat, PoolQueue
-from service.domain.identity import BuildName
+from service.domain.runs.health import VOTE_ON, Condition, Heartbeat, PoolQueue
+from service.domain.values.identity import BuildName
+from service.domain.verdict.calibration.evidence import RECALLED, voting_status_of
 from service.domain.wording.health import HIDDEN_RIGHT
 from service.ports.reading import MachineReading
 from service.ports.views import Machine, Series, SeriesVotingStatus
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import RowMapping
 
-    from service.domain.inference.policy import Policy
+    from service.domain.project.policy import Policy
 
 _MACHINES: Final = text(f"""
 SELECT m.name, m.class AS machine_class, m.pool, m.host, m.first_seen_at, m.last_seen_at, m.environment_id,

@@ -20,15 +20,15 @@ from service.adapters.postgres.reading.sight import (
 )
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
-from service.domain.errors import NotFound
-from service.domain.identity import RunKind
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind
 from service.ports.reading import SeriesReading
 from service.ports.views import Point, Series, SeriesWithPoints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.search import Words
+    from service.domain.values.search import Words
 
 _SERIES: Final = """
 SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM series

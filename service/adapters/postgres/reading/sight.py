@@ -13,8 +13,8 @@ from sqlalchemy import text
 from typing_extensions import override
 
 from service.adapters.postgres.connection import Snapshots
-from service.domain.errors import Ambiguous, NotFound
-from service.domain.identity import ChangeKey
+from service.domain.values.errors import Ambiguous, NotFound
+from service.domain.values.identity import ChangeKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,9 +13,9 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.rows import from_row
 from service.domain.building.findings import findings_from
-from service.domain.decision.slowdown import slowdowns_from
-from service.domain.decision.states import UNFINISHED, BuildState
-from service.domain.decision.vote import CONSEQUENCES, LASTING, Outcome
+from service.domain.runs.slowdown import slowdowns_from
+from service.domain.runs.states import UNFINISHED, BuildState
+from service.domain.runs.vote import CONSEQUENCES, LASTING, Outcome
 from service.ports.records import BuildRecord
 from service.ports.store import Builds
 

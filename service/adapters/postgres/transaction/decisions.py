@@ -13,9 +13,9 @@ from typing_extensions import override
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.access.audit import PostgresAudit
 from service.adapters.postgres.rows import review_of
-from service.domain.decision.overrides import Override, OverrideKind
-from service.domain.decision.slowdown import mappings_of, slowdowns_from
-from service.domain.identity import ChangeKey
+from service.domain.runs.overrides import Override, OverrideKind
+from service.domain.runs.slowdown import mappings_of, slowdowns_from
+from service.domain.values.identity import ChangeKey
 from service.domain.wording.delivery import WITHOUT_COMMENTS
 from service.ports.audited import KINDS, details_of, subject_of
 from service.ports.records import ReviewState, review_key
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Row
 
-    from service.domain.gerrit.change import Review
+    from service.domain.review.change import Review
     from service.ports.queue import Task
     from service.ports.records import NewDecision, NewOverride, RunRecord
 

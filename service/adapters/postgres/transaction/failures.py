@@ -16,11 +16,11 @@ from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.transaction.builds_in_scope import COUNTS
 from service.adapters.postgres.transaction.parent_failures import failing_on_parent, on_parent
 from service.domain.access.audit import AuditKind
-from service.domain.errors import NotFound
+from service.domain.failures.evidence import Rate
 from service.domain.failures.failure import Failure, FailureKind
+from service.domain.failures.known import ACTIVE, CLOSED, KnownFailure, Scope, TriageState
 from service.domain.failures.signature import signature_of
-from service.domain.triage.evidence import Rate
-from service.domain.triage.known import ACTIVE, CLOSED, KnownFailure, Scope, TriageState
+from service.domain.values.errors import NotFound
 from service.ports.audited import known_details, known_subject
 from service.ports.failures.storing import BuildFailures, Failures, KnownFailures, KnownNow
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
     from sqlalchemy.sql.dml import ReturningInsert
 
+    from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.signature import Signature
-    from service.domain.triage.parent import ParentBuild
     from service.ports.failures.storing import Author, KnownChange, Matches, NewKnown
 
 KNOWN: Final = select(f.known_failure, f.signature.c.digest).outerjoin(f.signature)

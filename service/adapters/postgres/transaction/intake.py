@@ -13,8 +13,8 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_INTEGER
-from service.domain.gerrit.change import ChangeStatus, patch_sets_with_code_of
-from service.domain.identity import ChangeKey
+from service.domain.review.change import ChangeStatus, patch_sets_with_code_of
+from service.domain.values.identity import ChangeKey
 from service.ports.records import ChangeRecord, CommentSource, CommentState, ReviewComment, SyncCursor
 from service.ports.store import Changes, Events, ReviewComments, SyncCursors
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import RowMapping
 
-    from service.domain.gerrit.change import Change, PostedMessage
+    from service.domain.review.change import Change, PostedMessage
     from service.ports.page_requests import PageRequest
 
 # Built once: bursts of events come in, and building it takes longer than its execution.

@@ -15,12 +15,12 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import clean, clean_json
-from service.domain.calibration.evidence import RECALLED, History, Session
-from service.domain.decision.slowdown import mappings_of
-from service.domain.identity import RunKind, Side
-from service.domain.inference.reasons import NOT_BY_PAIRS
-from service.domain.inference.verdict import Verdict
-from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
+from service.domain.runs.slowdown import mappings_of
+from service.domain.values.identity import RunKind, Side
+from service.domain.verdict.calibration.evidence import RECALLED, History, Session
+from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
+from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
 from service.ports.records import StoredPair
 from service.ports.store import Evidence, Pairs, Results
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, RowMapping
 
     from service.domain.building.findings import Finding
-    from service.domain.decision.slowdown import Slowdown
-    from service.domain.identity import SeriesKey
-    from service.domain.inference.reasons import ReasonKind
+    from service.domain.runs.slowdown import Slowdown
+    from service.domain.values.identity import SeriesKey
+    from service.domain.verdict.inference.reasons import ReasonKind
     from service.ports.records import BuildRecord, StoredComparison, StoredResult
 
 _PARTS: Final = ("instance", "project", "branch", "machine_class", "job", "suite", "benchmark", "metric")

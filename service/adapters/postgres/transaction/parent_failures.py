@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
+from service.domain.failures.evidence import parent_builds
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.identity import BuildName
-from service.domain.triage.parent import parent_builds
+from service.domain.values.identity import BuildName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from sqlalchemy import Connection, TextClause
 
-    from service.domain.triage.parent import ParentBuild
+    from service.domain.failures.evidence import ParentBuild
 
 
 def failing_on_parent(condition: str = "true") -> TextClause:

@@ -14,7 +14,7 @@ from service.adapters.postgres.transaction.builds_in_scope import COUNTED, PASSE
 from service.adapters.postgres.transaction.sightings import SIGHTING, sightings_of
 from service.domain.access.audit import AuditKind
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.triage.known import DEFAULT_DAYS, PROPOSABLE, Scope, is_specific
+from service.domain.failures.known import DEFAULT_DAYS, PROPOSABLE, Scope, is_specific
 from service.ports.audited import PROPOSER, proposal_details
 from service.ports.failures.storing import Proposals, UnknownSignature
 

@@ -11,8 +11,8 @@ from typing_extensions import override
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.transaction.builds import build_record, ended
-from service.domain.decision.external import Notice
-from service.domain.decision.states import BuildState
+from service.domain.runs.external import Notice
+from service.domain.runs.states import BuildState
 from service.ports.records import SentReport
 from service.ports.reports import ExternalBuilds, Reports
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement
 
-    from service.domain.decision.external import ExternalBuild
-    from service.domain.decision.vote import Outcome
+    from service.domain.runs.external import ExternalBuild
+    from service.domain.runs.vote import Outcome
     from service.ports.records import BuildRecord, NewReport
 
 

@@ -13,9 +13,9 @@ from typing_extensions import override
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.transaction.builds import NumberedBuilds, build_record
-from service.domain.decision.states import UNFINISHED, BuildState, RunState
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import ChangeKey, RunKind
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.states import UNFINISHED, BuildState, RunState
+from service.domain.values.identity import ChangeKey, RunKind
 from service.ports.records import RunRecord
 from service.ports.store import Reruns, RunHistory, Runs
 

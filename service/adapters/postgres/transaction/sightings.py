@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from service.adapters.postgres.transaction.builds_in_scope import HAS_PASSED
-from service.domain.triage.evidence import Sighting
+from service.domain.failures.evidence import Sighting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Row
 
-    from service.domain.gerrit.change import InlineComment
+    from service.domain.review.change import InlineComment
     from service.ports.records import ReviewState
 
 _BATCH: Final = 500  # more than a busy minute brings; the next call returns the rest

@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.storable import CleanText
-from service.domain.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
 from service.domain.project.job_kinds import comparing_kinds
+from service.domain.verdict.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
 from service.ports.upkeep import Calibrations, Heartbeats
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.errors import BadInput
-from service.domain.text import plain
+from service.domain.values.errors import BadInput
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,8 +7,8 @@ import posixpath
 import shlex
 from typing import Any, Final
 
-from service.domain.errors import BadInput
 from service.domain.project.starter.cmake_reply import Target, is_library, is_usable
+from service.domain.values.errors import BadInput
 
 _ENABLED: Final = "enabled"  # of an option that is a feature, which Meson lists as a choice
 

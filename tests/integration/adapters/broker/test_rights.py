@@ -8,8 +8,8 @@ import pytest
 
 from service.adapters.broker_rights import read_broker_rights
 from service.adapters.embedded.valkey import EmbeddedValkey
-from service.domain.errors import Transient
-from service.domain.machine.connections import BROKER_COMMANDS, BrokerRights, Path
+from service.domain.machines.connections import BROKER_COMMANDS, BrokerRights, Path
+from service.domain.values.errors import Transient
 from tests.integration.adapters.broker.broker_server import running_broker
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from kombu import pools
 
 from service.adapters.queue import CeleryQueue
 from service.config import ControlSettings
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from service.ports.queue import Task
 from tests.integration.adapters.broker.broker_server import (
     Broker,

@@ -10,7 +10,7 @@ import redis
 from redis.exceptions import NoPermissionError
 
 from service.adapters.queue import CeleryQueue
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from service.ports.queue import Task
 from tests.integration.adapters.broker.broker_server import Broker, running_broker, running_worker
 from tests.support.waiting import eventually

@@ -20,9 +20,9 @@ from service.adapters.dependencies import cache
 from service.adapters.dependencies.cache import CachedDependencies
 from service.adapters.scratch import DirectoryScratch
 from service.domain.building.sandbox_command import Command, Completed, Mount
-from service.domain.errors import BadInput, Cancelled, Transient
 from service.domain.project.dependencies import DIRECTORY, Dependency
 from service.domain.sources.allowed import AllowedSources
+from service.domain.values.errors import BadInput, Cancelled, Transient
 from service.ports.building import Sandbox
 from tests.integration.adapters.dependencies.mirror import running_mirror
 from tests.integration.adapters.git.git_repository import Repository

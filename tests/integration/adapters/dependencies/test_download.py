@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.dependencies.download import MOST_REDIRECTS, download
-from service.domain.errors import BadInput, Cancelled, Transient
 from service.domain.sources.allowed import AllowedSources
+from service.domain.values.errors import BadInput, Cancelled, Transient
 from tests.integration.adapters.dependencies.mirror import Mirror, running_mirror
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from sqlalchemy import make_url
 from service.adapters.embedded.children import State, Supervisor
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
-from service.domain.errors import Permanent, Unfit
+from service.domain.values.errors import Permanent, Unfit
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 from service.adapters.embedded.children import State, Status, Supervisor
 from service.adapters.embedded.process import Child
-from service.domain.errors import Permanent
+from service.domain.values.errors import Permanent
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.integration

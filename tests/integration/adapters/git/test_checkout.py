@@ -12,7 +12,7 @@ import pytest
 from service.adapters.git.bare import locked
 from service.adapters.git.command import Until, run_git
 from service.adapters.git.mirror import GitSource
-from service.domain.errors import BenchgateError, Cancelled
+from service.domain.values.errors import BenchgateError, Cancelled
 from tests.integration.adapters.git.git_repository import Repository
 
 pytestmark = pytest.mark.integration

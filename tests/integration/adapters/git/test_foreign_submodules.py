@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.git.mirror import GitSource
-from service.domain.errors import Incomplete
 from service.domain.sources.allowed import AllowedSources
+from service.domain.values.errors import Incomplete
 from tests.integration.adapters.dependencies.mirror import running_mirror
 from tests.integration.adapters.git.git_repository import Repository, gitmodules
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.git.mirror import GitSource
-from service.domain.errors import BenchgateError, NotFound, Transient
+from service.domain.values.errors import BenchgateError, NotFound, Transient
 from tests.integration.adapters.git.git_repository import Repository
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from service.adapters.git.command import unwatched
 from service.adapters.git.lfs import LfsObjects
 from service.adapters.git.mirror import FETCH_SECONDS, GitSource
 from service.adapters.git.submodules import Clone
-from service.domain.errors import Cancelled, Incomplete, Transient
 from service.domain.sources.allowed import AllowedSources
 from service.domain.sources.lfs import FILE_BYTES
+from service.domain.values.errors import Cancelled, Incomplete, Transient
 from tests.integration.adapters.git.git_repository import Repository
 from tests.integration.adapters.git.lfs_server import LfsServer
 

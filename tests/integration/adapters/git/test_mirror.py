@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.adapters.git.mirror import TEXT_BYTES, GitSource, mirrors_by_instance
-from service.domain.errors import BadInput, NotFound
+from service.domain.values.errors import BadInput, NotFound
 from tests.integration.adapters.git.git_repository import Repository
 
 pytestmark = pytest.mark.integration

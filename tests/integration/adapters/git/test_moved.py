@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.git.mirror import GitSource
-from service.domain.errors import Incomplete, Transient
 from service.domain.sources.allowed import AllowedSources
+from service.domain.values.errors import Incomplete, Transient
 from tests.integration.adapters.git.git_repository import Repository, gitmodules
 
 if TYPE_CHECKING:

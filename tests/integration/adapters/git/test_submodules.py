@@ -11,8 +11,8 @@ import pytest
 from service.adapters.git import submodules
 from service.adapters.git.mirror import GitSource
 from service.adapters.git.submodules import Clone
-from service.domain.errors import BenchgateError, Incomplete, Transient
 from service.domain.sources.submodules import DEEPEST, MOST
+from service.domain.values.errors import BenchgateError, Incomplete, Transient
 from tests.integration.adapters.git.git_repository import Repository, gitmodules
 
 if TYPE_CHECKING:

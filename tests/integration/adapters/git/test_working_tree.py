@@ -10,7 +10,7 @@ import pytest
 from service.adapters.git.mirror import GitSource
 from service.adapters.local import repository
 from service.adapters.local.repository import changed_submodules, commit_working_tree
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 from tests.support.tiny_project import TinyProject
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import pytest
 
 from service.adapters.git.mirror import GitSource
 from service.adapters.git.submodules import Clone
-from service.domain.errors import BadInput, Incomplete
 from service.domain.project.manifest_key import ManifestKey
 from service.domain.sources.allowed import AllowedSources
 from service.domain.sources.workspace import OtherProject, Workspace
+from service.domain.values.errors import BadInput, Incomplete
 from tests.integration.adapters.dependencies.mirror import running_mirror
 from tests.integration.adapters.git.git_repository import Repository, gitmodules
 

@@ -11,9 +11,9 @@ import pytest
 
 from service.adapters.console.review import ConsoleReview
 from service.domain.access.caller import LOCAL_EMAIL
-from service.domain.errors import BadEvent, NotFound, Permanent
-from service.domain.gerrit.change import Account, ChangeStatus, Review
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Account, ChangeStatus, Review
+from service.domain.values.errors import BadEvent, NotFound, Permanent
+from service.domain.values.identity import ChangeKey
 
 pytestmark = pytest.mark.integration
 

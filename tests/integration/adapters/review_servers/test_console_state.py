@@ -17,9 +17,9 @@ from structlog.testing import capture_logs
 
 from service.adapters.console.review import ConsoleReview
 from service.adapters.console.state import ConsoleState, StoredChange
-from service.domain.errors import Permanent, Transient
-from service.domain.gerrit.change import ChangeStatus, Review
-from service.domain.identity import ChangeKey
+from service.domain.review.change import ChangeStatus, Review
+from service.domain.values.errors import Permanent, Transient
+from service.domain.values.identity import ChangeKey
 
 pytestmark = pytest.mark.integration
 
@@ -33,8 +33,8 @@ PROGRAM: Final = f"""
 import os, pathlib, signal, sys
 from service.adapters.console.review import ConsoleReview
 from service.adapters.console.state import ConsoleState, load, save
-from service.domain.gerrit.change import Review
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Review
+from service.domain.values.identity import ChangeKey
 path = pathlib.Path(sys.argv[1])
 review = ConsoleReview(path, "gerrit")
 review.apply_event(pathlib.Path({str(CREATED)!r}).read_text())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.gerrit.connection import Connection, Password, Timeouts
-from service.domain.errors import Refused, Transient
+from service.domain.values.errors import Refused, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ import pytest
 
 from service.adapters.gerrit.connection import Password
 from service.adapters.gerrit.review import GerritReview
-from service.domain.gerrit.change import Review
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Review
+from service.domain.values.identity import ChangeKey
 from tests.contract.review_server import FIRST, PARENT, SECOND, ReviewServerContract, ReviewSite
 from tests.contract.test_review_server import ConsoleSite, FakeStage
 from tests.support.gerrit_model import SECRET, URL, GerritModel
@@ -19,7 +19,7 @@ from tests.support.gerrit_model import SECRET, URL, GerritModel
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.domain.gerrit.change import Change
+    from service.domain.review.change import Change
 
 pytestmark = pytest.mark.integration
 

@@ -14,7 +14,7 @@ from elftools.elf.elffile import ELFFile
 from service.adapters import built_files
 from service.adapters.built_files import inspect
 from service.adapters.elf import loaded_digest
-from service.domain.errors import Cancelled
+from service.domain.values.errors import Cancelled
 
 if TYPE_CHECKING:
     from pathlib import Path

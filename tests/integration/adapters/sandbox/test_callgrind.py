@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from service.domain.comparison.suite import Listing
-from service.domain.identity import Side
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Comparison, Verdict
-from service.domain.measuring.instruction_counts import AGREEMENT, added_share, compare_counts
+from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.instruction_counts import AGREEMENT, added_share, compare_counts
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.domain.wording.build_causes import SEVERAL_THREADS
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from service.domain.measuring.instruction_counts import Counts
+    from service.domain.measuring.counted import Counts
 
 pytestmark = pytest.mark.integration
 

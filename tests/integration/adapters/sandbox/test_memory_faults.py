@@ -15,7 +15,7 @@ from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.host_faults import HostFaults
 from service.adapters.sandbox.limits import UNIFIED, find_hierarchies
 from service.domain.building.sandbox_command import Command, Limits, StoppedBy
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from tests.integration.adapters.sandbox.sandboxed import PYTHON, QUICK, run, writable
 from tests.support.waiting import eventually
 

@@ -17,7 +17,7 @@ from service.adapters.packing import ARCHIVE, pack, read_output, unpack
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.domain.building.sandbox_command import Command, Mount
-from service.domain.errors import BadResults, Cancelled, CommandFailed, Permanent, Transient
+from service.domain.values.errors import BadResults, Cancelled, CommandFailed, Permanent, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,12 +13,12 @@ import pytest
 
 from service.adapters.relink import install
 from service.domain.building.spec import Revision
-from service.domain.comparison.link_layout import BATCHES, VARIANTS
-from service.domain.errors import CommandFailed
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.build_commands import BuildCommands
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.domain.values.errors import CommandFailed
+from service.domain.verdict.comparison.link_layout import BATCHES, VARIANTS
 from service.kinds.ctest.configuration import CTestConfiguration
 from service.steps.building.build_log import BuildLog
 from service.steps.building.build_sides import built_tree

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.errors import CommandFailed
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.build_commands import BuildCommands
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.domain.values.errors import CommandFailed
 from service.steps.building.build_log import BuildLog
 from service.steps.building.build_sources import build_directory
 from service.steps.building.compiler_cache import Cached

@@ -15,7 +15,7 @@ import pytest
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.limits import PREFIX, find_hierarchies
 from service.domain.building.sandbox_command import Command, Limits, StoppedBy
-from service.domain.errors import Cancelled, Drained, Transient
+from service.domain.values.errors import Cancelled, Drained, Transient
 from tests.integration.adapters.sandbox.sandboxed import (
     PYTHON,
     QUICK,

@@ -14,7 +14,7 @@ from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.mounts import explain_refusal
 from service.adapters.toolchain import toolchain_fingerprint
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
-from service.domain.errors import Permanent, Unfit
+from service.domain.values.errors import Permanent, Unfit
 from tests.integration.adapters.sandbox.sandboxed import PYTHON, QUICK, run
 
 if TYPE_CHECKING:

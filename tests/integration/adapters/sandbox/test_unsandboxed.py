@@ -11,7 +11,7 @@ import pytest
 
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
-from service.domain.errors import Cancelled, Permanent, Unfit
+from service.domain.values.errors import Cancelled, Permanent, Unfit
 from tests.integration.adapters.sandbox.sandboxed import PYTHON, QUICK, processes_named, run, writable
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.store import PostgresStore
 from service.domain.access.audit import AuditKind, Fault, FaultKind, check_chain
-from service.domain.errors import Permanent
+from service.domain.values.errors import Permanent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from service import cli
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.store import PostgresStore
 from service.domain.access.audit import AuditKind
-from service.domain.errors import Permanent
+from service.domain.values.errors import Permanent
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from service.adapters.postgres.access.protection import protect_audit
 from service.adapters.postgres.migrate import configured, migrate
 from service.adapters.postgres.store import PostgresStore
 from service.domain.access.audit import AuditKind, check_chain
-from service.domain.errors import Permanent
+from service.domain.values.errors import Permanent
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

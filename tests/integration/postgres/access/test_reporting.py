@@ -13,10 +13,10 @@ import pytest
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.domain.access.scopes import parse_scope
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.decision.states import BuildState
-from service.domain.identity import RunKind
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
+from service.domain.runs.states import BuildState
+from service.domain.values.identity import RunKind
 from service.ports.access import NewToken
 from service.steps.intake.record_external_build import record_once
 from service.steps.intake.record_tests import record_tests

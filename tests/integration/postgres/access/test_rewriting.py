@@ -15,7 +15,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import migrate
 from service.adapters.postgres.store import PostgresStore
 from service.domain.access.audit import AuditKind
-from service.domain.errors import Permanent
+from service.domain.values.errors import Permanent
 from service.steps.access.verify_audit import verify_audit
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import make_url
 
 from service.adapters.postgres.access.rights import read_rights
-from service.domain.errors import Transient
-from service.domain.machine.connections import DatabaseRights, Path, machine_findings, owner_findings
-from service.domain.machine.environment import State
+from service.domain.machines.connections import DatabaseRights, Path, machine_findings, owner_findings
+from service.domain.machines.environment import State
+from service.domain.values.errors import Transient
 from tests.integration.postgres.machine.test_rights import CALLABLE
 
 if TYPE_CHECKING:

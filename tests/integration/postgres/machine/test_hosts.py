@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from service.adapters.postgres.machine.calls import call
 from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
-from service.domain.errors import LeaseLost
+from service.domain.values.errors import LeaseLost
 from service.ports.machine import Upcoming
 from tests.integration.postgres.samples import claimed
 from tests.support.memory.files import MemoryArtifacts

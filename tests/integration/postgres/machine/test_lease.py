@@ -10,11 +10,11 @@ import pytest
 
 from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
-from service.domain.building.binary_key import BinaryKey
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import Cancelled, LeaseLost, Overdue, Transient
+from service.domain.building.spec import BinaryKey
 from service.domain.measuring.pair_record import PairRecord
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Cancelled, LeaseLost, Overdue, Transient
 from tests.integration.postgres.samples import claimed, worklist
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.store_samples import change, queue

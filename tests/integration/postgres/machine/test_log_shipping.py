@@ -14,8 +14,8 @@ from sqlalchemy.exc import DBAPIError
 from service.adapters.postgres.machine.calls import call
 from service.adapters.postgres.machine.log_shipping import LogChunks
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
-from service.domain.errors import LeaseLost, Transient
-from service.domain.logs.stored_log import pieces
+from service.domain.building.logs.stored_log import pieces
+from service.domain.values.errors import LeaseLost, Transient
 from service.steps.building.build_log import BuildLog
 from tests.integration.postgres.samples import claimed, worklist
 from tests.support.memory.files import MemoryArtifacts
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from service.adapters.postgres.machine.worklist import ClaimedBuild
     from service.adapters.postgres.store import PostgresStore
-    from service.domain.logs.stored_log import StoredLog
+    from service.domain.building.logs.stored_log import StoredLog
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

@@ -13,9 +13,9 @@ from sqlalchemy.exc import OperationalError
 
 from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
-from service.domain.building.binary_key import BinaryKey
-from service.domain.decision.states import BuildState
+from service.domain.building.spec import BinaryKey
 from service.domain.measuring.pair_record import PairRecord
+from service.domain.runs.states import BuildState
 from service.ports.records import StoredPair
 from service.steps.building.build_log import BuildLog
 from tests.integration.postgres.samples import CLEANED, NASTY, claimed, worklist

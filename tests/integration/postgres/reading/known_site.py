@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 from service.adapters.postgres.reading.failures import PostgresFailureReading
 from service.adapters.postgres.store import PostgresStore
 from service.domain.access.caller import Role
-from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import Failure, FailureKind
+from service.domain.failures.known import Scope
 from service.domain.failures.signature import signature_of
-from service.domain.gerrit.change import Account
-from service.domain.triage.known import Scope
+from service.domain.review.change import Account
+from service.domain.runs.vote import Outcome
 from service.ports.failures.storing import Author, BuildFailures, NewKnown
 from service.steps.access.recent_answers import RecentAnswers
 from service.steps.reviewers.change_known import KnownChanges

@@ -10,11 +10,11 @@ import pytest
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.upkeep.bugs import PostgresBugNotes
 from service.domain.access.caller import Role
-from service.domain.decision.vote import Outcome
-from service.domain.errors import NotFound
+from service.domain.failures.evidence import Ground, Rate
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.triage.evidence import Ground, Rate
-from service.domain.triage.known import TRANSITIONS, TriageState
+from service.domain.failures.known import TRANSITIONS, TriageState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import NotFound
 from service.ports.failures.bugs import Bug
 from service.ports.failures.reading import KnownStatus
 from service.ports.failures.storing import BuildFailures, KnownChange

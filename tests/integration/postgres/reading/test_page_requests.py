@@ -8,7 +8,7 @@ import pytest
 
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
-from service.domain.identity import ChangeAddress
+from service.domain.values.identity import ChangeAddress
 from service.ports.page_requests import PageRequest
 from tests.support.store_samples import change
 

@@ -10,9 +10,9 @@ import pytest
 
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.domain.access.caller import Role
-from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.triage.known import Scope, pattern_of
+from service.domain.failures.known import Scope, pattern_of
+from service.domain.runs.vote import Outcome
 from service.ports.failures.reading import KnownStatus
 from service.ports.failures.storing import BuildFailures
 from tests.integration.postgres.reading.known_site import FLAKY, Site

@@ -11,12 +11,12 @@ from sqlalchemy import event
 
 from bench.plans import scans_of
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Result
-from service.domain.health import Patience, Step
-from service.domain.identity import BuildName, RunKind
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Verdict
+from service.domain.runs.health import Patience, Step
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Result
+from service.domain.values.identity import BuildName, RunKind
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import degradation_sentences
 from tests.contract.reading.builds import NASTY, BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 
 if TYPE_CHECKING:
     from tests.support.postgres import Database

@@ -10,14 +10,14 @@ import pytest
 from sqlalchemy import event
 
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
-from service.domain.decision.external import ExternalBuild
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.slowdown import Slowdown
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome
-from service.domain.gerrit.change import Review
-from service.domain.identity import BuildName, ChangeAddress
-from service.domain.inference.metric import Better
+from service.domain.measuring.metric import Better
+from service.domain.review.change import Review
+from service.domain.runs.external import ExternalBuild
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.slowdown import Slowdown
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import BuildName, ChangeAddress
 from service.ports.records import NewDecision, NewOverride, ReviewState, review_key
 from tests.support.store_samples import change, check_run, named, post_submit_run
 

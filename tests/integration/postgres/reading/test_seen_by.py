@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.errors import NotFound
-from service.domain.health import Patience
-from service.domain.identity import ChangeAddress
+from service.domain.runs.health import Patience
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import ChangeAddress
 from service.domain.wording.health import degradation_sentences
 from tests.contract.reading.seen_by import Person
 from tests.contract.reading.site import CHANGE

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.triage.known import Ends
+from service.domain.failures.known import Ends
 from tests.integration.postgres.reading.known_site import FLAKY, Site
 from tests.support.web import build_app, call
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Outcome
-from service.domain.identity import RunKind, SeriesKey, Side
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Verdict
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import RunKind, SeriesKey, Side
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.records import StoredComparison, StoredResult
 from tests.integration.postgres.samples import CLEANED, NASTY
 from tests.support.store_samples import named, post_submit_run, queue, start

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
-from service.domain.errors import Cancelled
+from service.domain.values.errors import Cancelled
 from service.steps.deciding.analyse import analyse
 from service.steps.deciding.finish_run import finish_run
 from service.steps.intake.look_at_change import look_at_change

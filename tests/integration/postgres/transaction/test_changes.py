@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
 from service.ports.records import NewDecision
 from tests.integration.postgres.samples import CLEANED, NASTY
 from tests.support.store_samples import change, check_run, named

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy.exc import ProgrammingError
 
-from service.domain.decision.overrides import OverrideKind
-from service.domain.gerrit.change import Person, PostedMessage
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Person, PostedMessage
+from service.domain.runs.overrides import OverrideKind
+from service.domain.values.identity import ChangeKey
 from service.ports.records import NewOverride
 from tests.support.store_samples import NOON, change
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
-from service.domain.calibration.evidence import Session
-from service.domain.calibration.schedule import ASKED_WITHIN, BranchKey
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome
-from service.domain.identity import RunKind, SeriesKey
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Verdict
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import RunKind, SeriesKey
+from service.domain.verdict.calibration.evidence import Session
+from service.domain.verdict.calibration.schedule import ASKED_WITHIN, BranchKey
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.records import NewBuild, NewRun
 from tests.integration.postgres.samples import NASTY, claimed, worklist
 from tests.support.store_samples import BUILD, change, queue, start

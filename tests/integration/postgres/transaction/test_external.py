@@ -9,14 +9,14 @@ import pytest
 
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.decision.external import ExternalBuild, Target
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput
-from service.domain.identity import ChangeKey, RunKind
-from service.domain.links import Links
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
+from service.domain.review.links import Links
+from service.domain.runs.external import ExternalBuild, Target
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import ChangeKey, RunKind
 from service.domain.wording.build_causes import NO_RESULT
 from service.steps.deciding.finish_run import finish_run
 from service.steps.upkeep.sweep import sweep

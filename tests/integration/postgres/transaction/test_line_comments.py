@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.findings import Finding
-from service.domain.gerrit.change import InlineComment, Review
-from service.domain.identity import ChangeKey
+from service.domain.review.change import InlineComment, Review
+from service.domain.values.identity import ChangeKey
 from tests.support.store_samples import queue
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from sqlalchemy import text
 
 from service.adapters.postgres.faults import translated
 from service.adapters.postgres.store import PostgresTransaction
-from service.domain.errors import Transient
-from service.domain.gerrit.change import Person, PostedMessage
-from service.domain.identity import ChangeKey, RunKind
+from service.domain.review.change import Person, PostedMessage
+from service.domain.values.errors import Transient
+from service.domain.values.identity import ChangeKey, RunKind
 from tests.support.store_samples import NOON, change, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:

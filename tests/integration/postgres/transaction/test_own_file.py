@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.gerrit.change import InlineComment
-from service.domain.links import Links
 from service.domain.project.job_kinds import KINDS
+from service.domain.review.change import InlineComment
+from service.domain.review.links import Links
 from service.steps.deciding.finish_run import finish_run
 from service.steps.intake.look_at_change import look_at_change
 from service.steps.planning.plan_run import plan_run

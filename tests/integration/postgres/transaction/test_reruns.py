@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.decision.states import RunState
-from service.domain.identity import RunKind
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
+from service.domain.runs.states import RunState
+from service.domain.values.identity import RunKind
 from tests.support.store_samples import named, queue
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from sqlalchemy.exc import IntegrityError
 
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.store import PostgresStore
-from service.domain.errors import Transient
-from service.domain.identity import RunKind, SeriesKey
+from service.domain.values.errors import Transient
+from service.domain.values.identity import RunKind, SeriesKey
 from service.steps.intake.receive_event import receive_events
 from tests.support.store_samples import change, named, post_submit_run, queue, start
 

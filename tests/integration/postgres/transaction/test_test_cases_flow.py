@@ -8,10 +8,10 @@ import pytest
 
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.building.sandbox_command import Completed
-from service.domain.decision.vote import Outcome
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.search import Words
-from service.domain.testing.record import read_tests
+from service.domain.measuring.tests.record import read_tests
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.vote import Outcome
+from service.domain.values.search import Words
 from service.steps.deciding.analyse import analyse
 from service.steps.deciding.finish_run import finish_run
 from service.steps.intake.look_at_change import look_at_change
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.adapters.postgres.store import PostgresStore
-    from service.domain.gerrit.change import Change
+    from service.domain.review.change import Change
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

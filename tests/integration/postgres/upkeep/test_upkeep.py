@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Outcome
-from service.domain.gerrit.change import Review
-from service.domain.identity import ChangeKey
 from service.domain.measuring.pair_record import PairRecord
+from service.domain.review.change import Review
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import ChangeKey
 from service.ports.queue import Task
 from service.ports.records import ReviewState
 from tests.integration.postgres.samples import CLEANED, NASTY, claimed, worklist

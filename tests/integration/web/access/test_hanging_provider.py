@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from dashboards.rendering import sign_in_page
 from service.adapters.oidc import OidcProvider
-from service.domain.errors import Transient
+from service.domain.values.errors import Transient
 from service.ports.access import SignInAttempt
 from service.rights import RIGHTS
 from service.steps.access.bounded_calls import AT_ONCE, MOST_WAITING, SILENT_SECONDS, BoundedCalls

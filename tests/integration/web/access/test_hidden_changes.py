@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from service.domain.health import FailingStep, Step
-from service.domain.identity import BuildName, ChangeKey, RunKind
-from service.domain.inference.metric import Better
-from service.domain.inference.verdict import Verdict
-from service.domain.testing.cases import TestRun
-from service.domain.testing.record import TestSuite, write_tests
+from service.domain.measuring.metric import Better
+from service.domain.measuring.tests.cases import TestRun
+from service.domain.measuring.tests.record import TestSuite, write_tests
+from service.domain.runs.health import FailingStep, Step
+from service.domain.values.identity import BuildName, ChangeKey, RunKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.views import Machine, Series, SeriesWithPoints
 from service.rights import RIGHTS
 from tests.support.reading.fake_reading import FakeReading, add_patch_set

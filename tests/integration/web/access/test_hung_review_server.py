@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from service.adapters.gerrit.connection import Password
 from service.adapters.gerrit.review import GerritReview
 from service.domain.access.caller import Role
-from service.domain.identity import ChangeKey
+from service.domain.values.identity import ChangeKey
 from service.domain.wording.refusals import SIGHT_UNKNOWN
 from service.steps.access.bounded_calls import AT_ONCE, MOST_WAITING
 from service.steps.access.recent_answers import RecentAnswers

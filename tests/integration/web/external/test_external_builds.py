@@ -10,9 +10,9 @@ import pytest
 
 from service.domain.access.caller import Anonymous
 from service.domain.building.findings import Finding
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.gerrit.change import PatchSet
+from service.domain.review.change import PatchSet
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
 from tests.support.access.reporting import (
     BUILD,
     FINDING,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.git.placing import put_file, require_free
-from service.domain.errors import Incomplete
 from service.domain.sources.workspace import PlacedFile
+from service.domain.values.errors import Incomplete
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.sandbox.machine_mounts import paths_of_address, read_mount, read_mounts
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 from tests.support.sandbox.capabilities import without_capabilities
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from service.domain.access.audit import (
     check_chain,
     hash_of,
 )
-from service.domain.decision.overrides import OverrideKind
+from service.domain.runs.overrides import OverrideKind
 from service.ports.audited import KINDS
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.access.scopes import Scope, ScopeKind, cover_report, parse_scope
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 
 
 @pytest.mark.parametrize("text", ["read", "operate", "report:kv/cv-perf", "report:platform/kv/cv-perf"])

@@ -8,7 +8,7 @@ import pytest
 from service.domain.access.caller import Role
 from service.domain.access.scopes import parse_scope
 from service.domain.access.tokens import checked_name, digest_of, lifetime_of, scopes_refusal, token_text
-from service.domain.errors import BadInput
+from service.domain.values.errors import BadInput
 
 
 def test_a_token_has_a_prefix_and_43_letters_of_its_256_random_bits() -> None:

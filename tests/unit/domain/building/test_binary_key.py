@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from service.domain.building.binary_key import BinaryKey
+from service.domain.building.spec import BinaryKey
 
 KEY = BinaryKey("tree", "build", "gcc 14")
 

@@ -9,8 +9,8 @@ import pytest
 
 from service.domain.building.compile_errors import errors_in
 from service.domain.building.findings import MOST, Finding, finding_at, findings_from
-from service.domain.gerrit.change import InlineComment
-from service.domain.gerrit.inline_comments import remarks
+from service.domain.review.change import InlineComment
+from service.domain.review.inline_comments import remarks
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "compile_logs"
 BAD = Finding("lib/a.cc", 3, "error: no such thing")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.building.source_paths import may_be_read
+from service.domain.building.built_files import may_be_read
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.identity import RunKind
 from service.domain.project.project_file import Commands, Permission, parse_job
 from service.domain.sources.workspace import OtherProject, Workspace
+from service.domain.values.identity import RunKind
 
 CONFIG = {
     "kind": "benchmark",

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.failures.assertions import headline_of
-from service.domain.failures.failed_tests import failures_of
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.patterns import failures_in
+from service.domain.failures.output.assertions import headline_of
+from service.domain.failures.output.patterns import failures_in
 from service.domain.failures.signature import Signature, signature_of
-from service.domain.testing.gtest import read_gtest
+from service.domain.measuring.tests.failed import failures_of
+from service.domain.measuring.tests.gtest import read_gtest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from service.domain.failures.evidence import parent_builds
 from service.domain.failures.failure import FailureKind, failure_of
-from service.domain.identity import BuildName
-from service.domain.triage.parent import parent_builds
+from service.domain.values.identity import BuildName
 from service.domain.wording.failures import also_on_parent, failure_causes, passed_on_retry
 
 LINE = "Failure of a CTest test 1/2 Test #1: a ...***Failed 0.1 sec"

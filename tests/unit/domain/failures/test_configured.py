@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.errors import BadInput
 from service.domain.failures.configured import MOST_PATTERNS, NO_PATTERNS, read_patterns
 from service.domain.failures.failure import MOST, Failure, FailureKind
-from service.domain.failures.log_lines import LINE_BYTES, lines_in
-from service.domain.failures.patterns import failures_in
+from service.domain.failures.output.log_lines import LINE_BYTES, lines_in
+from service.domain.failures.output.patterns import failures_in
+from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

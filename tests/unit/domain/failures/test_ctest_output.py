@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.patterns import failures_in
+from service.domain.failures.output.patterns import failures_in
 from service.domain.failures.signature import signature_of
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "failures"

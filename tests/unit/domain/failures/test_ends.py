@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from service.domain.failures.configured import ConfiguredPattern
-from service.domain.failures.ends import is_end, is_end_without_a_word
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.linear import Pattern
-from service.domain.failures.patterns import failures_in
+from service.domain.failures.output.ends import is_end, is_end_without_a_word
+from service.domain.failures.output.linear import Pattern
+from service.domain.failures.output.patterns import failures_in
 
 MISSING = "a.o: undefined reference to `f()'"
 OF_LINKERS = (

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from service.domain.failures.failed_tests import OPENING_OF_OTHERS, failures_of, failures_of_ctest
 from service.domain.failures.failure import FailureKind
-from service.domain.failures.patterns import failures_in
+from service.domain.failures.output.patterns import failures_in
 from service.domain.failures.signature import signature_of
-from service.domain.testing.cases import MOST_OTHERS, CaseStatus, TestCase, TestRun
-from service.domain.testing.gtest import read_gtest
-from service.domain.testing.junit import Dialect, read_junit
+from service.domain.measuring.tests.cases import MOST_OTHERS, CaseStatus, TestCase, TestRun
+from service.domain.measuring.tests.failed import OPENING_OF_OTHERS, failures_of, failures_of_ctest
+from service.domain.measuring.tests.gtest import read_gtest
+from service.domain.measuring.tests.junit import Dialect, read_junit
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "testing"
 OUTPUT = (SAMPLES / "gtest_1.12.1.txt").read_bytes()

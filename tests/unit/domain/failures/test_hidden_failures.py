@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.failures.failure import MOST, FailureKind
-from service.domain.failures.patterns import failures_in
+from service.domain.failures.output.patterns import failures_in
 
 TEST, CRASH, MEMORY = FailureKind.TEST, FailureKind.CRASH, FailureKind.MEMORY
 SANITIZER = FailureKind.SANITIZER

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.errors import BadInput
-from service.domain.failures.linear import Pattern, PatternTable
+from service.domain.failures.output.linear import Pattern, PatternTable
+from service.domain.values.errors import BadInput
 
 
 @pytest.mark.parametrize("text", ["(a+)+$", "(a|aa)+$", "(.*){4}b", "(a?){30}a{30}b", "(x+x+)+y"])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.failures.failure import MOST, Failure, FailureKind
-from service.domain.failures.patterns import failures_in
+from service.domain.failures.output.patterns import failures_in
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 TEST, CRASH, TIMEOUT = FailureKind.TEST, FailureKind.CRASH, FailureKind.TIMEOUT

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.failures.failed_tests import failures_of_ctest
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.patterns import failures_in
+from service.domain.failures.output.patterns import failures_in
 from service.domain.failures.signature import Signature, signature_of
-from service.domain.testing.junit import Dialect, read_junit
+from service.domain.measuring.tests.failed import failures_of_ctest
+from service.domain.measuring.tests.junit import Dialect, read_junit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.failures.failure import FailureKind
-from service.domain.failures.patterns import failures_in
+from service.domain.failures.output.patterns import failures_in
 from service.domain.failures.signature import signature_of
 
 COMPILE, LINK, CONFIGURE = FailureKind.COMPILE, FailureKind.LINK, FailureKind.CONFIGURE

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.errors import BadResults
 from service.domain.measuring.callgrind import MAX_LOOPS, Trial, timed_loops, trials
+from service.domain.values.errors import BadResults
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "callgrind"
 DUMPS = (SAMPLES / "v3.19.0_tiny.out").read_bytes()

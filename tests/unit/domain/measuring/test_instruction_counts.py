@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.identity import Side
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.callgrind import Trial
-from service.domain.measuring.instruction_counts import (
+from service.domain.measuring.counted import Counted
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.instruction_counts import (
     LAUNCHES,
     LONG,
-    Counted,
     added_share,
     compare_instructions,
 )
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Comparison, Verdict
 
 FLOOR = 0.01
 N = 10_000

@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.comparison.link_layout import VARIANTS
-from service.domain.identity import Side
 from service.domain.measuring.launch_order import (
     MAX_CHARACTERS,
     MAX_NAMES,
@@ -16,6 +14,8 @@ from service.domain.measuring.launch_order import (
     groups_of,
     side_order,
 )
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.link_layout import VARIANTS
 
 NAMES = st.lists(st.text("abBM_/:-<>,.*+?()[]{}|\\^$ é", min_size=1, max_size=12), min_size=1, max_size=8)
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.comparison.launch import Launch
-from service.domain.identity import Side
+from service.domain.measuring.launch import Launch
 from service.domain.measuring.machine_time import MachineTime
+from service.domain.values.identity import Side
 
 
 def launches(base: float, patch: float, pairs: int) -> list[Launch]:

@@ -4,8 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.errors import BadResults
-from service.domain.identity import Side
 from service.domain.measuring.pair_record import (
     RECORD_BYTES,
     RESULT_BYTES,
@@ -16,6 +14,8 @@ from service.domain.measuring.pair_record import (
     read_pair,
 )
 from service.domain.project.benchmark import Suite
+from service.domain.values.errors import BadResults
+from service.domain.values.identity import Side
 from tests.unit.domain.gbench_files import REPEATED, row, whole
 
 LAUNCHES = st.builds(

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from service.domain.gbench.reader import read_run
+from service.domain.measuring.formats.reader import read_run
 from service.domain.measuring.repetitions import (
     LONG,
     SHORT,

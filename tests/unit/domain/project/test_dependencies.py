@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.building.binary_key import BinaryKey
-from service.domain.errors import BadProjectFile
+from service.domain.building.spec import BinaryKey
 from service.domain.project.dependencies import MOST, Dependency, cmake_file, shell_opening
 from service.domain.project.project_file import parse_job, parse_project_file, problems_of
+from service.domain.values.errors import BadProjectFile
 
 SHA256, OTHER, COMMIT = "a" * 64, "b" * 64, "c" * 40
 URL, GIT = "https://example.org/fmt-1.2.tar.gz", "https://example.org/team/json.git"

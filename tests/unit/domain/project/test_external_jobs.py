@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import BadProjectFile
-from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.project.job_kinds import JobKind
+from service.domain.project.policy import Policy, VoteWhen
 from service.domain.project.project_file import parse_job, parse_project_file
+from service.domain.values.errors import BadProjectFile
 from service.kinds.external.configuration import ExternalConfiguration, Reuse
 
 JOB = "version: 1\njobs:\n  linux:\n    kind: external\n"

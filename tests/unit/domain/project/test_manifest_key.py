@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import BadProjectFile
 from service.domain.project.manifest_key import ManifestKey
 from service.domain.project.project_file import parse_project_file
+from service.domain.values.errors import BadProjectFile
 
 COMMIT = "c" * 40
 

@@ -5,8 +5,7 @@ import pytest
 from service.domain.project.benchmark import BenchmarkConfiguration
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
-from service.domain.project.plan import concerns, plan_builds
-from service.domain.project.project_file import ProjectFile
+from service.domain.project.project_file import ProjectFile, concerns, plan_builds
 from service.kinds.external.configuration import ExternalConfiguration
 
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.errors import BadProjectFile
-from service.domain.inference.policy import Layout, Policy, VoteWhen
 from service.domain.project.benchmark import Instructions, Suite
 from service.domain.project.build_commands import BuildCommands
 from service.domain.project.job_kinds import JobKind
+from service.domain.project.policy import Layout, Policy, VoteWhen
 from service.domain.project.project_file import (
     MAX_BYTES,
     Commands,
@@ -22,6 +21,7 @@ from service.domain.project.project_file import (
     parse_job,
     parse_project_file,
 )
+from service.domain.values.errors import BadProjectFile
 
 WHOLE = """\
 version: 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import BadProjectFile
 from service.domain.project.project_file import parse_project_file
+from service.domain.values.errors import BadProjectFile
 
 FILE = """\
 version: 1

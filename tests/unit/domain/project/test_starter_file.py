@@ -7,7 +7,7 @@ import pytest
 
 from service.domain.project.project_file import parse_project_file, problems_of
 from service.domain.project.starter.fetched import Download, Fetched
-from service.domain.project.starter_file import (
+from service.domain.project.starter.file import (
     NO_DOWNLOAD,
     BuildSystem,
     Program,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import BadProjectFile
 from service.domain.project.benchmark import Format
 from service.domain.project.project_file import parse_project_file
+from service.domain.values.errors import BadProjectFile
 from tests.unit.domain.project.test_project_file import job_with, refusal, suite_with
 
 

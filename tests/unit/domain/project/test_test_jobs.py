@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from service.domain.errors import BadProjectFile
 from service.domain.project.project_file import parse_job, parse_project_file, problems_of
+from service.domain.values.errors import BadProjectFile
 from service.kinds.command.configuration import CommandConfiguration
 from service.kinds.ctest.configuration import CTestConfiguration
 from service.kinds.gtest.configuration import GTestConfiguration

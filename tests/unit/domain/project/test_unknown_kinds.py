@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import BadProjectFile
 from service.domain.project.benchmark import Suite
 from service.domain.project.job_kinds import KINDS
 from service.domain.project.project_file import parse_job, parse_project_file
+from service.domain.values.errors import BadProjectFile
 
 FILE = """\
 version: 1

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.errors import BadProjectFile
 from service.domain.project.yaml_reader import read_yaml
+from service.domain.values.errors import BadProjectFile
 
 
 def refusal(text: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import BadInput
 from service.domain.sources.allowed import AllowedSources, SourceUrl
+from service.domain.values.errors import BadInput
 
 ARCHIVE = "https://example.org/team/lib/archive/v1.tar.gz"
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from service.domain.errors import BadInput
 from service.domain.sources.manifest import Project, find_own, read_manifest
 from service.domain.sources.workspace import OtherProject, PlacedFile, Workspace
+from service.domain.values.errors import BadInput
 
 URL = "https://review.example.com/team/manifest"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import BadInput, Incomplete
 from service.domain.sources.allowed import AllowedSources
 from service.domain.sources.submodules import (
     Entry,
@@ -15,6 +14,7 @@ from service.domain.sources.submodules import (
     resolve,
     submodules_of,
 )
+from service.domain.values.errors import BadInput, Incomplete
 
 A, B = "a" * 40, "b" * 40
 GERRIT = "https://review.example.com/a/"

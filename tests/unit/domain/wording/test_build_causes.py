@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from service.domain.building.missing_downloads import MissingDownload
-from service.domain.decision.side_end import SideEnd, Stage
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput, CommandFailed, Transient, Unfit
-from service.domain.gbench.libraries import ForeignProgram
-from service.domain.identity import Side
+from service.domain.measuring.formats.foreign import ForeignProgram
+from service.domain.runs.side_end import SideEnd, Stage
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput, CommandFailed, Transient, Unfit
+from service.domain.values.identity import Side
 from service.domain.wording import build_causes
 from service.domain.wording.build_causes import sides_failed
 

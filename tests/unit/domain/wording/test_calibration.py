@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.calibration.evidence import Session
+from service.domain.verdict.calibration.evidence import Session
 from service.domain.wording.measured_causes import calibration_cause
 from tests.unit.domain.comparisons import FASTER, SAME, slower
 
 if TYPE_CHECKING:
-    from service.domain.inference.verdict import Comparison
+    from service.domain.verdict.inference.verdict import Comparison
 
 SLOWER = slower("BM_a", 1.2)
 LOGS = (0.0,) * 16

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.domain.health import (
+from service.domain.runs.health import (
     LISTEN,
     RECONCILE,
     Condition,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.build_outcome import NOTHING_WITHHELD, judge
-from service.domain.inference.policy import Policy
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Comparison, Verdict
+from service.domain.project.policy import Policy
+from service.domain.runs.build_outcome import NOTHING_WITHHELD, judge
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.domain.wording.judgement import describe, judgement_causes, verdict_word
 from tests.unit.domain.comparisons import (
     BROKEN,
@@ -26,7 +26,7 @@ from tests.unit.domain.comparisons import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.decision.build_outcome import Withheld
+    from service.domain.runs.build_outcome import Withheld
 
 POLICY = Policy()
 BYTES = row("BM_heap", "PeakBytesPerItem")

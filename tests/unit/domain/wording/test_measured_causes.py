@@ -4,17 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from service.domain.comparison.counting_pairs import DisturbedPairs
-from service.domain.comparison.suite import Listing
-from service.domain.decision.build_outcome import Judgement
-from service.domain.decision.judge_build import Measured, Notes
-from service.domain.decision.vote import Outcome
-from service.domain.inference.policy import Policy
 from service.domain.measuring.callgrind import Trial
-from service.domain.measuring.instruction_counts import LAUNCHES, Counted, compare_instructions
+from service.domain.measuring.counted import Counted
+from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.domain.project.policy import Policy
+from service.domain.runs.build_outcome import Judgement
+from service.domain.runs.judge_build import Measured, Notes
+from service.domain.runs.vote import Outcome
+from service.domain.verdict.comparison.counting_pairs import DisturbedPairs
+from service.domain.verdict.comparison.instruction_counts import LAUNCHES, compare_instructions
 from service.domain.wording.measured_causes import measured_causes, measured_notes, unused_notes
 
 POLICY = Policy(max_pairs=32)

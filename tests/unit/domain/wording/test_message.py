@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.vote import Ballot, Outcome, Result, vote_of
-from service.domain.errors import CommandFailed, Unfit
-from service.domain.identity import Side
-from service.domain.inference.policy import VoteWhen
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.project.job_kinds import KINDS, OWN_FILE, JobKind
+from service.domain.project.policy import VoteWhen
+from service.domain.runs.vote import Ballot, Outcome, Result, vote_of
+from service.domain.values.errors import CommandFailed, Unfit
+from service.domain.values.identity import Side
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.domain.wording.build_causes import NO_MATCHING_FILES, build_failed, unfit, unresponsive
 from service.domain.wording.message import (
     MAX_BYTES,

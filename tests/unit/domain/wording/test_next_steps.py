@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from service.domain.decision.overrides import ACCEPTABLE
-from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
-from service.domain.gerrit.comment_commands import (
+from service.domain.project.job_kinds import OWN_FILE, JobKind
+from service.domain.project.project_file import Permission
+from service.domain.review.comment_commands import (
     AcceptCommand,
     Misspelt,
     MorePairsCommand,
@@ -14,8 +14,8 @@ from service.domain.gerrit.comment_commands import (
     RecheckCommand,
     commands_in,
 )
-from service.domain.project.job_kinds import OWN_FILE, JobKind
-from service.domain.project.project_file import Permission
+from service.domain.runs.overrides import ACCEPTABLE
+from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
 from service.domain.wording.next_steps import EndedBuild, Place, last_line, next_steps
 
 ALL = tuple(Permission)

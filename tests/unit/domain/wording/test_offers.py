@@ -7,8 +7,9 @@ from itertools import combinations
 
 import pytest
 
-from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
-from service.domain.gerrit.comment_commands import (
+from service.domain.project.job_kinds import OWN_FILE, JobKind
+from service.domain.project.project_file import Permission
+from service.domain.review.comment_commands import (
     AcceptCommand,
     CancelCommand,
     MorePairsCommand,
@@ -16,9 +17,8 @@ from service.domain.gerrit.comment_commands import (
     RecheckCommand,
     UndoOverrideCommand,
 )
-from service.domain.gerrit.form_commands import Action
-from service.domain.project.job_kinds import OWN_FILE, JobKind
-from service.domain.project.project_file import Permission
+from service.domain.review.form_commands import Action
+from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
 from service.domain.wording.next_steps import EndedBuild
 from service.domain.wording.offers import Offer, Offers, RunCondition, offers_for
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.overrides import Beyond, Override, OverrideKind
-from service.domain.decision.slowdown import Slowdown
-from service.domain.inference.metric import Better
-from service.domain.text import plain
+from service.domain.measuring.metric import Better
+from service.domain.runs.overrides import Beyond, Override, OverrideKind
+from service.domain.runs.slowdown import Slowdown
+from service.domain.values.text import plain
 from service.domain.wording.overrides import accepted_levels, beyond_sentences, bug_comment, override_sentence
 
 OVERRIDE = Override(

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from service.domain.inference.reasons import Reason, ReasonKind, has_kind
+from service.domain.verdict.inference.reasons import Reason, ReasonKind, has_kind
 from service.domain.wording.reasons import sentence, text_of
 
 COMPARED = (

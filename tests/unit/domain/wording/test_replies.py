@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import Permanent
+from service.domain.failures.known import Ends
 from service.domain.project.project_file import Permission
-from service.domain.triage.known import Ends
+from service.domain.values.errors import Permanent
 from service.domain.wording import replies
 
 ENDED = (

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from service.domain.errors import NotAllowed, Permanent, Transient
+from service.domain.values.errors import NotAllowed, Permanent, Transient
 from service.steps.access.bounded_calls import AT_ONCE, SILENT_SECONDS, BoundedCalls
 from tests.support.waiting import eventually
 

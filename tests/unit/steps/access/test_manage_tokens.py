@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from service.domain.access.caller import Person, Role
-from service.domain.errors import BadInput, NotAllowed, NotFound
+from service.domain.values.errors import BadInput, NotAllowed, NotFound
 from service.steps.access.manage_tokens import (
     TokenRequest,
     create_token,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.errors import BenchgateError, Permanent, Transient
-from service.domain.gerrit.change import Account
+from service.domain.review.change import Account
+from service.domain.values.errors import BenchgateError, Permanent, Transient
 from service.steps.access.bounded_calls import AT_ONCE, MOST_WAITING, SILENT_SECONDS
 from service.steps.access.recent_answers import KEPT_SECONDS, RecentAnswers
 from tests.support.waiting import eventually

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.access.caller import Anonymous, Person, Role, TokenHolder
-from service.domain.errors import Permanent, Transient
-from service.domain.gerrit.change import Account
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Account
+from service.domain.values.errors import Permanent, Transient
+from service.domain.values.identity import ChangeKey
 from service.steps.access.bounded_calls import SILENT_SECONDS
 from service.steps.access.recent_answers import KEPT_SECONDS, RecentAnswers
 from service.steps.access.visibility import Viewers

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.building.findings import MOST, Finding
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import FailureKind
-from service.domain.gerrit.change import InlineComment
+from service.domain.review.change import InlineComment
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.vote import Outcome
 from service.steps.machine.execute import execute_build
 from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, memory_host
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from service.domain.building.sandbox_command import Command, Completed
-    from service.domain.gerrit.change import Review
+    from service.domain.review.change import Review
     from service.ports.building import ByteSink
 
 RIGHTS = "commands: {rerun: committers, override: reviewers}\n"

@@ -9,14 +9,14 @@ import pytest
 from typing_extensions import override
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput, Transient
-from service.domain.identity import RunKind, Side
 from service.domain.measuring.launch_order import side_order
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.domain.runs.vote import Outcome
 from service.domain.sources.workspace import Workspace
+from service.domain.values.errors import BadInput, Transient
+from service.domain.values.identity import RunKind, Side
 from service.steps.building.find_identical_binaries import find_identical_binaries
 from service.steps.building.session import BuildSession
 from service.steps.machine.execute import execute_build
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.building.sandbox_command import Completed
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
 
 CONFIG = {
     "kind": "benchmark",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.vote import Outcome
-from service.domain.errors import Incomplete
 from service.domain.project.project_file import parse_job
+from service.domain.runs.vote import Outcome
 from service.domain.sources.workspace import PlacedFile, Workspace
+from service.domain.values.errors import Incomplete
 from service.steps.building.build_sources import complete_sources
 from tests.support.build_host import Commit, MemorySandbox, MemorySource, memory_host, session_of
 from tests.support.kinds.linted import ReplayedTidy
@@ -19,7 +19,7 @@ from tests.unit.steps.machine.test_execute import Machine
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.machine_report import MachineReport
 
 MISSING = Incomplete(
     "submodule lib", "https://example.com/lib at 1234: add example.com to BENCHGATE_FETCH_FROM"

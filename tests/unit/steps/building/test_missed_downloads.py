@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from service.domain.building.missing_downloads import MissingDownload
-from service.domain.decision.side_end import Stage
-from service.domain.errors import CommandFailed
+from service.domain.runs.side_end import Stage
+from service.domain.values.errors import CommandFailed
 from service.steps.building.build_sources import NotBuilt, download_missed
 
 TRIED = b"fatal: unable to access 'https://example.org/x.git/': Could not resolve host: example.org\n"

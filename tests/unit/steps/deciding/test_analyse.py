@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import NotFound
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.identity import SeriesKey, Side
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import SeriesKey, Side
 from service.ports.failures.storing import BuildFailures
 from service.steps.deciding.analyse import give_up
 from tests.support.build_host import CODE, code

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.machine_report import PATCH_BUILT, MachineReport
-from service.domain.decision.vote import Outcome
-from service.domain.errors import Transient
+from service.domain.building.logs.stored_log import LogPart, StoredLog
 from service.domain.failures.configured import NO_PATTERNS, read_patterns
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.logs.stored_log import LogPart, StoredLog
+from service.domain.failures.known import is_specific
 from service.domain.project.job_kinds import JobKind
-from service.domain.triage.known import is_specific
+from service.domain.runs.machine_report import PATCH_BUILT, MachineReport
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Transient
 from service.steps.deciding import configured_failures
 from service.steps.deciding.analyse import analyse
 from service.steps.deciding.configured_failures import Search, with_configured

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.machine_report import CHECKED, PATCH_BUILT, MachineReport
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import FailureKind, failure_of
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import BuildName, RunKind
-from service.domain.links import Links
+from service.domain.review.change import ChangeStatus
+from service.domain.review.links import Links
+from service.domain.runs.machine_report import CHECKED, PATCH_BUILT, MachineReport
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import BuildName, RunKind
 from service.ports.failures.storing import BuildFailures
 from service.ports.records import NewRun
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project

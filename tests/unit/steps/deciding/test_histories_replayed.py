@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.external import ExternalBuild, Target
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import RunState
-from service.domain.gerrit.change import ChangeStatus, PatchSet
-from service.domain.identity import RunKind
+from service.domain.review.change import ChangeStatus, PatchSet
+from service.domain.runs.external import ExternalBuild, Target
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import RunState
+from service.domain.values.identity import RunKind
 from service.ports.queue import Task
 from tests.support.build_host import MemorySource
 from tests.support.changes import KEY, LINKS, Service, change_at
@@ -25,7 +25,7 @@ from tests.support.fakes import WRITTEN, FakeReviewServer
 from tests.support.histories import BOT, FOLDER, read_history, recorded_histories
 
 if TYPE_CHECKING:
-    from service.domain.gerrit.change import Change
+    from service.domain.review.change import Change
     from tests.support.histories import Comment, RecordedHistory, Round
     from tests.support.histories import ExternalBuild as RecordedBuild
 

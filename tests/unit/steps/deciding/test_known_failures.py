@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from service.domain.access.audit import AuditKind
-from service.domain.decision.external import ExternalBuild, Target
-from service.domain.gerrit.change import PatchSet
-from service.domain.triage.known import TriageState
+from service.domain.failures.known import TriageState
+from service.domain.review.change import PatchSet
+from service.domain.runs.external import ExternalBuild, Target
 from service.ports.failures.storing import Author, KnownChange
 from tests.support.changes import KEY, Service, change_at, project
 from tests.support.external import record_external_build

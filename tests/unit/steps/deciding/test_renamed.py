@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.domain.building.spec import BuildSpec
-from service.domain.calibration.evidence import Session
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome
-from service.domain.gerrit.comment_commands import RecheckCommand
-from service.domain.identity import RunKind, SeriesKey
-from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import parse_project_file
+from service.domain.review.comment_commands import RecheckCommand
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import RunKind, SeriesKey
+from service.domain.verdict.calibration.evidence import Session
+from service.domain.verdict.inference.verdict import Verdict
 from service.steps.machine.execute import execute_build
 from service.steps.planning.rerun import recheck
 from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, code, memory_host

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.vote import Outcome
-from service.domain.identity import RunKind, SeriesKey, Side
-from service.domain.testing.cases import CaseStatus, TestCase, TestRun
-from service.domain.testing.record import TestSuite, write_tests
+from service.domain.measuring.tests.cases import CaseStatus, TestCase, TestRun
+from service.domain.measuring.tests.record import TestSuite, write_tests
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import RunKind, SeriesKey, Side
 from tests.support.changes import Service, project
 from tests.support.finished import Farm
 

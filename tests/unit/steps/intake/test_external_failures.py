@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.decision.external import ExternalBuild, Report, Target
 from service.domain.failures.configured import read_patterns
 from service.domain.failures.failure import FailureKind
+from service.domain.runs.external import ExternalBuild, Report, Target
 from service.ports.failures.storing import BuildFailures
 from service.steps.intake.record_external_build import record_external_build
 from tests.support.changes import KEY, Service, change_at, project

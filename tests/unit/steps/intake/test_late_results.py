@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.decision.external import Notice, Report, Target
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import RunKind
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.external import Notice, Report, Target
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import RunKind
 from service.steps.intake.record_external_build import record_external_build as record_report
 from service.steps.upkeep.sweep import sweep
 from tests.support.changes import KEY, Service, change_at, project

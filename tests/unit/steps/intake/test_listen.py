@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.errors import BadEvent, Refused, Transient
+from service.domain.values.errors import BadEvent, Refused, Transient
 from service.ports.event_stream import Line
 from service.steps.intake.listen import Actions, Timing, failures_after, is_loss, listen, pause
 from service.steps.intake.receive_event import receive_event

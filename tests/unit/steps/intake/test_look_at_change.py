@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import ChangeKey, RunKind
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import ChangeKey, RunKind
 from service.steps.intake.look_at_change import look_at_change
 from service.steps.reviewers.deliver import deliver_reviews
 from tests.support.changes import KEY, Service, change_at

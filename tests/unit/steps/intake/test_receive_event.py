@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.domain.errors import BadEvent
+from service.domain.values.errors import BadEvent
 from service.steps.intake.look_at_change import handle_event
 from service.steps.intake.receive_event import receive_event, receive_events
 from tests.support.changes import KEY, Service, change_at

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import RunState
-from service.domain.errors import Transient
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import ChangeKey, RunKind
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.states import RunState
+from service.domain.values.errors import Transient
+from service.domain.values.identity import ChangeKey, RunKind
 from service.steps.intake.reconcile import reconcile
 from tests.support.changes import KEY, Service, change_at
 from tests.support.fakes import WRITTEN
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from service.domain.gerrit.change import Change
+    from service.domain.review.change import Change
 
 
 OLD = ChangeKey("gerrit", 5)

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from service.domain.decision.external import Report, Target
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput, NotFound, Transient
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import ChangeKey, RunKind
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.external import Report, Target
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput, NotFound, Transient
+from service.domain.values.identity import ChangeKey, RunKind
 from service.ports.records import NewReport
 from service.steps.intake.record_external_build import record_once
 from service.steps.planning.plan_run import DEADLINE

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from service.domain.errors import BadInput, BadResults, NotFound
 from service.domain.failures.failure import FailureKind
-from service.domain.testing.cases import CaseStatus
-from service.domain.testing.junit import Dialect
-from service.domain.testing.record import read_tests
+from service.domain.measuring.tests.cases import CaseStatus
+from service.domain.measuring.tests.junit import Dialect
+from service.domain.measuring.tests.record import read_tests
+from service.domain.values.errors import BadInput, BadResults, NotFound
 from service.steps.intake.record_tests import (
     MOST_SUITES,
     RecordedTests,

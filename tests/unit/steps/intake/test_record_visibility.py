@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.errors import Permanent, Transient
-from service.domain.identity import ChangeKey
+from service.domain.values.errors import Permanent, Transient
+from service.domain.values.identity import ChangeKey
 from service.domain.wording.health import QUESTION_REJECTED
 from service.steps.intake.look_at_change import look_at_change
 from service.steps.intake.record_visibility import BATCH, record_all

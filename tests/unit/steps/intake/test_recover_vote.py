@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Outcome
-from service.domain.gerrit.change import Review
+from service.domain.review.change import Review
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Outcome
 from service.ports.records import NewDecision, review_key
 from service.steps.intake.recover_vote import recover_vote
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.decision.external import Target
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput
+from service.domain.runs.external import Target
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput
 from service.steps.upkeep.sweep import sweep
 from tests.support.changes import KEY, Service, change_at, project
 from tests.support.external import begin, build, end, message, names, record_external_build, vote

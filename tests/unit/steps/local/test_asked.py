@@ -12,11 +12,11 @@ from typing_extensions import override
 from service.adapters.local.build import LocalBuild
 from service.cli.local.results import Result
 from service.domain.building.sandbox_command import Completed
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput
-from service.domain.inference.verdict import Verdict
-from service.domain.machine.environment import Load
+from service.domain.machines.environment import Load
 from service.domain.project.project_file import parse_job
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput
+from service.domain.verdict.inference.verdict import Verdict
 from service.steps.local.gate import (
     Asked,
     as_asked,

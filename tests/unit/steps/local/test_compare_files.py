@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.domain.errors import BadInput
-from service.domain.inference.policy import Policy
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Comparison, Verdict
+from service.domain.project.policy import Policy
+from service.domain.values.errors import BadInput
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.steps.local.compare_files import FileComparison, ResultFile, compare_files
 from tests.unit.domain.gbench_files import row, whole
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import BadProjectFile
+from service.domain.values.errors import BadProjectFile
 from service.steps.local.gate import choose_jobs
 
 LINT = "  lint: {kind: style-check}\n"

@@ -11,8 +11,8 @@ import pytest
 from typing_extensions import override
 
 from service.domain.building.sandbox_command import Completed
-from service.domain.errors import CommandFailed, NotFound
-from service.domain.project.starter_file import BuildSystem, Program, ProjectFacts
+from service.domain.project.starter.file import BuildSystem, Program, ProjectFacts
+from service.domain.values.errors import CommandFailed, NotFound
 from service.steps.local.init_cmake import ask_cmake
 from service.steps.local.init_inquiry import Inquiry
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.project.starter_file import Program
+from service.domain.project.starter.file import Program
 from service.steps.local.init_data import named_data
 
 if TYPE_CHECKING:

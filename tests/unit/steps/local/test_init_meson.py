@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.domain.building.sandbox_command import Completed
-from service.domain.errors import NotFound
 from service.domain.project.starter.fetched import Download, Fetched
-from service.domain.project.starter_file import BuildSystem, Program, ProjectFacts
+from service.domain.project.starter.file import BuildSystem, Program, ProjectFacts
+from service.domain.values.errors import NotFound
 from service.steps.local.init_inquiry import Inquiry
 from service.steps.local.init_meson import ask_meson
 

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.domain.comparison.suite import Listing
-from service.domain.decision.judge_build import Measured, judge_measured
-from service.domain.decision.vote import Outcome
-from service.domain.identity import Side
-from service.domain.inference.policy import Policy, VoteWhen
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Comparison, Verdict
-from service.domain.measuring.instruction_counts import added_share, compare_counts
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import counts_in, decode
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.domain.project.policy import Policy, VoteWhen
+from service.domain.runs.judge_build import Measured, judge_measured
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.instruction_counts import added_share, compare_counts
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.domain.wording.build_causes import OUT_OF_COUNTING_TIME, SEVERAL_THREADS
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.spec import LOCAL, Longer
-from service.domain.comparison.launch import Launch
-from service.domain.comparison.suite import Listing
-from service.domain.identity import RunKind, Side
+from service.domain.measuring.launch import Launch
+from service.domain.measuring.listing import Listing
+from service.domain.values.identity import RunKind, Side
 from service.steps.machine.course import Course
 from service.steps.machine.launching import Launcher
 from tests.support.build_host import Silence, memory_host, session_of, spec_of

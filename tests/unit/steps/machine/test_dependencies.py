@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.sandbox_command import Mount
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput, Transient
 from service.domain.project.project_file import parse_job
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput, Transient
 from tests.support.build_host import MemoryClaimed, MemorySandbox, memory_host
 from tests.support.memory.dependencies import MemoryDependencies
 from tests.unit.steps.machine.test_execute import JOB, Machine, spec_of

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.decision.judge_build import judge_measured
-from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.states import MAX_ATTEMPTS
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput, Cancelled, CommandFailed, NotFound, Transient, Unfit
-from service.domain.identity import RunKind, Side
 from service.domain.measuring.pair_record import decode
 from service.domain.project.project_file import parse_project_file
+from service.domain.runs.judge_build import judge_measured
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.states import MAX_ATTEMPTS
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput, Cancelled, CommandFailed, NotFound, Transient, Unfit
+from service.domain.values.identity import RunKind, Side
 from service.steps.machine.execute import RETRY_AFTER, execute_build
 from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, memory_host
 from tests.support.changes import PROJECT_FILE, project

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.building.spec import Longer
-from service.domain.comparison.suite import compare_suites
-from service.domain.inference.interim_looks import BASE_PAIRS
-from service.domain.inference.policy import Policy, VoteWhen
-from service.domain.inference.reasons import ReasonKind, has_kind
-from service.domain.inference.verdict import Verdict
+from service.domain.project.policy import BASE_PAIRS, Policy, VoteWhen
+from service.domain.verdict.comparison.suite import compare_suites
+from service.domain.verdict.inference.reasons import ReasonKind, has_kind
+from service.domain.verdict.inference.verdict import Verdict
 from tests.unit.steps.machine.test_measure import JOB, Bench, Killed, verdicts
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.identity import Side
-from service.domain.inference.policy import Policy
-from service.domain.inference.verdict import Verdict
 from service.domain.measuring.launch_order import side_order
 from service.domain.measuring.pair_record import decode, read_pair
+from service.domain.project.policy import Policy
+from service.domain.values.identity import Side
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import shared_cpus
 from service.steps.machine.launching import SideFailed
 from tests.support.build_host import code

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.building.spec import Longer
-from service.domain.calibration.evidence import SESSION_PAIRS
-from service.domain.comparison.suite import compare_suites
-from service.domain.errors import Cancelled
-from service.domain.identity import RunKind, Side
-from service.domain.inference.policy import Policy
-from service.domain.inference.verdict import Verdict
 from service.domain.measuring.launch_order import side_order
 from service.domain.measuring.pair_record import decode, read_pairs
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.domain.project.policy import Policy
+from service.domain.values.errors import Cancelled
+from service.domain.values.identity import RunKind, Side
+from service.domain.verdict.calibration.evidence import SESSION_PAIRS
+from service.domain.verdict.comparison.suite import compare_suites
+from service.domain.verdict.inference.verdict import Verdict
 from service.steps.machine.launching import Launcher, SideFailed
 from service.steps.machine.measure import Measurement, measure
 from service.steps.machine.rehearse import NOTHING_KNOWN, fix_listings, for_listings, rehearse
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from service.domain.comparison.launch import Launch
+    from service.domain.measuring.launch import Launch
 
 SUITE = Suite("bench", "build/bench")
 JOB = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=(SUITE,)))

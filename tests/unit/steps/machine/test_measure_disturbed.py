@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.comparison.counting_pairs import DisturbedPairs, allowance
-from service.domain.decision.judge_build import judge_measured
-from service.domain.inference.policy import Layout
-from service.domain.machine.environment import Load
+from service.domain.machines.environment import Load
 from service.domain.measuring.launch_order import environment_pad, side_order
 from service.domain.measuring.pair_record import decode
+from service.domain.project.policy import Layout
+from service.domain.runs.judge_build import judge_measured
+from service.domain.verdict.comparison.counting_pairs import DisturbedPairs, allowance
 from tests.unit.steps.machine.test_measure import JOB, Bench, Killed, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Container
     from pathlib import Path
 
-    from service.domain.decision.judge_build import Measured
+    from service.domain.runs.judge_build import Measured
 
 EVERY = range(1000)
 

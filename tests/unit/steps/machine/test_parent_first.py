@@ -10,7 +10,7 @@ import pytest
 from typing_extensions import override
 
 from service.domain.building.sandbox_command import Completed
-from service.domain.decision.vote import Outcome
+from service.domain.runs.vote import Outcome
 from service.steps.machine.execute import RETRY_AFTER
 from tests.support.build_host import CODE, MemorySandbox, memory_host
 from tests.unit.steps.machine.test_execute import Machine

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from service.domain.machine.environment import Load
+from service.domain.machines.environment import Load
 from service.steps.machine.preflight import READINGS, obstacle_to_measuring
 
 BUSY, IDLE, STOLEN = (100, 0), (0, 0), (80, 20)  # busy and stolen ticks of a second

@@ -10,13 +10,13 @@ import pytest
 from typing_extensions import override
 
 from service.domain.building.sandbox_command import Completed
-from service.domain.decision.vote import Outcome
-from service.domain.identity import Side
-from service.domain.inference.policy import Policy
-from service.domain.inference.verdict import Verdict
 from service.domain.measuring.pair_record import decode
 from service.domain.measuring.repetitions import Plan
 from service.domain.project.benchmark import Suite
+from service.domain.project.policy import Policy
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import Side
+from service.domain.verdict.inference.verdict import Verdict
 from service.steps.machine.launching import MAX_LISTED, SideFailed
 from service.steps.machine.rehearse import Rehearsal, fix_listings
 from tests.support.build_host import MemorySandbox, MemorySource, code, memory_host, session_of

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.comparison.second_opinion import SECOND
-from service.domain.decision.judge_build import judge_measured
-from service.domain.decision.vote import Outcome
-from service.domain.identity import Side
-from service.domain.inference.policy import Layout, Policy
-from service.domain.inference.reasons import ReasonKind, has_kind
-from service.domain.inference.verdict import Verdict
+from service.domain.measuring.launch import SECOND
 from service.domain.measuring.launch_order import side_order
 from service.domain.measuring.pair_record import decode
+from service.domain.project.policy import Layout, Policy
+from service.domain.runs.judge_build import judge_measured
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import Side
+from service.domain.verdict.inference.reasons import ReasonKind, has_kind
+from service.domain.verdict.inference.verdict import Verdict
 from service.steps.machine.launching import Launcher
 from service.steps.machine.rehearse import for_listings
 from service.steps.machine.second_opinion import SecondOpinion, ask_again
@@ -27,7 +27,7 @@ from tests.unit.steps.machine.test_measure import JOB, Bench, Killed, measure_tr
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.domain.inference.verdict import Comparison
+    from service.domain.verdict.inference.verdict import Comparison
 
 # Relinks have tests of their own.
 PLAIN = replace(JOB, policy=Policy(layout=Layout.OFF))

@@ -12,10 +12,10 @@ import pytest
 from typing_extensions import override
 
 from service.domain.building.sandbox_command import Completed
-from service.domain.decision.vote import Outcome
-from service.domain.inference.verdict import Verdict
 from service.domain.measuring.pair_record import read_pair
 from service.domain.project.benchmark import Format
+from service.domain.runs.vote import Outcome
+from service.domain.verdict.inference.verdict import Verdict
 from service.steps.machine.launching import MAX_LISTED, SideFailed
 from tests.support.build_host import NOISE, MemorySandbox, code, memory_host
 from tests.unit.steps.machine.test_execute import Machine
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from service.domain.building.sandbox_command import Command
-    from service.domain.decision.machine_report import MachineReport
     from service.domain.project.job import Job
+    from service.domain.runs.machine_report import MachineReport
     from service.ports.building import ByteSink
 
 LIBRARIES = pytest.mark.parametrize("library", [Format.NANOBENCH, Format.CATCH2])

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.spec import BuildSpec
-from service.domain.calibration.evidence import SESSION_PAIRS, Session
-from service.domain.calibration.schedule import BETWEEN_REVIEWS, BranchKey, IdleJob
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import Permanent, Transient
-from service.domain.identity import RunKind, SeriesKey
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Verdict
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Permanent, Transient
+from service.domain.values.identity import RunKind, SeriesKey
+from service.domain.verdict.calibration.evidence import SESSION_PAIRS, Session
+from service.domain.verdict.calibration.schedule import BETWEEN_REVIEWS, BranchKey, IdleJob
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.measured_causes import WITHOUT_HISTORY
 from service.domain.wording.reasons import sentence
 from service.steps.planning.calibrate import calibrate

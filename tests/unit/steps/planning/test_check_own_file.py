@@ -4,11 +4,11 @@ import pytest
 
 from service.domain.building.findings import Finding
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput
-from service.domain.gerrit.change import InlineComment
 from service.domain.project.job_kinds import KINDS
+from service.domain.review.change import InlineComment
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput
 from tests.support.changes import PROJECT_FILE, Service, change_at, project
 
 TYPO = PROJECT_FILE.replace("kind: benchmark", "kind: benchmrk")

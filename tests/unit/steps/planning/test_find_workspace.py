@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.fakes import WRITTEN
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput, Transient
-from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import RunKind
 from service.domain.project.job_kinds import KINDS
 from service.domain.project.project_file import Commands
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput, Transient
+from service.domain.values.identity import RunKind
 from tests.support.build_host import CODE, MemorySource, code
 from tests.support.changes import PROJECT_FILE, Service, change_at, project
 

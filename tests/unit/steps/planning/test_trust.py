@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import RunState
-from service.domain.errors import Permanent, Transient
-from service.domain.gerrit.change import Change, PatchSet, Person
-from service.domain.identity import ChangeKey
+from service.domain.review.change import Change, PatchSet, Person
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import RunState
+from service.domain.values.errors import Permanent, Transient
+from service.domain.values.identity import ChangeKey
 from service.ports.records import NewOverride
 from tests.support.build_host import CODE, code
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project

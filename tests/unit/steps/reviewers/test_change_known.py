@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import Transient
-from service.domain.gerrit.change import Account
+from service.domain.review.change import Account
+from service.domain.values.errors import Transient
 from service.steps.access.recent_answers import RecentAnswers
 from service.steps.reviewers.change_known import KnownChanges
 from tests.support.access.accounts import CountedAccounts

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import NotFound, Permanent, Transient
-from service.domain.gerrit.change import ChangeStatus, InlineComment, Review
-from service.domain.identity import ChangeKey
+from service.domain.review.change import ChangeStatus, InlineComment, Review
+from service.domain.values.errors import NotFound, Permanent, Transient
+from service.domain.values.identity import ChangeKey
 from tests.support.changes import KEY, change_at
 from tests.support.delivery import MARKER, MESSAGE, Delivery
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import Forbidden, Transient
-from service.domain.gerrit.change import Review
+from service.domain.review.change import Review
+from service.domain.values.errors import Forbidden, Transient
 from service.domain.wording.delivery import not_allowed
 from tests.support.changes import KEY, change_at
 from tests.support.delivery import MARKER, MESSAGE, Delivery

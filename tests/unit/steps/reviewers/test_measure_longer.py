@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.spec import BuildSpec, Longer
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.identity import RunKind, SeriesKey
-from service.domain.inference.policy import MOST_PAIRS
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Verdict
+from service.domain.project.policy import MOST_PAIRS
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import RunKind, SeriesKey
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.replies import OVERRIDDEN
 from service.ports.records import StoredComparison, StoredPair
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project

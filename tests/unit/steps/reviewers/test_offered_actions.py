@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BenchgateError, Permanent, Transient
-from service.domain.gerrit.change import Account, ChangeStatus
-from service.domain.gerrit.comment_commands import (
+from service.domain.project.project_file import Permission
+from service.domain.review.change import Account, ChangeStatus
+from service.domain.review.comment_commands import (
     AcceptCommand,
     CancelCommand,
     OverrideCommand,
     RecheckCommand,
     UndoOverrideCommand,
 )
-from service.domain.gerrit.form_commands import Action
-from service.domain.identity import ChangeAddress
-from service.domain.project.project_file import Permission
+from service.domain.review.form_commands import Action
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BenchgateError, Permanent, Transient
+from service.domain.values.identity import ChangeAddress
 from service.domain.wording.offers import Offers
 from service.steps.access.recent_answers import RecentAnswers
 from service.steps.reviewers.offered_actions import ActionOffers, OfferedActions
@@ -30,7 +30,7 @@ from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import build_view, change_view, override_view
 
 if TYPE_CHECKING:
-    from service.domain.gerrit.form_commands import FormCommand
+    from service.domain.review.form_commands import FormCommand
     from service.ports.views import BuildOfRun, PatchSetDetail
 
 BOB = "bob@example.com"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from service.domain.building.spec import BuildSpec
-from service.domain.comparison.second_opinion import SECOND
-from service.domain.decision.states import BuildState
-from service.domain.decision.vote import Outcome
-from service.domain.inference.verdict import Verdict
+from service.domain.measuring.launch import SECOND
+from service.domain.runs.states import BuildState
+from service.domain.runs.vote import Outcome
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.records import StoredPair
 from tests.support.changes import Service, change_at, project
 from tests.support.fakes import WRITTEN

@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput
-from service.domain.gerrit.change import Account
-from service.domain.gerrit.comment_commands import (
+from service.domain.review.change import Account
+from service.domain.review.comment_commands import (
     AcceptCommand,
     CancelCommand,
     MorePairsCommand,
@@ -20,7 +16,11 @@ from service.domain.gerrit.comment_commands import (
     RecheckCommand,
     UndoOverrideCommand,
 )
-from service.domain.identity import ChangeAddress
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import ChangeAddress
 from service.steps.reviewers.request_command import request_command
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.fakes import WRITTEN
@@ -29,7 +29,7 @@ from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import build_view, change_view
 
 if TYPE_CHECKING:
-    from service.domain.gerrit.form_commands import FormCommand
+    from service.domain.review.form_commands import FormCommand
     from service.ports.views import PatchSetDetail
 
 RIGHTS = "commands: {rerun: committers, override: reviewers}\n"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.slowdown import Slowdown
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.gerrit.change import ChangeStatus, PatchSet
-from service.domain.inference.metric import Better
+from service.domain.measuring.metric import Better
 from service.domain.project.job_kinds import KINDS
+from service.domain.review.change import ChangeStatus, PatchSet
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.slowdown import Slowdown
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
 from service.steps.reviewers.run_comment_commands import run_comment_commands
 from tests.support.changes import KEY, LINKS, PROJECT_FILE, Service, change_at, project
 from tests.support.fakes import WRITTEN

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.artifacts import DirectoryArtifacts
-from service.domain.errors import NotFound
+from service.domain.values.errors import NotFound
 from service.steps.upkeep.delete_old_logs import delete_old_logs
 from tests.support.memory.old_logs import DAY, HOUR, MemoryOldLogs
 

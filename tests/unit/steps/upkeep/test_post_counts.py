@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 from typing_extensions import override
 
-from service.domain.errors import Forbidden, Permanent, Refused, Transient
-from service.domain.links import Links
+from service.domain.review.links import Links
+from service.domain.values.errors import Forbidden, Permanent, Refused, Transient
 from service.ports.failures.bugs import Bug
 from service.steps.upkeep.post_counts import post_counts
 from tests.support.bugs.notes import DAY, MemoryBugNotes

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 from typing_extensions import override
 
-from service.domain.errors import Forbidden, Permanent, Refused, Transient
+from service.domain.values.errors import Forbidden, Permanent, Refused, Transient
 from service.ports.failures.bugs import Bug
 from service.steps.upkeep.read_bugs import read_bugs
 from tests.support.bugs.notes import HOUR, MemoryBugNotes

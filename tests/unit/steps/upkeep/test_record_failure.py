@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import Permanent, Refused, Transient
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Permanent, Refused, Transient
 from service.domain.wording.health import HIDDEN_ERROR
 from service.ports.queue import Task
 from service.steps.upkeep.record_failure import DEFECT_ATTEMPTS, TRANSIENT_ATTEMPTS, record_failure

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.decision.states import MAX_ATTEMPTS, BuildState
-from service.domain.decision.vote import Outcome
-from service.domain.errors import Transient
+from service.domain.runs.states import MAX_ATTEMPTS, BuildState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Transient
 from service.ports.queue import Task
 from service.steps.planning.plan_run import DEADLINE
 from service.steps.upkeep.sweep import CONTROL, ask_for_heartbeats, relay_hints, sweep

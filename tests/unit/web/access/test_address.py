@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.loopback import is_loopback
+from service.domain.values.loopback import is_loopback
 from service.web.access.address import Address
 from service.web.access.rate_limits import network_of
 

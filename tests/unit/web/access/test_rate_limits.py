@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import TooMany
+from service.domain.values.errors import TooMany
 from service.web.access.rate_limits import RateLimits
 
 

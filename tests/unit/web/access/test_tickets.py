@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from service.domain.access.caller import Person, Role
-from service.domain.errors import NotAllowed
+from service.domain.values.errors import NotAllowed
 from service.web.access.tickets import check_ticket, ticket_for
 
 ACTION: Final = "POST /changes/7/3/override"

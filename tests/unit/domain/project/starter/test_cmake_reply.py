@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from service.domain.errors import BadInput
 from service.domain.project.starter.cmake_reply import CacheEntry, Target, is_usable, parse_reply
+from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ from service.domain.project.starter.fetched import (
     proper_name,
     with_own_names,
 )
-from service.domain.project.starter_file import BuildSystem, ProjectFacts, starter_file
+from service.domain.project.starter.file import BuildSystem, ProjectFacts, starter_file
 
 SAMPLES: Final = Path(__file__).parents[4] / "samples" / "cmake_api"
 COMMIT: Final = "79fa7f1c676ff90d516779eb49f29e5f02dd8b23"

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import pytest
 
-from service.domain.errors import BadInput
 from service.domain.project.starter.cmake_reply import Target
 from service.domain.project.starter.meson_reply import (
     has_default_wraps,
@@ -20,6 +19,7 @@ from service.domain.project.starter.meson_reply import (
     meson_programs,
     meson_subprojects,
 )
+from service.domain.values.errors import BadInput
 
 SAMPLES: Final = Path(__file__).parents[4] / "samples" / "meson_introspect"
 TARGETS: Final = (SAMPLES / "targets.json").read_text(encoding="utf-8")

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.comparison.link_layout import BATCHES, PAIRS, VARIANTS
-from service.domain.decision.judge_build import judge_measured
-from service.domain.decision.vote import Outcome
-from service.domain.errors import Transient
-from service.domain.gbench.reader import read_run
-from service.domain.identity import RunKind
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Verdict
+from service.domain.measuring.formats.reader import read_run
 from service.domain.project.project_file import parse_project_file
+from service.domain.runs.judge_build import judge_measured
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Transient
+from service.domain.values.identity import RunKind
+from service.domain.verdict.comparison.link_layout import BATCHES, PAIRS, VARIANTS
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import layout_not_checked
 from service.steps.machine.execute import execute_build
 from tests.support.build_host import (
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from service.domain.building.sandbox_command import Completed
-    from service.domain.decision.judge_build import Measured
-    from service.domain.decision.machine_report import MachineReport
+    from service.domain.runs.judge_build import Measured
+    from service.domain.runs.machine_report import MachineReport
     from service.ports.building import Progress, Sandbox
 
     Code = dict[str, Any] | None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.comparison.link_layout import PAIRS
-from service.domain.decision.vote import Outcome
-from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Verdict
+from service.domain.runs.vote import Outcome
+from service.domain.verdict.comparison.link_layout import PAIRS
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from tests.unit.steps.machine.relinks.test_confirm_layout import BASE, SEVEN, Machine, verdict_of
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Read why a build failed from what its programs printed."""

@@ -1,0 +1,133 @@
+"""Messages of GoogleTest's assertions, and the one line that a failure shows of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.failures.output.linear import Pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ASSERTION: Final = Pattern(
+    r"^((?:[A-Za-z]:)?[^:\s(][^:(]*)(?::(\d+): Failure|\((\d+)\): (?:Failure|error: (.+)))$|"
+    r"^unknown file: (?:Failure|error: (.+))$"
+)
+"""The line above the message of an assertion: its file and line, or the text of an exception."""
+# The lines that GoogleTest itself writes.
+_OWN_LINE: Final = Pattern(
+    r"^(?:\s+\S|(?:Expected|Actual|Which is|To be equal to|Value of|where)\b)|evaluates to|^C\+\+ exception|"
+    r"^Ignoring case$|^element #\d|^Google Mock tried the following "
+)
+_NO_REASON: Final = frozenset({"Failed", ""})  # FAIL() and ADD_FAILURE(): the author's text follows
+_DIFFERENCE: Final = "With diff:"  # of two texts; its lines are values
+_IN_DIFFERENCE: Final = ("@@ ", "-", "+", " ")
+_OF_DEATH_TEST: Final = "[  DEATH   ]"  # before each line that the dying program wrote
+_TRACE: Final = "Google Test trace:"
+_IN_TRACE: Final = Pattern(r"^[^:\s][^:]*:\d+: ")
+# Behind a message: a report of a sanitizer, a stack, the marks of GoogleTest, and logs with a time.
+_OF_PROGRAM: Final = Pattern(
+    r"^(?:==|Stack trace:|\[ +[A-Z]+ +\]|\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)|[IWEF]\d{4,8} )"
+)
+_MOST_LINES: Final = 30
+_MOST_OF_TEXT: Final = 5  # of a longer text, the first line says enough
+_MAX_VALUE: Final = 200  # characters; a signature has none of them, but all that follow
+_VALUE: Final = Pattern(r"^(?:Which is|Actual): |, actual: ")
+
+
+class AssertionMessage:
+    """The message of an assertion, read line by line.
+
+    It has the lines that GoogleTest writes, the text behind ``<<``, and the trace. From version 1.13 on, the
+    output of a program has a blank line behind the message. Without it or a trace, nothing shows where the
+    text ends, or whether there is any: only its first line is kept then, since the next are the program's.
+    """
+
+    __slots__ = ("_has_end", "_is_difference", "_own", "_read", "_text", "_trace")
+
+    def __init__(self, first: str = "") -> None:
+        self._own = [first.strip()] if first else []
+        self._text: list[str] = []  # the author's
+        self._trace: list[str] = []
+        self._read = 0
+        self._is_difference = self._has_end = False
+
+    def read_own(self, line: str) -> bool:
+        """Read a line if it is the reason, or GoogleTest wrote it; return whether it belongs."""
+        if self._has_end or self._read >= _MOST_LINES:
+            return False
+        self._read += 1
+        if self._is_value(line):
+            return True
+        if not line.strip():
+            self._has_end = True
+            return False
+        if line.rstrip() == _TRACE or (self._trace and _is_in_trace(line)):
+            self._trace.append(line.strip())
+            return True
+        if self._trace or not self._may_be_own(line):
+            return False
+        self._own.append(line.strip())
+        return True
+
+    def read_text(self, line: str) -> bool:
+        """Read a line if it can be one that the author wrote; return whether it belongs."""
+        is_over = self._has_end or bool(self._trace) or len(self._text) >= _MOST_OF_TEXT
+        if is_over or not line.strip() or _OF_PROGRAM.search(_bytes(line)):
+            return False
+        self._text.append(line.rstrip())
+        return True
+
+    def end(self) -> None:
+        """Note that the message has no more lines."""
+        self._has_end = True
+
+    @property
+    def headline(self) -> str:
+        """The lines as one: ``Expected equality of these values: x; Which is: 3; 4; after a restart``."""
+        text = self._text if self._has_end or self._trace else self._text[:1]
+        lines = [*self._own, *(line.strip() for line in text), *self._trace]
+        if len(lines) > 1:
+            lines = [line for line in lines if line not in _NO_REASON]
+        headline = ""
+        for line in map(_without_long_value, lines):
+            separator = " " if headline.endswith(":") else "; "
+            headline = f"{headline}{separator}{line}" if headline else line
+        return headline or "Failed"
+
+    def _is_value(self, line: str) -> bool:
+        is_more = self._is_difference and line.startswith(_IN_DIFFERENCE)
+        self._is_difference = is_more or line.rstrip() == _DIFFERENCE
+        return self._is_difference or line.startswith(_OF_DEATH_TEST)
+
+    def _may_be_own(self, line: str) -> bool:
+        if not self._own:
+            return True
+        is_over = bool(self._text) or self._own[-1] in _NO_REASON
+        return not is_over and _OWN_LINE.search(_bytes(line)) is not None
+
+
+def headline_of(lines: Iterable[str]) -> str:
+    """Join the lines of a message, as :attr:`AssertionMessage.headline`."""
+    message = AssertionMessage()
+    if all(message.read_own(line) or message.read_text(line) for line in lines):
+        message.end()
+    return message.headline
+
+
+def _is_in_trace(line: str) -> bool:
+    """Return whether a line behind a trace belongs to it; it may also begin the next assertion."""
+    text = _bytes(line)
+    return _IN_TRACE.search(text) is not None and ASSERTION.search(text) is None
+
+
+def _without_long_value(line: str) -> str:
+    """Shorten a value, so that the headline has place for what follows."""
+    if len(line) > _MAX_VALUE and (value := _VALUE.search(_bytes(line))):
+        begin = len(_bytes(line)[: value[1]].decode())
+        return line if len(line) <= begin + _MAX_VALUE else f"{line[: begin + _MAX_VALUE]}…"
+    return line
+
+
+def _bytes(line: str) -> bytes:
+    return line.encode(errors="replace")

@@ -1,0 +1,118 @@
+"""Ends: failures that say how a build ended, and not what failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.failures.failure import FailureKind
+from service.domain.failures.output.ctest_lines import OPENING
+from service.domain.failures.output.linear import Pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.failures.failure import Failure
+
+_OF_TOOLS: Final = Pattern(
+    r"^(?:linker failed|(?:fatal )?error LNK112\d: .*|[^ ]+ returned \d+ exit status|"
+    r'error MSB6006: "(?i:cl|link|lib)\.exe" exited with code \d+.*|'
+    r"(?:fatal )?error: \w+ command failed (?:with exit code|due to signal) .*|"
+    r"(?:some|all) warnings being treated as errors|Configuring incomplete, errors occurred!)$"
+)
+_OF_STEPS: Final = Pattern("^error MSB(?:3073|6006): ")  # of MSBuild, which run any program
+# Beside others too: a tool that crashed is another fault than those that tools report.
+_CRASHED: Final = Pattern(
+    r"^(?:fatal )?error: (?:unable to execute command: |clang frontend command failed |"
+    r".+ signal terminated program \w+)"
+)
+_KILLED: Final = "unable to execute command: Killed"
+_BY_SIGNAL: Final = " command failed due to signal "
+_CTEST_OF_MSBUILD: Final = "RUN_TESTS.vcxproj"
+_CUT: Final = Pattern("^too many errors emitted")  # beside others too: they are not all
+# Also of make and ninja. Numbers from 126 on name a program that cannot run, or a signal.
+_OF_COMMANDS: Final = Pattern(
+    r"^(?:(?:exit code|Error) (?:\d{1,2}|1[01]\d|12[0-5])|build stopped: subcommand failed\.)$"
+)
+_TOOLS: Final = frozenset({FailureKind.COMPILE, FailureKind.LINK, FailureKind.CONFIGURE})
+# The last line of an output, which the end of a command and a configured failure have in their line.
+_LAST_LINE: Final = Pattern(
+    r"(?:\bld returned \d+ exit status|\blinker command failed with exit code \d+.*|"
+    r"compilation terminated\.?|"
+    r"\bg?make(?:\[\d+\])?: \*\*\* \[[^\]]*\] Error \d+|\bninja: build stopped: .*|"
+    r"\berror MSB(?:6006|3073): .* exited with code -?\d+.*|"
+    r"\b\d+ (?:error|warning)s?(?: and \d+ (?:error|warning)s?)? generated\.?|==\d+==ABORTING|"
+    r"warnings being treated as errors|Configuring incomplete, errors occurred!|"
+    r"SUMMARY: \w+Sanitizer: [^:/]*(?:\([^()]*\+0x[0-9a-f]+\))?)$"
+)
+# The functions of a report come behind a second colon. Some ends of the sanitizer itself have none.
+_WITHOUT_FRAME: Final = Pattern(r"^\w+Sanitizer: [^:]*$")
+_OF_SANITIZER_ITSELF: Final = Pattern("unexpected memory mapping")
+
+
+def without_ends(failures: Sequence[Failure]) -> list[Failure]:
+    """Leave out the end of each tool that also says what failed.
+
+    An end beside the failures of other tools stays: nobody knows what this tool reported before it.
+    """
+    named = {failure.kind for failure in failures if not is_end(failure)}
+    has_tests = any(failure.line.startswith(OPENING) for failure in failures)
+    is_killed = any(_KILLED in failure.line for failure in failures)
+
+    def is_explained(failure: Failure) -> bool:
+        if _is_end_of_tool(failure):
+            return failure.kind in named or (is_killed and _BY_SIGNAL in failure.line)
+        return has_tests and _CTEST_OF_MSBUILD in failure.line and _is_end_of_step(failure)
+
+    return [failure for failure in failures if not is_explained(failure)]
+
+
+def is_mere_end(failure: Failure) -> bool:
+    """Return whether a failure says only that a command or a tool reported an error."""
+    if failure.kind is FailureKind.COMMAND:
+        return _matches(_OF_COMMANDS, failure)
+    return _is_end_of_tool(failure)
+
+
+def is_weak(failure: Failure) -> bool:
+    """Return whether a failure may be the consequence of another one, as each that ends a command."""
+    if failure.kind is FailureKind.COMMAND:
+        return True
+    is_crash = failure.kind in _TOOLS and _matches(_CRASHED, failure)
+    return is_crash or _is_end_of_tool(failure) or _is_end_of_step(failure)
+
+
+def is_end(failure: Failure) -> bool:
+    """Return whether a failure is the same for many faults: the end of a command, a tool or a sanitizer."""
+    if failure.kind is FailureKind.SANITIZER:
+        return _matches(_WITHOUT_FRAME, failure) and not _matches(_OF_SANITIZER_ITSELF, failure)
+    if failure.kind is FailureKind.CONFIGURED and not failure.subject:
+        return _has_last_line(failure)
+    if failure.kind is FailureKind.LINK and _matches(_CUT, failure):
+        return True
+    return is_weak(failure)
+
+
+def is_end_without_a_word(failure: Failure) -> bool:
+    """Return whether not even the line of an end, such as the output of a command, says more."""
+    if not is_end(failure):
+        return False
+    if failure.kind is FailureKind.SANITIZER:
+        return not failure.line.startswith(OPENING)
+    return failure.kind is not FailureKind.COMMAND or _has_last_line(failure)
+
+
+def _is_end_of_tool(failure: Failure) -> bool:
+    """Return whether a compiler, linker or CMake reports only that there were errors before."""
+    return failure.kind in _TOOLS and _matches(_OF_TOOLS, failure)
+
+
+def _is_end_of_step(failure: Failure) -> bool:
+    return failure.kind in _TOOLS and _matches(_OF_STEPS, failure)
+
+
+def _has_last_line(failure: Failure) -> bool:
+    return _LAST_LINE.search(failure.line.encode(errors="replace")) is not None
+
+
+def _matches(pattern: Pattern, failure: Failure) -> bool:
+    return pattern.search(failure.headline.encode(errors="replace")) is not None

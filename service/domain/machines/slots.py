@@ -1,0 +1,55 @@
+"""The machines of a host that takes builds of several pools, and the share of its CPUs that a build uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from service.domain.values.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A machine of a host, which takes builds of one pool, one at a time."""
+
+    machine: str
+    pool: str
+
+
+def slots_of(name: str, pools: Sequence[str], builds_beside: int) -> tuple[Slot, ...]:
+    """Return the machines with which a host takes builds of its pools.
+
+    The first pool has one machine with the host's name: what is known about benchmarks belongs to that name.
+    The other pools share the number of builds that may run beside each other, rounded up.
+
+    Raises:
+        BadInput: a pool is named twice.
+    """
+    if len(set(pools)) < len(pools):
+        raise BadInput("name each pool once; BENCHGATE_BUILDS_BESIDE sets the number of builds", "--pool")
+    first, *others = pools
+    each = -(-builds_beside // max(1, len(others)))
+    return (
+        Slot(name, first),
+        *(
+            Slot(f"{name}/{pool}" if place == 1 else f"{name}/{pool}/{place}", pool)
+            for pool in others
+            for place in range(1, each + 1)
+        ),
+    )
+
+
+def share_of_cpus(cpus: int, builds_beside: int) -> Mapping[str, str]:
+    """Return the variables that keep the programs of a build to its share of the CPUs."""
+    share = max(1, cpus // builds_beside)
+    return MappingProxyType(
+        {
+            "CMAKE_BUILD_PARALLEL_LEVEL": f"{share}",
+            "CTEST_PARALLEL_LEVEL": f"{share}",
+            "MAKEFLAGS": f"-j{share}",
+        }
+    )

@@ -1,0 +1,106 @@
+"""The reader of the benchmarks in Catch2's XML, versions 2.9 to 3."""
+
+from __future__ import annotations
+
+from typing import Final
+from xml.parsers import expat  # a document type is refused, and with it all entities
+
+from service.domain.measuring.formats.foreign import (
+    LARGEST,
+    ForeignBenchmark,
+    Repetition,
+    name_of,
+    with_own_names,
+)
+from service.domain.measuring.formats.row import WHOLE_BELOW, is_finite
+from service.domain.values.errors import BadResults
+from service.domain.values.text import brief, plain
+
+_ROOTS: Final = ("Catch2TestRun", "Catch")  # of versions 3 and 2
+_NAMED: Final = frozenset({"TestCase", "Section"})
+_DEEPEST: Final = 100  # nested elements; a test has a few sections
+_PER_SECOND: Final = 1e9
+_NO_REASON: Final = "no reason given"
+
+
+def read_catch2(data: bytes) -> tuple[ForeignBenchmark, ...]:
+    """Read the mean of each benchmark, in time linear to the size of the file.
+
+    A name has the test case, its sections and the benchmark.
+
+    Raises:
+        BadResults: it is not complete XML of Catch2, too large, or nested too deeply.
+    """
+    if len(data) > LARGEST:
+        raise BadResults(f"it has {len(data)} bytes; at most {LARGEST} are read")
+    if not data.strip():
+        raise BadResults("it is empty")
+    return _Document().read(data)
+
+
+class _Document:
+    """One document being parsed, with the names of the open elements and the open benchmark."""
+
+    def __init__(self) -> None:
+        self._open: list[
+            str
+        ] = []  # the name of each open element, empty if it is no part of benchmarks' names
+        self._benchmark: ForeignBenchmark | None = None
+        self._depth = 0  # of the open benchmark
+        self._iterations = 1
+        self._found: list[ForeignBenchmark] = []
+        self._parser = expat.ParserCreate()
+        self._parser.StartDoctypeDeclHandler = _refuse_document_type
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+
+    def read(self, data: bytes) -> tuple[ForeignBenchmark, ...]:
+        """Read the whole document."""
+        try:
+            self._parser.Parse(data, True)  # noqa: FBT003 - expat takes it by position
+        except expat.ExpatError as error:
+            raise BadResults(f"line {error.lineno}: it is not XML: {expat.ErrorString(error.code)}") from None
+        except (LookupError, ValueError) as error:  # of an encoding that the document names
+            raise BadResults(f"it cannot be decoded: {brief(str(error))}") from None
+        return with_own_names(self._found)
+
+    def _start(self, element: str, attributes: dict[str, str]) -> None:
+        if not self._open and element not in _ROOTS:
+            raise BadResults(f"its root is {brief(element)}, not {_ROOTS[0]}")
+        if len(self._open) == _DEEPEST:
+            raise BadResults(f"it is nested more than {_DEEPEST} elements deep")
+        if self._benchmark is None and element == "BenchmarkResults":
+            name = name_of(*self._open, attributes.get("name", ""))
+            self._benchmark, self._depth = ForeignBenchmark(name), len(self._open)
+            self._iterations = _iterations(attributes.get("iterations", ""))
+        elif self._benchmark and element == "mean":
+            repetition = Repetition(_seconds(attributes.get("value", "")), self._iterations)
+            self._benchmark = self._benchmark._replace(repetitions=(repetition,))
+        elif self._benchmark and element == "failed":
+            error = plain(attributes.get("message", "")) or _NO_REASON
+            self._benchmark = self._benchmark._replace(error=error)
+        self._open.append(attributes.get("name", "") if element in _NAMED else "")
+
+    def _end(self, _element: str) -> None:
+        self._open.pop()
+        if self._benchmark and len(self._open) == self._depth:
+            self._found.append(self._benchmark)
+            self._benchmark = None
+
+
+def _seconds(nanoseconds: str) -> float:
+    """Read a time; 0, which no reader of rows accepts, if it is none."""
+    try:
+        value = float(nanoseconds)
+    except ValueError:
+        return 0.0
+    return value / _PER_SECOND if is_finite(value) else 0.0
+
+
+def _iterations(count: str) -> int:
+    is_whole = count.isascii() and count.isdigit() and len(count) < len(str(WHOLE_BELOW))
+    return max(int(count), 1) if is_whole else 1
+
+
+def _refuse_document_type(*_: object) -> None:
+    raise BadResults("it has a document type")

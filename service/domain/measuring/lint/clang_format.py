@@ -1,0 +1,146 @@
+"""Findings of clang-format: the differences between a file and what clang-format makes of its touched lines.
+
+They are read from ``diff --unified=0``. The diagnostics of ``clang-format --dry-run`` are not used, because
+version 14 reports a wrong indentation on the line before.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.findings import Finding, finding_at
+from service.domain.failures.failure import Failure, FailureKind, failure_of
+from service.domain.measuring.lint.diagnostics import Roots, diagnostic_in, lines_of
+from service.domain.values.text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TEXT: Final = "error: code should be clang-formatted"
+HEADLINE: Final = "code should be clang-formatted [-Wclang-format-violations]"
+"""The message of clang-format. It is the same in each build, so that a signature can be made of it."""
+
+_SHORT: Final = 100  # characters of a line that a finding quotes
+_HUNK: Final = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error because of which a file was not checked; ``path`` is empty if it names no source."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """Lines that clang-format replaces, from the line ``first`` on; none if it only adds lines before it."""
+
+    first: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+    @property
+    def last(self) -> int:
+        """The last of them."""
+        return self.first + max(len(self.before), 1) - 1
+
+
+def read_format_diff(diff: bytes, path: str, touched: tuple[range, ...]) -> tuple[Finding, ...]:
+    """Read the differences between a file and its formatted form.
+
+    Each becomes a finding on its first touched line. A difference without touched lines, such as the place
+    that an added ``#include`` belongs to, is a finding on the nearest touched line, which is the reason for
+    it. A diff that is cut off is read as far as its hunks are complete.
+
+    Args:
+        diff: without context, of one file.
+        path: of the file, relative to the sources.
+        touched: its touched lines, at least one.
+    """
+    by_line: dict[int, list[_Edit]] = {}
+    for edit in _edits_in(diff):
+        by_line.setdefault(_place_of(edit, touched), []).append(edit)
+    found = (finding_at(path, line, TEXT + _advice(edits)) for line, edits in sorted(by_line.items()))
+    return tuple(finding for finding in found if finding)
+
+
+def format_failure(finding: Finding) -> Failure:
+    """Make the failure of a finding."""
+    place = f"{finding.path}:{finding.line}"
+    line = f"{place}: {finding.text.removeprefix('error: ')}"
+    return failure_of(FailureKind.FORMAT, finding.path, HEADLINE, line, place)
+
+
+def fault_in(errors: bytes, roots: Roots | None = None) -> Fault:
+    """Read the messages of clang-format, which failed: the first error with a place, or the first line."""
+    first = ""
+    for line in lines_of(errors):
+        if (diagnostic := diagnostic_in(line, roots or Roots())) and diagnostic.is_error:
+            place = f"{diagnostic.path}:{diagnostic.line}: " if diagnostic.path else ""
+            return Fault(diagnostic.path, f"{place}{plain(diagnostic.text)}")
+        first = first or plain(line)
+    return Fault("", first)
+
+
+def _edits_in(diff: bytes) -> Iterator[_Edit]:
+    lines = iter(diff.split(b"\n"))
+    for line in lines:
+        if hunk := _HUNK.match(line):
+            removed, added = (int(count) if count is not None else 1 for count in hunk.groups()[1:])
+            before, after = _side(lines, b"-", removed), _side(lines, b"+", added)
+            if len(before) < removed or len(after) < added:
+                return
+            # Of a hunk that only adds lines, diff names the line before.
+            yield _Edit(int(hunk[1]) + (removed == 0), before, after)
+
+
+def _side(lines: Iterator[bytes], mark: bytes, count: int) -> tuple[str, ...]:
+    """Take the lines of one side of a hunk; fewer if the diff ends before."""
+    taken: list[str] = []
+    while len(taken) < count and (line := next(lines, None)) is not None:
+        if line.startswith(mark):
+            taken.append(line[1:].decode(errors="replace"))
+        elif not line.startswith(b"\\"):  # no newline at the end of the file
+            break
+    return tuple(taken)
+
+
+def _place_of(edit: _Edit, touched: tuple[range, ...]) -> int:
+    """Return the first touched line of an edit, or the one nearest to it."""
+    after = bisect_right(touched, edit.first, key=lambda run: run.start)
+    if after and edit.first in touched[after - 1]:
+        return edit.first
+    if after < len(touched) and touched[after].start <= edit.last:
+        return touched[after].start
+    nearest = [touched[after - 1][-1]] if after else []
+    nearest += [touched[after].start] if after < len(touched) else []
+    return min(nearest, key=lambda line: min(abs(line - edit.first), abs(line - edit.last)))
+
+
+def _advice(edits: list[_Edit]) -> str:
+    """Say how to format the lines of a finding, if that is short.
+
+    The numbers of lines are not in it: a finding whose lines moved must have the same text, because it is
+    not shown again.
+    """
+    lines = sum(max(len(edit.before), 1) for edit in edits)
+    if lines > 1:
+        return f" ({lines} lines)"
+    (edit,) = edits
+    if not edit.after:
+        return ": remove the line"
+    if len(edit.before) != 1 or len(edit.after) != 1:
+        return ""
+    old, new = edit.before[0], edit.after[0]
+    if old.rstrip() == new:
+        return ": remove the blanks at the end of the line"
+    if old.strip() == new.strip():
+        indentation = new[: len(new) - len(new.lstrip())]
+        return "" if "\t" in indentation else f": indent the line by {len(indentation)} blanks"
+    # Comments and pages join blanks, so that a line with several in a row would look wrong.
+    shown = plain(new.strip(), _SHORT)
+    return f": write `{shown}`" if shown == new.strip() else ""

@@ -1,0 +1,219 @@
+"""Test cases: their results in one run of the tests, and over several tries."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from service.domain.values.errors import BadResults
+from service.domain.values.text import brief, clean, plain_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MOST_CASES: Final = 100_000  # more than any suite has; the rest is left unread
+MAX_BYTES: Final = 64 << 20  # 640 bytes for each of them
+MOST_OTHERS: Final = 200  # reasons of a case behind its first one
+_MAX_NAME: Final = 1024  # characters; a longer name would not fit an index either
+_MAX_MESSAGE: Final = 4000  # characters; the log has the rest
+_LONGEST: Final = 1e7  # seconds, about four months
+_MILLISECONDS: Final = 1000.0
+_LEAST: Final = 0.001  # seconds; GoogleTest reports no less
+
+
+class CaseStatus(StrEnum):
+    """The end of a test case."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"  # the test itself chose not to run
+    NOT_RUN = "not run"  # it should have run and could not: its program is missing, or a fixture failed
+    DISABLED = "disabled"
+
+
+# The least welcome first: of two cases of one name, that one counts.
+_WORST_FIRST: Final = (
+    CaseStatus.FAILED,
+    CaseStatus.NOT_RUN,
+    CaseStatus.PASSED,
+    CaseStatus.SKIPPED,
+    CaseStatus.DISABLED,
+)
+
+
+class OtherReason(NamedTuple):
+    """Another reason of a failure, as the first one is in its case."""
+
+    message: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TestCase:
+    """The result of one test.
+
+    Args:
+        name: one line, unique in a run.
+        seconds: how long it took; 0 if unknown.
+        message: the reason of a failure or skip, in lines; empty if the program gave none.
+        place: file and line of the failure, ``t.cpp:4``; empty if unknown.
+        others: more reasons of a failure, such as further assertions; no record or page has them.
+    """
+
+    __test__ = False  # pytest takes every class of this name for its own
+
+    name: str
+    status: CaseStatus
+    seconds: float
+    message: str = ""
+    place: str = ""
+    others: tuple[OtherReason, ...] = ()
+
+    @property
+    def has_failed(self) -> bool:
+        """Return whether the test counts against the change: it failed, or should have run and could not."""
+        return self.status in {CaseStatus.FAILED, CaseStatus.NOT_RUN}
+
+
+@dataclass(frozen=True, slots=True)
+class TestRun:
+    """The cases of one run in the order of its file.
+
+    ``is_cut``: it has more cases, or a case has more reasons, than are read, so that the absence of failures
+    proves nothing.
+    """
+
+    __test__ = False
+
+    cases: tuple[TestCase, ...]
+    is_cut: bool = False
+
+
+def case_of(
+    name: str,
+    status: CaseStatus,
+    seconds: float,
+    message: str = "",
+    place: str = "",
+    others: Iterable[OtherReason] = (),
+) -> TestCase:
+    """Make a case of foreign texts and a foreign duration.
+
+    Raises:
+        BadResults: the name is empty or too long to be stored, so that two tests could get one name.
+    """
+    known = clean(name).strip()
+    if not known:
+        raise BadResults("a test has no name")
+    if len(known) > _MAX_NAME:
+        raise BadResults(
+            f"the name of a test has {len(known)} characters; at most {_MAX_NAME} are allowed", brief(known)
+        )
+    is_plausible = 0 <= seconds <= _LONGEST  # false for NaN
+    first, *more = (
+        OtherReason(plain_lines(each.message[-_MAX_MESSAGE:]).strip(), clean(each.place)[:_MAX_NAME])
+        for each in (OtherReason(message, place), *islice(others, MOST_OTHERS))
+    )
+    return TestCase(known, status, seconds if is_plausible else 0.0, first.message, first.place, tuple(more))
+
+
+class Cases:
+    """The cases of a run, added one by one; of several with one name, the least welcome result counts.
+
+    It gets the reasons of the others that failed. Failed cases are kept even if they come behind the limit.
+    """
+
+    __slots__ = ("_is_cut", "_kept")
+
+    def __init__(self) -> None:
+        self._kept: dict[str, TestCase] = {}
+        self._is_cut = False
+
+    def add(self, case: TestCase) -> None:
+        """Add a case."""
+        self._is_cut |= len(case.others) == MOST_OTHERS
+        before = self._kept.get(case.name)
+        if before is not None and before.has_failed and case.has_failed:
+            case = _joined(before, case)
+            self._is_cut |= len(case.others) == MOST_OTHERS
+        if before is None and len(self._kept) >= MOST_CASES:
+            self._is_cut = True
+            if not case.has_failed or len(self._kept) >= 2 * MOST_CASES:
+                return
+        if before is None or _rank(case) < _rank(before) or case.has_failed:
+            self._kept[case.name] = case
+
+    def run(self) -> TestRun:
+        """Return the run of the cases so far."""
+        return TestRun(tuple(self._kept.values()), self._is_cut)
+
+
+def with_reason(case: TestCase, reason: str) -> TestCase:
+    """Add a reason to a case that has none."""
+    return case if case.message else replace(case, message=plain_lines(reason[:_MAX_MESSAGE]).strip())
+
+
+def combined(tries: Sequence[TestRun]) -> tuple[TestRun, tuple[str, ...]]:
+    """Combine a run with the later tries of its failed tests.
+
+    A test has failed if no try passed. One that is missing or was skipped in a later try stays failed.
+
+    Returns:
+        The run, and the names of the tests that failed and then passed.
+    """
+    final: dict[str, TestCase] = {}
+    retried: dict[str, None] = {}
+    for run in tries:
+        for case in run.cases:
+            before = final.get(case.name)
+            if before is None:
+                final[case.name] = case
+            elif before.has_failed and case.status is CaseStatus.PASSED:
+                final[case.name] = case
+                retried[case.name] = None
+    return TestRun(tuple(final.values()), any(run.is_cut for run in tries)), tuple(retried)
+
+
+def as_gbench(run: TestRun) -> bytes:
+    """Write the durations as Google Benchmark's JSON: one row a test, of one repetition, in milliseconds.
+
+    Failed and skipped tests become rows with an error or a skip. Disabled ones are left out, because they
+    are not part of the suite. A test that took less than a millisecond, or an unknown time, took one.
+    """
+    rows = [_row(case) for case in run.cases if case.status is not CaseStatus.DISABLED]
+    return json.dumps({"context": {}, "benchmarks": rows}, separators=(",", ":")).encode()
+
+
+def _row(case: TestCase) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "name": case.name,
+        "run_name": case.name,
+        "run_type": "iteration",
+        "repetitions": 1,
+        "repetition_index": 0,
+        "threads": 1,
+        "iterations": 1,
+    }
+    reason = " ".join(case.message.split())
+    if case.has_failed:
+        return row | {"error_occurred": True, "error_message": reason or str(case.status)}
+    if case.status is not CaseStatus.PASSED:
+        return row | {"skipped": True, "skip_message": reason or str(case.status)}
+    duration = max(case.seconds, _LEAST) * _MILLISECONDS
+    # The programs report no processor time.
+    return row | {"real_time": duration, "cpu_time": duration, "time_unit": "ms"}
+
+
+def _joined(before: TestCase, case: TestCase) -> TestCase:
+    """Join two failed cases of one name, as from two platforms: either reason may be new."""
+    worse, other = (case, before) if _rank(case) < _rank(before) else (before, case)
+    first = OtherReason(worse.message, worse.place)
+    others = dict.fromkeys((*worse.others, OtherReason(other.message, other.place), *other.others))
+    return replace(worse, others=tuple(each for each in others if each != first)[:MOST_OTHERS])
+
+
+def _rank(case: TestCase) -> int:
+    return _WORST_FIRST.index(case.status)

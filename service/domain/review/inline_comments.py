@@ -1,0 +1,46 @@
+"""Inline comments: the findings of jobs, on the lines of a change."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.findings import MOST
+from service.domain.review.change import InlineComment
+from service.domain.values.text import literal, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from service.domain.building.findings import Finding
+
+_MOST_ON_CHANGE: Final = 100  # over all its patch sets and runs
+
+
+def remarks(
+    named: Iterable[tuple[str, Finding]], jobs: Collection[str], posted: Collection[tuple[str, str]]
+) -> tuple[InlineComment, ...]:
+    """Compose inline comments from the findings of jobs; each comment begins with the job's name.
+
+    Returns at most :data:`MOST` comments, and none if the change already has a hundred. If several jobs
+    report the same finding, only the first gets a comment.
+
+    Args:
+        named: jobs with their findings.
+        jobs: all jobs of the run.
+        posted: path and text of earlier comments. A finding that any of the jobs reported on the same path
+            is not repeated, even if its line has moved.
+    """
+    first: dict[Finding, str] = {}
+    for job, finding in named:
+        first.setdefault(finding, job)
+    comments = (
+        InlineComment(finding.path, finding.line, _text(job, finding))
+        for finding, job in first.items()
+        if not any((finding.path, _text(each, finding)) in posted for each in jobs)
+    )
+    return tuple(islice(comments, max(0, min(MOST, _MOST_ON_CHANGE - len(posted)))))
+
+
+def _text(job: str, finding: Finding) -> str:
+    return f"{plain(job)}: {literal(finding.text)}"

@@ -1,0 +1,256 @@
+"""Overrides by hand: a person removes the bot's vote and casts their own.
+
+Benchgate recognises them from the messages of a change. Gerrit posts ``Removed Verified-1 by Build Bot
+<build@example.com>`` in the name of the person who removed the vote, and ``Patch Set 3: Verified+1`` in the
+name of the person who cast one. Only the server's own first line counts; a person's words always follow a
+line with the number of the patch set.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from service.domain.review.change import person_of
+from service.domain.review.comment_commands import BUG_KEY, MAX_REASON, Misspelt, commands_in, written_lines
+from service.domain.values.text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from service.domain.review.change import Change, Person, PostedMessage
+
+
+_MAX_READ: Final = 4000  # characters of a person's words
+_KEY: Final = re.compile(rf"(?<![\w-]){BUG_KEY}(?![\w-])")
+_ADDRESS: Final = re.compile(r"https?://[!#-;=?-~]{1,300}")
+_TRACKER: Final = re.compile(r"issue|bug|browse|ticket")  # other URLs point to builds and logs
+_NUMBER: Final = re.compile(r"(?:(?<=\()|\b(?:[Bb]ug|[Ii]ssue|[Tt]icket) )#[0-9]{1,12}\b")  # not "Test #49"
+_VOTES: Final = re.compile(r"Patch Set ([0-9]{1,9}):(.*)")
+_REVIEWER_REMOVED: Final = re.compile(r"Removed .* with the following votes:")
+
+
+@dataclass(frozen=True, slots=True)
+class PersonOverride:
+    """An override by a person who removed the bot's −1 and voted for the patch set.
+
+    ``bug`` and ``reason`` come from the person's words and may be empty. ``message_ids`` are those of the
+    removal, the vote and the words. ``at`` is the time of the later one of removal and vote.
+    """
+
+    who: str
+    account: str
+    bug: str
+    reason: str
+    message_ids: tuple[str, ...]
+    at: datetime
+
+
+def person_overrides(
+    messages: Sequence[PostedMessage], patch_set: int, label: str, bot: Person
+) -> tuple[PersonOverride, ...]:
+    """Find the overrides on a patch set that are not revoked: the latest of each person, in order.
+
+    ``messages`` are all messages of the change, oldest first.
+    """
+    on_patch_set = [message for message in messages if message.patch_set == patch_set]
+    history = _VoteHistory(label, bot)
+    for place, message in enumerate(on_patch_set):
+        history.add(place, message)
+    complete = sorted(history.overrides.values(), key=lambda override: override.complete)
+    return tuple(_override(places, on_patch_set) for places in complete)
+
+
+def is_vote_removed(
+    messages: Sequence[PostedMessage], patch_sets: Collection[int], label: str, bot: Person
+) -> bool:
+    """Return whether somebody removed the bot's vote on patch sets after the bot's last vote there."""
+    is_removed = False
+    for message in messages:
+        if message.patch_set not in patch_sets:
+            continue
+        if _is_same(message.author, bot):
+            is_removed = is_removed and not _vote_in(message, label)
+        elif any(_is_named(whose, bot) for _, whose in _removals_in(message, label)):
+            is_removed = True
+    return is_removed
+
+
+@dataclass(frozen=True, slots=True)
+class _OverridePlaces:
+    """The places of an override's messages; words about it cannot come before ``since``."""
+
+    removal: int
+    vote: int
+    since: int
+
+    @property
+    def complete(self) -> int:
+        return max(self.removal, self.vote)
+
+
+@dataclass(slots=True)
+class _VoteHistory:
+    """Votes for the patch set and removals of the bot's vote, read message by message."""
+
+    label: str
+    bot: Person
+    votes: dict[str, tuple[int, Person]] = field(default_factory=dict)  # by account, with the place
+    removals: dict[str, int] = field(default_factory=dict)
+    overrides: dict[str, _OverridePlaces] = field(default_factory=dict)
+    bot_voted: int = 0
+
+    def add(self, place: int, message: PostedMessage) -> None:
+        """Read the next message on the patch set."""
+        vote, author = _vote_in(message, self.label), message.author
+        if _is_same(author, self.bot):
+            if vote:  # the removal of an earlier vote does not cover this one
+                self.bot_voted = place
+                self.removals.clear()
+            return
+        for value, whose in _removals_in(message, self.label):
+            if not _is_named(whose, self.bot):
+                for account in [
+                    account for account, (_, voter) in self.votes.items() if _is_named(whose, voter)
+                ]:
+                    self._revoke(account)
+            elif value < 0:
+                self.removals[author.account] = place
+        if vote is not None and vote > 0:
+            self.votes[author.account] = (place, author)
+        elif vote is not None:
+            self._revoke(author.account)
+        # Only an account proves that removal and vote are by the same person.
+        if author.account and author.account in self.votes and author.account in self.removals:
+            voted, _ = self.votes[author.account]
+            places = _OverridePlaces(self.removals[author.account], voted, self.bot_voted)
+            self.overrides[author.account] = places
+
+    def _revoke(self, account: str) -> None:
+        self.votes.pop(account, None)
+        self.overrides.pop(account, None)
+
+
+def _override(places: _OverridePlaces, messages: Sequence[PostedMessage]) -> PersonOverride:
+    """Add the nearest words and bug; words before the override was complete come first."""
+    who = messages[places.vote].author
+    own = {
+        place: words
+        for place, message in enumerate(messages)
+        if place >= places.since and message.author.account == who.account
+        if (words := _words_of(message))
+    }
+    naming = [place for place, words in own.items() if _bug_in(words)] or list(own)
+    before = [place for place in naming if place <= places.complete]
+    about = (before[-1:] or naming[:1])[:1]
+    words = own[about[0]] if about else ""
+    return PersonOverride(
+        who=plain(who.shown),
+        account=who.account,
+        bug=_bug_in(words),
+        reason=plain(words, MAX_REASON),
+        message_ids=tuple(messages[place].id for place in sorted({places.removal, places.vote, *about})),
+        at=messages[places.complete].written,
+    )
+
+
+def _words_of(message: PostedMessage) -> str:
+    """Extract a person's own words from a review, without quotes; empty for a command."""
+    is_command = any(not isinstance(command, Misspelt) for command in commands_in(message.text, ()))
+    if is_command or _votes_line(message) is None:
+        return ""
+    own = (line for line in written_lines(message.text) if not line.lstrip().startswith(">"))
+    return plain(" ".join(own), _MAX_READ)
+
+
+def _bug_in(words: str) -> str:
+    if key := _KEY.search(words):
+        return key[0]
+    urls = (url.rstrip(".,;:!?)]'") for url in _ADDRESS.findall(words))
+    ticket = next((url for url in urls if _TRACKER.search(url)), None)
+    number = _NUMBER.search(words)
+    return ticket or (number[0].split()[-1] if number else "")
+
+
+def _votes_line(message: PostedMessage) -> str | None:
+    """Extract the server's list of votes in a review of this patch set; None if it is not a review."""
+    match = _VOTES.fullmatch(message.text.lstrip().split("\n", 1)[0].strip())
+    return match[2] if match and int(match[1]) == message.patch_set else None
+
+
+def _vote_in(message: PostedMessage, label: str) -> int | None:
+    """Extract the vote of a message: 0 if it withdrew one, None if it changed none."""
+    form = re.compile(rf"{re.escape(label)}([+-][1-9][0-9]?)")
+    for word in (_votes_line(message) or "").split():
+        if word == f"-{label}":
+            return 0
+        if match := form.fullmatch(word):
+            return int(match[1])
+    return None
+
+
+def _removals_in(message: PostedMessage, label: str) -> Iterator[tuple[int, str]]:
+    """Yield the value of each vote that the message's author removed, and its owner in the server's words."""
+    first, *lines = (line.strip() for line in message.text.strip().split("\n"))
+    if not first.startswith("Removed "):
+        return
+    is_reviewer = _REVIEWER_REMOVED.fullmatch(first) is not None  # all votes go with the reviewer
+    form = re.compile(rf"(?:\* ?|Removed ){re.escape(label)}([+-][1-9][0-9]?) by (.+)")
+    for match in map(form.fullmatch, lines if is_reviewer else [first]):
+        if match:
+            yield int(match[1]), match[2]
+
+
+def _is_named(whose: str, person: Person) -> bool:
+    """Return whether ``Name <email>``, a part of it, or the placeholder of Gerrit's API is the person."""
+    if whose.startswith("<GERRIT_ACCOUNT_"):
+        return bool(person.account) and whose == f"<GERRIT_ACCOUNT_{person.account}>"
+    name, has_email, email = whose.rpartition(" <")
+    if has_email and person.email:
+        # Any account may use a name; an address belongs to one account.
+        return email.removesuffix(">").casefold() == person.email.casefold()
+    return (name if has_email else whose) in {person.name, person.email} - {""}
+
+
+def _is_same(one: Person, other: Person) -> bool:
+    """Return whether two descriptions name one account; compare names only if an account is missing."""
+    if one.account and other.account:
+        return one.account == other.account
+    pairs = ((one.username, other.username), (one.email, other.email), (one.name, other.name))
+    return any(left and left == right for left, right in pairs)
+
+
+def not_removed(
+    labels: Mapping[str, int], messages: Sequence[PostedMessage], patch_sets: Collection[int], account: str
+) -> Mapping[str, int]:
+    """Drop the votes that a person removed: Benchgate never casts them again on the same code.
+
+    ``patch_sets`` are the numbers of the patch set and of those before it that have the same code;
+    ``messages`` are all of the change, and ``account`` is Benchgate's.
+    """
+    bot = person_of(account, messages)
+    if bot is None:
+        return labels
+    return {
+        label: vote for label, vote in labels.items() if not is_vote_removed(messages, patch_sets, label, bot)
+    }
+
+
+def held_votes(cast: Mapping[str, int], change: Change, account: str) -> Mapping[str, int]:
+    """Find the votes that Benchgate cast and that the server has now."""
+    return {label: vote for label, vote in cast.items() if change.votes.get(label, {}).get(account) == vote}
+
+
+def lost_votes(
+    cast: Mapping[str, int],
+    change: Change,
+    messages: Sequence[PostedMessage],
+    patch_sets: Collection[int],
+    account: str,
+) -> Mapping[str, int]:
+    """Find the votes that Benchgate cast, that no person removed and that the server does not have now."""
+    held = held_votes(cast, change, account)
+    missing = {label: vote for label, vote in cast.items() if label not in held}
+    return not_removed(missing, messages, patch_sets, account)

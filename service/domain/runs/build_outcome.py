@@ -1,0 +1,175 @@
+"""The outcome of a build, and the comparisons that a message names.
+
+The sentences are in :mod:`service.domain.wording.judgement`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum, auto
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.project.policy import Policy, VoteWhen
+from service.domain.runs.vote import Outcome
+from service.domain.verdict.inference.reasons import OF_PATCH, ReasonKind, has_kind
+from service.domain.verdict.inference.verdict import ComparedRow, Comparison, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.verdict.inference.reasons import Reason
+
+    Withheld = Mapping[ComparedRow, Reason]  # of rows that may not vote −1, the reason
+
+NOTHING_WITHHELD: Final[Withheld] = MappingProxyType({})
+
+
+class Group(StrEnum):
+    """The groups of comparisons that a message names, in its order."""
+
+    BROKEN = auto()
+    REMOVED = auto()
+    SLOWER = auto()  # enough to vote −1
+    WITHHELD = auto()  # slower by as much, without a vote
+    SLIGHTLY_SLOWER = auto()
+    FASTER = auto()
+    FAILING = auto()  # on both sides
+    UNDECIDED = auto()
+    SAME = auto()
+    NEW = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """The circumstances of measuring without which undecided rows might have been decided.
+
+    Args:
+        missing_pairs: the pairs up to the first look that could find a difference, if the machine time ended
+            before it.
+        is_parent_lost: the parent could no longer be measured after some pairs.
+        is_used_up_by_patch: launches of the patch took so long that some of the policy's base pairs are
+            missing.
+    """
+
+    missing_pairs: int = 0
+    is_parent_lost: bool = False
+    is_used_up_by_patch: bool = False
+
+
+UNDISTURBED: Final = Circumstances()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A build's outcome with its reasons.
+
+    ``groups`` hold the comparisons, each group with the one to name first. ``rows`` is the number of all
+    comparisons. ``empty_suites`` are the suites whose patch side measured nothing, but whose base side did.
+    ``missing_pairs`` are those of the circumstances, if their lack withholds the vote.
+    """
+
+    outcome: Outcome
+    groups: Mapping[Group, Sequence[Comparison]] = field(default_factory=dict)
+    rows: int = 0
+    empty_suites: Sequence[str] = ()
+    withheld: Withheld = field(default_factory=dict)
+    missing_pairs: int = 0
+
+    @property
+    def blamed(self) -> tuple[str, ...]:
+        """The benchmarks that a person can accept: those that make the build slower, and removed ones."""
+        rows = (row for group in (Group.SLOWER, Group.REMOVED) for row in self.groups.get(group, ()))
+        return tuple(dict.fromkeys(each.row.benchmark for each in rows))
+
+
+def judge(
+    comparisons: Sequence[Comparison],
+    policy: Policy,
+    empty_suites: Sequence[str] = (),
+    withheld: Withheld = NOTHING_WITHHELD,
+    circumstances: Circumstances = UNDISTURBED,
+) -> Judgement:
+    """Judge a benchmark build. A slower row that is ``withheld`` is named and does not vote."""
+    groups = _groups(comparisons, policy, withheld)
+    outcome, missing = _outcome(groups, policy, empty_suites), 0
+    if outcome is Outcome.UNDECIDED:
+        outcome, missing = _undecided_under(circumstances), circumstances.missing_pairs
+    return Judgement(outcome, groups, len(comparisons), empty_suites, withheld, missing)
+
+
+def _groups(
+    comparisons: Sequence[Comparison], policy: Policy, withheld: Withheld
+) -> Mapping[Group, Sequence[Comparison]]:
+    by_verdict = {v: [each for each in comparisons if each.verdict is v] for v in Verdict}
+    slower = sorted(by_verdict[Verdict.SLOWER], key=lambda each: -each.worsening)
+    is_large = {each.row: each.worsening >= policy.votes_from(each.row.benchmark) for each in slower}
+    large = [each for each in slower if is_large[each.row]]
+    # First the row of a lifted −1, which people wait for; then the row that could still be the worst. A row
+    # without an interval could be anything.
+    undecided = sorted(
+        by_verdict[Verdict.UNDECIDED],
+        key=lambda each: (not has_kind(each.reasons, {ReasonKind.SECOND_LIFTS}), -each.could_worsen_by),
+    )
+    return {
+        Group.BROKEN: by_verdict[Verdict.BROKEN],
+        Group.REMOVED: by_verdict[Verdict.REMOVED],
+        Group.SLOWER: [each for each in large if each.row not in withheld],
+        Group.WITHHELD: [each for each in large if each.row in withheld],
+        Group.SLIGHTLY_SLOWER: [each for each in slower if not is_large[each.row]],
+        Group.FASTER: sorted(by_verdict[Verdict.FASTER], key=lambda each: each.worsening),
+        Group.FAILING: by_verdict[Verdict.FAILING],
+        Group.UNDECIDED: undecided,
+        # For the same program, the interval may have any width.
+        Group.SAME: [
+            each for each in by_verdict[Verdict.SAME] if not has_kind(each.reasons, {ReasonKind.SAME_PROGRAM})
+        ],
+        Group.NEW: by_verdict[Verdict.NEW],
+    }
+
+
+def _outcome(
+    groups: Mapping[Group, Sequence[Comparison]], policy: Policy, empty_suites: Sequence[str]
+) -> Outcome:
+    if empty_suites:
+        return Outcome.MEASURED_NOTHING
+    if groups[Group.BROKEN]:
+        return Outcome.BROKEN
+    if groups[Group.REMOVED]:
+        return Outcome.REMOVED
+    if groups[Group.SLOWER]:
+        return Outcome.SLOWER
+    if _has_failing_suite(groups):
+        return Outcome.MISCONFIGURED
+    return _without_a_failure(groups[Group.UNDECIDED], policy)
+
+
+def _without_a_failure(undecided: Sequence[Comparison], policy: Policy) -> Outcome:
+    """Decide the outcome if nothing fails: a row that a patch can leave undecided prevents the +1."""
+    if not undecided:
+        return Outcome.PASSED
+    is_of_patch = any(has_kind(each.reasons, OF_PATCH) for each in undecided)
+    is_withheld = is_of_patch or policy.on_undecided is VoteWhen.NONE
+    return Outcome.UNDECIDED_WITHHELD if is_withheld else Outcome.UNDECIDED
+
+
+def _undecided_under(circumstances: Circumstances) -> Outcome:
+    """Decide the outcome of undecided rows: circumstances that a patch can bring about prevent the +1."""
+    if circumstances.missing_pairs:
+        # Otherwise launches that take long enough would be a way to a +1.
+        return Outcome.UNDECIDED_WITHHELD
+    if circumstances.is_parent_lost:
+        # It fails only after code of the patch ran, and may fail because of it.
+        return Outcome.INFRASTRUCTURE
+    return Outcome.UNDECIDED_WITHHELD if circumstances.is_used_up_by_patch else Outcome.UNDECIDED
+
+
+def _has_failing_suite(groups: Mapping[Group, Sequence[Comparison]]) -> bool:
+    """Return whether nothing that both sides of a suite list can be measured on either side."""
+    measured = {
+        each.row.suite
+        for group, rows in groups.items()
+        if group not in {Group.FAILING, Group.NEW}
+        for each in rows
+    }
+    return any(each.row.suite not in measured for each in groups[Group.FAILING])

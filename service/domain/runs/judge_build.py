@@ -1,0 +1,289 @@
+"""Comparison and judgement of the pairs of a build, for the service and for a local gate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from service.domain.measuring.clock import may_join
+from service.domain.measuring.listing import Listing
+from service.domain.measuring.pair_record import read_pairs
+from service.domain.measuring.tests.timed import TimedSuite
+from service.domain.project.benchmark import Instructions
+from service.domain.runs.build_outcome import NOTHING_WITHHELD, UNDISTURBED, Judgement, judge
+from service.domain.runs.pair_cost import cost_of_a_pair
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.clock import JOIN_SHARE
+from service.domain.verdict.comparison.counting_pairs import (
+    DisturbedPairs,
+    counting_launches,
+    disturbed_pairs,
+)
+from service.domain.verdict.comparison.instruction_counts import added_share, compare_counts
+from service.domain.verdict.comparison.link_layout import confirm, suspects
+from service.domain.verdict.comparison.second_opinion import second_opinion
+from service.domain.verdict.comparison.suite import compare_suites, family_size, policy_for
+from service.domain.verdict.inference.missing_pairs import with_missing_pairs
+from service.domain.verdict.inference.reasons import OF_PATCH, Reason, ReasonKind, has_kind
+from service.domain.verdict.inference.verdict import Comparison, Verdict, first_decisive_look, least_budget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from service.domain.measuring.counted import Counts
+    from service.domain.measuring.launch import Launch
+    from service.domain.measuring.pair_record import MeasuredPairs, PairRecord
+    from service.domain.project.job import Job
+    from service.domain.runs.build_outcome import Circumstances, Withheld
+    from service.domain.verdict.comparison.link_layout import Added
+
+
+def treat_as_unchanged(comparisons: Iterable[Comparison], suites: Collection[str]) -> tuple[Comparison, ...]:
+    """Leave no difference in the comparisons of these suites; the measured ratio stays in the reason."""
+    return tuple(_as_unchanged(each) if each.row.suite in suites else each for each in comparisons)
+
+
+def _as_unchanged(found: Comparison) -> Comparison:
+    reasons = found.reasons
+    match found.verdict:
+        case Verdict.SAME | Verdict.NEW | Verdict.FAILING:
+            return found
+        case Verdict.UNDECIDED if not found.pairs and has_kind(found.reasons, {ReasonKind.NO_PAIR}):
+            reason = Reason(ReasonKind.SAME_PROGRAM)  # nothing was measured, or needed to be
+            return found._replace(verdict=Verdict.SAME, reasons=(reason,))
+        case Verdict.UNDECIDED if not found.pairs:
+            return found
+        case Verdict.SLOWER | Verdict.FASTER | Verdict.UNDECIDED:
+            facts = () if found.ratio is None else (found.ratio,)
+            reason = Reason(ReasonKind.SAME_PROGRAM, facts)
+            return found._replace(verdict=Verdict.SAME, reasons=(reason,), more_pairs=None)
+        case Verdict.REMOVED:
+            reasons = (Reason(ReasonKind.LISTED_ONCE),)
+        case Verdict.BROKEN:  # the error came in one launch and not in another of the same program
+            pass
+    return found._replace(verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.SAME_PROGRAM), *reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The facts that a reader of a judgement should know besides its comparisons.
+
+    Args:
+        same_program: the suites whose program is the same on both sides.
+        counted: the comparisons of instruction counts.
+        is_counting_advisory: whether these have no vote.
+        disturbed: the pairs that other work disturbed.
+        are_programs_kept_in_place: whether the programs are too large to be copied for every pair.
+        pairs_to_prove: the pairs that a difference takes among so many benchmarks.
+        are_tests: whether tests were measured, not benchmarks.
+        too_short: how many tests take too little time to be compared.
+        warnings: of the reader, each once.
+    """
+
+    same_program: tuple[str, ...] = ()
+    counted: tuple[Comparison, ...] = ()
+    is_counting_advisory: bool = True
+    disturbed: DisturbedPairs = field(default_factory=DisturbedPairs)
+    are_programs_kept_in_place: bool = False
+    pairs_to_prove: int = 0
+    warnings: tuple[str, ...] = ()
+    are_tests: bool = False
+    too_short: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The comparisons of a build, with the launches of the pairs that count, the judgement and the notes."""
+
+    comparisons: tuple[Comparison, ...]
+    launches: tuple[Launch, ...]
+    judgement: Judgement
+    notes: Notes
+    listings: tuple[Listing, ...] = ()
+
+
+def all_may_vote(rows: Sequence[Comparison]) -> Withheld:  # noqa: ARG001 - it needs no row
+    """Withhold no vote; for a judgement without history."""
+    return NOTHING_WITHHELD
+
+
+def judge_measured(
+    job: Job,
+    listing: Sequence[Mapping[str, Any]],
+    records: Iterable[PairRecord],
+    withhold: Callable[[Sequence[Comparison]], Withheld] = all_may_vote,
+    circumstances: Circumstances = UNDISTURBED,
+) -> Measured:
+    """Read, compare and judge the pairs of a build.
+
+    Args:
+        job: the job, with the build's part of the patch set's false alarms.
+        listing: the benchmarks to measure, as fixed before the first launch.
+        records: the records of all pairs.
+        withhold: returns the rows that may not vote −1, each with its reason.
+        circumstances: those that the machine reported; the missing pairs are counted here.
+    """
+    return judge_pairs(job, listing, read_pairs(records, job.benchmark.suites), withhold, circumstances)
+
+
+def judge_pairs(
+    job: Job,
+    listing: Sequence[Mapping[str, Any]],
+    pairs: MeasuredPairs,
+    withhold: Callable[[Sequence[Comparison]], Withheld] = all_may_vote,
+    circumstances: Circumstances = UNDISTURBED,
+) -> Measured:
+    """Compare and judge pairs that were read; the rest as in :func:`judge_measured`."""
+    listings = tuple(map(Listing.from_mapping, listing))
+    job = replace(job, policy=policy_for(job.policy, listings))
+    pairs = pairs.under_new_names(listings)
+    launches = tuple(counting_launches(pairs.as_built, job.policy.base_pairs))
+    as_built = _with_missing_pairs(job, listings, launches)
+    rows = confirm(as_built, pairs.relinked, job.policy, _added(pairs.counts))
+    rows = _with_second_opinion(job, listings, rows, pairs.second)
+    counted = treat_as_unchanged(
+        compare_counts(listings, pairs.counts, job.policy.floor), _same_program(listings)
+    )
+    withheld = withhold(rows)
+    explained = (
+        row._replace(reasons=(*row.reasons, withheld[row.row])) if row.row in withheld else row
+        for row in rows
+    )
+    notes = _notes(job, listings, pairs.as_built, launches, counted)
+    # The notes name the benchmarks without a count; these must not make a decided build undecided, unless the
+    # patch alone prevents the count.
+    voting = (
+        ()
+        if notes.is_counting_advisory
+        else (each for each in counted if each.verdict.is_decided or has_kind(each.reasons, OF_PATCH))
+    )
+    judgement = Judgement(Outcome.NO_PARENT)
+    if any(listing.base for listing in listings):
+        empty = [
+            each.suite
+            for each in listings
+            # Short tests ran, and are left out.
+            if each.base and not (each.patch or each.too_short or each.is_same_program)
+        ]
+        is_cut_short = any(not row.verdict.is_decided for row in as_built)
+        measured = len({launch.pair for launch in launches})
+        missing = max(0, decisive_pairs(job, listings) - measured) if is_cut_short else 0
+        under = replace(circumstances, missing_pairs=missing)
+        judgement = judge((*rows, *voting), job.policy, empty, withheld, under)
+    return Measured((*explained, *counted), launches, judgement, notes, listings)
+
+
+def _with_second_opinion(
+    job: Job, listings: Sequence[Listing], rows: tuple[Comparison, ...], launches: Sequence[Launch]
+) -> tuple[Comparison, ...]:
+    """Judge the slower rows again that the pairs of the second opinion measured, by a single look at all."""
+    if not launches:
+        return rows
+    counting = counting_launches(launches, job.policy.base_pairs)
+    single = (len({each.pair for each in counting}),)
+    asked = {(each.suite, name) for each in launches if each.side is Side.BASE for name in each.values}
+    # Whether real time joins is decided by the first five pairs, once.
+    joined = frozenset(
+        (row.suite, row.benchmark)
+        for row in (each.row for each in rows)
+        if row.metric.name == "real_time" and may_join(row.benchmark)
+    )
+    found = compare_suites(job.benchmark.suites, listings, counting, job.policy, single, joins=joined)
+    second = {row.row: row for row in found}
+    launched = Counter(
+        (suite, name)
+        for suite, _, name in {
+            (each.suite, each.pair, name)
+            for each in counting
+            for name in (*each.values, *each.errors, *each.lost)
+        }
+    )
+    return tuple(
+        second_opinion(row, second[row.row], job.policy, launched[row.row.suite, row.row.benchmark])
+        if row.row in second and (row.row.suite, row.row.benchmark) in asked
+        else row
+        for row in rows
+    )
+
+
+def decisive_pairs(job: Job, listings: Sequence[Listing]) -> int:
+    """The pairs of the first look that could find a difference of any row."""
+    family = family_size(job.benchmark.suites, listings)
+    if any(not suite.metrics for suite in job.benchmark.suites):
+        family /= JOIN_SHARE  # real time that joins has that part of a row's error
+    return first_decisive_look(job.policy, family)
+
+
+def suspected_of_layout(
+    job: Job, listings: Sequence[Listing], launches: Sequence[Launch], counts: Counts
+) -> tuple[Comparison, ...]:
+    """List the comparisons that count only if relinked programs confirm them.
+
+    ``launches`` are those of the programs as built that count.
+    """
+    policy = policy_for(job.policy, listings)
+    return suspects(_compare(job, listings, launches), policy, _added(counts))
+
+
+def slow_downs(
+    job: Job, listings: Sequence[Listing], launches: Sequence[Launch], record: MeasuredPairs
+) -> tuple[Comparison, ...]:
+    """List the slow-downs that vote −1 unless something withholds it, whatever a second opinion says.
+
+    ``launches`` are those of ``record`` that count, of the programs as built.
+    """
+    policy = policy_for(job.policy, listings)
+    rows = confirm(_compare(job, listings, launches), record.relinked, policy, _added(record.counts))
+    large = (row for row in rows if row.worsening >= policy.votes_from(row.row.benchmark))
+    return tuple(row for row in large if row.verdict is Verdict.SLOWER)
+
+
+def _compare(job: Job, listings: Sequence[Listing], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
+    return treat_as_unchanged(
+        compare_suites(job.benchmark.suites, listings, launches, job.policy), _same_program(listings)
+    )
+
+
+def _with_missing_pairs(
+    job: Job, listings: Sequence[Listing], launches: Sequence[Launch]
+) -> tuple[Comparison, ...]:
+    """Compare, and say of each undecided row what it would take."""
+    suites = job.benchmark.suites
+    cost = cost_of_a_pair(suites, listings, launches)
+    charged = cost_of_a_pair(suites, listings, launches, is_charged=True).taken
+    return tuple(
+        with_missing_pairs(row, cost.alone(key), job.policy, charged.get(key, 0.0))
+        for row in _compare(job, listings, launches)
+        for key in [(row.row.suite, row.row.benchmark)]
+    )
+
+
+def _same_program(listings: Sequence[Listing]) -> list[str]:
+    return [listing.suite for listing in listings if listing.is_same_program]
+
+
+def _added(counts: Counts) -> Added:
+    return lambda row: added_share(counts, row.suite, row.benchmark)
+
+
+def _notes(
+    job: Job,
+    listings: Sequence[Listing],
+    everything: Sequence[Launch],
+    launches: Sequence[Launch],
+    counted: Sequence[Comparison],
+) -> Notes:
+    family = family_size(job.benchmark.suites, listings)
+    return Notes(
+        same_program=tuple(_same_program(listings)),
+        counted=tuple(counted),
+        is_counting_advisory=job.benchmark.instructions is not Instructions.VOTE,
+        disturbed=disturbed_pairs(everything, job.policy.base_pairs),
+        are_programs_kept_in_place=any(launch.is_kept_in_place for launch in launches),
+        pairs_to_prove=least_budget(job.policy, family) if family else 0,
+        warnings=tuple(dict.fromkeys(text for launch in launches for text in launch.warnings)),
+        are_tests=all(isinstance(suite, TimedSuite) for suite in job.benchmark.suites),
+        too_short=sum(listing.too_short for listing in listings),
+    )

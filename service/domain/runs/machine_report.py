@@ -1,0 +1,98 @@
+"""The end of a machine's work on a build, and the end of the build."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from service.domain.building.findings import findings_from
+from service.domain.failures.failure import failures_from
+from service.domain.runs.build_outcome import Circumstances
+from service.domain.runs.vote import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.domain.building.findings import Finding
+    from service.domain.failures.failure import Failure
+
+PATCH_BUILT: Final = "build patch"
+"""The phase that has a duration if the build commands of the patch's side succeeded."""
+CHECKED: Final = "check"
+"""The phase that has a duration if a linter checked something, or found that it cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildEnd:
+    """The end of a build: its outcome, the sentences of its causes, and the benchmarks that are slower.
+
+    ``notes`` are sentences for pages only, because nobody decides by them. ``failures`` are the reasons in a
+    form that can be recognised again; ``is_cut``: there were more of them. ``cleared`` are those that a retry
+    cleared: they count for nothing here, but show that a failure is intermittent.
+    """
+
+    outcome: Outcome
+    causes: tuple[str, ...] = ()
+    blamed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    is_cut: bool = False
+    cleared: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MachineReport:
+    """The end of a machine's work.
+
+    ``outcome`` is None if pairs were measured and the analysis decides. ``seconds`` is the duration of each
+    phase. ``conditions`` are the sandbox, its limits and the tool chain. ``findings`` are the messages of the
+    patch's side about a file and a line. ``is_parent_lost``: the parent could no longer be measured after
+    some pairs. ``is_used_up_by_patch``: launches of the patch took so long that some of the
+    policy's base pairs are missing. ``failures`` are the reasons of a failure in a form that can be
+    recognised again; ``is_cut``: there were more of them. ``tests`` is the artifact with the test cases;
+    empty if the kind has none. ``retried`` names the tests that failed and then passed on a retry;
+    ``cleared`` are their failures, which are not among ``failures``.
+    """
+
+    outcome: Outcome | None = None
+    causes: tuple[str, ...] = ()
+    pairs: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    is_parent_lost: bool = False
+    is_used_up_by_patch: bool = False
+    failures: tuple[Failure, ...] = ()
+    is_cut: bool = False
+    tests: str = ""
+    retried: tuple[str, ...] = ()
+    cleared: tuple[Failure, ...] = ()
+
+    @property
+    def circumstances(self) -> Circumstances:
+        """The circumstances under which the pairs were measured."""
+        return Circumstances(is_parent_lost=self.is_parent_lost, is_used_up_by_patch=self.is_used_up_by_patch)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Convert to plain values for JSON."""
+        return asdict(self)
+
+    @staticmethod
+    def from_mapping(found: Mapping[str, Any]) -> MachineReport:
+        """Read the values of :meth:`to_mapping`, also those of a previous version that had fewer."""
+        failures, is_cut = failures_from(found.get("failures"))
+        return MachineReport(
+            outcome=Outcome(found["outcome"]) if found["outcome"] else None,
+            causes=tuple(found["causes"]),
+            pairs=found["pairs"],
+            seconds=found["seconds"],
+            conditions=found["conditions"],
+            findings=findings_from(found.get("findings")),
+            is_parent_lost=bool(found.get("is_parent_lost", False)),
+            is_used_up_by_patch=bool(found.get("is_used_up_by_patch", False)),
+            failures=failures,
+            is_cut=is_cut or bool(found.get("is_cut", False)),
+            tests=str(found.get("tests", "")),
+            retried=tuple(found.get("retried", ())),
+            cleared=failures_from(found.get("cleared"))[0],
+        )

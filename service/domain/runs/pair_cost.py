@@ -1,0 +1,72 @@
+"""The seconds of a pair, by suite and benchmark, and those that each benchmark has taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.measuring.whole_programs import WHOLE_PROGRAMS
+from service.domain.values.identity import Side
+from service.domain.verdict.inference.going_on import PairCost
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.measuring.launch import Launch
+    from service.domain.measuring.listing import Listing
+    from service.domain.project.benchmark import Suite
+
+
+def cost_of_a_pair(
+    suites: Sequence[Suite],
+    listings: Sequence[Listing],
+    launches: Sequence[Launch],
+    *,
+    is_charged: bool = False,
+) -> PairCost:
+    """Compute the seconds of each benchmark and suite in its last pair, and those that it has taken.
+
+    A benchmark's own are those that it was timed for. Of the rest of a launch, what its program takes to set
+    up is the suite's, and each benchmark has an equal part of what is left. A program that cannot choose
+    benchmarks takes all of its launch for each of them.
+
+    ``is_charged``: without the seconds by which the patch's launch exceeds the parent's, which are not
+    charged to the machine time. Otherwise a patch could make each pair too dear.
+    """
+    set_up = {listing.suite: listing.set_up for listing in listings}
+    whole = {suite.name for suite in suites if suite.format in WHOLE_PROGRAMS}
+    fixed: dict[str, dict[Side, float]] = {}
+    own: dict[tuple[str, str], dict[Side, float]] = {}
+    taken: dict[tuple[str, str], dict[Side, float]] = {}
+    for launch in launches:
+        if launch.suite in whole:
+            shared, parts = launch.seconds, dict.fromkeys(launch.values, 0.0)
+        else:
+            shared, parts = _seconds_of(launch, set_up.get(launch.suite, 0.0))
+        fixed.setdefault(launch.suite, {})[launch.side] = shared
+        for name, seconds in parts.items():
+            key = (launch.suite, name)
+            own.setdefault(key, {})[launch.side] = seconds
+            so_far = taken.setdefault(key, dict.fromkeys(Side, 0.0))
+            so_far[launch.side] += shared + seconds
+
+    def of_pair(sides: Mapping[Side, float]) -> float:
+        base, patch = sides.get(Side.BASE, 0.0), sides.get(Side.PATCH, 0.0)
+        return base + (min(base, patch) if is_charged else patch)
+
+    return PairCost(
+        {suite: of_pair(sides) for suite, sides in fixed.items()},
+        {key: of_pair(sides) for key, sides in own.items()},
+        {key: of_pair(sides) for key, sides in taken.items()},
+    )
+
+
+def _seconds_of(launch: Launch, set_up: float) -> tuple[float, dict[str, float]]:
+    """Divide a launch into the seconds of its program, at most ``set_up``, and those of each benchmark."""
+    # A program reports its own times, which may be longer than its launch, and infinite.
+    timed = {name: min(launch.timed.get(name, 0.0), launch.seconds) for name in launch.values}
+    all_timed = sum(timed.values())
+    scale = min(1.0, launch.seconds / all_timed) if all_timed else 1.0
+    rest = max(0.0, launch.seconds - all_timed)
+    shared = min(set_up, rest)
+    each = (rest - shared) / max(len(timed), 1)
+    return shared, {name: scale * seconds + each for name, seconds in timed.items()}

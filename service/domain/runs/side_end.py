@@ -1,0 +1,140 @@
+"""The outcome of a build of which a side cannot be built or measured, by how far each side came.
+
+A failure that only the patch causes never gets a +1. The parent is built and rehearsed before any code of the
+patch runs, so the patch cannot cause its end here; a parent that fails later is no reason for a vote.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum, auto
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
+from service.domain.values.identity import Side
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from service.domain.measuring.formats.foreign import ForeignProgram
+
+
+class Stage(IntEnum):
+    """The stages through which a side passes before it is measured, in their order."""
+
+    CHECKOUT = auto()  # its sources are complete
+    CONFIGURE = auto()
+    COMPILE = auto()
+    PROGRAM = auto()  # the build creates it
+    PACK = auto()  # its files can be kept
+    LISTING = auto()
+    LAUNCH = auto()
+
+
+class Parent(Enum):
+    """The parents that a patch may have."""
+
+    NONE = auto()
+    MERGED = auto()
+    UNMERGED = auto()  # the author of the patch chose it
+
+
+@dataclass(frozen=True, slots=True)
+class SideEnd:
+    """The stage at which a side ended, with the failing thing and its end in words.
+
+    ``is_empty``: a program has no benchmark or test, which is a failure only beside a side that lists some.
+    ``program``: the kind of the program, if its output shows one that is not measured; only messages use it.
+    ``needs_network``: a build command tried to download a file.
+    """
+
+    stage: Stage
+    what: str
+    end: str
+    is_empty: bool = False
+    program: ForeignProgram | None = None
+    needs_network: bool = False
+
+    @property
+    def is_build(self) -> bool:
+        """Return whether it ended while it was built."""
+        return self.stage < Stage.LISTING
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.end}"
+
+
+# One side got further, and it was the parent.
+_FAILS: Final[Mapping[Stage, Outcome]] = MappingProxyType(
+    {
+        Stage.CHECKOUT: Outcome.FAILED,
+        Stage.CONFIGURE: Outcome.FAILED,
+        Stage.COMPILE: Outcome.FAILED,
+        Stage.PROGRAM: Outcome.FAILED,
+        Stage.PACK: Outcome.FAILED,
+        Stage.LISTING: Outcome.MEASURED_NOTHING,
+        Stage.LAUNCH: Outcome.MEASURED_NOTHING,
+    }
+)
+# The parent got no further than the patch.
+_FAILS_TOO: Final[Mapping[Stage, Outcome]] = MappingProxyType(
+    {
+        Stage.CHECKOUT: Outcome.PARENT_BROKEN,
+        Stage.CONFIGURE: Outcome.PARENT_BROKEN,
+        Stage.COMPILE: Outcome.PARENT_BROKEN,
+        Stage.PROGRAM: Outcome.MISCONFIGURED,
+        Stage.PACK: Outcome.MISCONFIGURED,
+        Stage.LISTING: Outcome.MISCONFIGURED,
+        Stage.LAUNCH: Outcome.MISCONFIGURED,
+    }
+)
+_ORDER: Final = (Counts.FAIL, Counts.NOTHING_CERTAIN, Counts.PASS)
+
+
+def outcome_of_sides(
+    patch: SideEnd | None, base: SideEnd | None, parent: Parent, *, is_same_program: bool = False
+) -> Outcome | None:
+    """Decide the outcome by the ends of both sides before measuring; None: measure and compare them.
+
+    Args:
+        patch: how the patch ended; None: it runs.
+        base: how the parent ended, in a state that no code of the patch could reach.
+        parent: the kind of the parent.
+        is_same_program: whether both sides were built to the same program.
+    """
+    if parent is Parent.NONE:
+        return Outcome.NO_PARENT if patch is None else _FAILS[patch.stage]
+    if base is None or (base.is_empty and not (patch and patch.is_empty)):
+        if patch is None:
+            return None
+        return Outcome.INFRASTRUCTURE if is_same_program else _FAILS[patch.stage]
+    if patch is None:
+        # A fix of a broken branch. An author who chooses the parent could choose one that is broken.
+        return Outcome.NO_PARENT if parent is Parent.MERGED else Outcome.PARENT_BROKEN
+    if patch.needs_network and base.needs_network:
+        return Outcome.MISCONFIGURED  # no other parent helps
+    return _FAILS[patch.stage] if patch.stage < base.stage else _FAILS_TOO[patch.stage]
+
+
+def outcome_after_rehearsal(side: Side, *, is_same_program: bool) -> Outcome:
+    """Decide the outcome if a side fails after its rehearsal and before the first complete pair.
+
+    A parent that ran before the patch did may fail because of it, and the same program is no fault of the
+    patch.
+    """
+    is_blamed = side is Side.PATCH and not is_same_program
+    return Outcome.MEASURED_NOTHING if is_blamed else Outcome.INFRASTRUCTURE
+
+
+def gravest(outcomes: Collection[Outcome | None]) -> Outcome | None:
+    """Choose the outcome of a build from those of its suites: a −1, else no vote, else None, else a +1.
+
+    A suite that can be compared is measured (None) although another has nothing to compare with: a patch that
+    repairs one may slow down the other.
+    """
+    found = [outcome for outcome in outcomes if outcome is not None]
+    worst = min(found, key=lambda each: _ORDER.index(CONSEQUENCES[each].counts), default=None)
+    if worst is None or (None in outcomes and CONSEQUENCES[worst].counts is Counts.PASS):
+        return None
+    return worst

@@ -1,1 +1,0 @@
-"""Triage: known failures, and the evidence about signatures."""

@@ -1,0 +1,1 @@
+"""Values and text functions that every subject uses."""

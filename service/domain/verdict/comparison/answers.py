@@ -1,0 +1,158 @@
+"""Answers: the pairs in which each side reports a usable value of a row, and the meaning of those without.
+
+A side *answers* in a pair if its launch reports a usable value. An error, a skip, an unusable result and a
+missing row are all the same: no answer. If the patch changes nothing, both sides fail to answer alike, and by
+the random launch order a pair in which one side alone answers is that of either with equal chances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.measuring.metric import Better
+from service.domain.values.identity import Side
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from service.domain.measuring.launch import Launch
+    from service.domain.measuring.metric import Metric
+    from service.domain.verdict.inference.verdict import ComparedRow, Comparison
+
+# The chance, over all looks, to call a row broken whose sides fail alike. Less likely are thirteen pairs in
+# which only the parent answers, with none in which only the patch does.
+BROKEN_ERROR: Final = 2.0**-10
+_FAR_WORSE: Final = 1e6  # times; what counts is that no measured ratio is larger
+_MISSING: Final = MappingProxyType({Side.BASE: ReasonKind.NOT_IN_BASE, Side.PATCH: ReasonKind.NOT_IN_PATCH})
+_FAILS: Final = MappingProxyType({Side.BASE: ReasonKind.FAILS_IN_BASE, Side.PATCH: ReasonKind.FAILS})
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """For each pair in which a row was launched, in order, whether base and patch answered.
+
+    ``why`` is by side what the last launch without an answer reported instead, empty if it reported nothing.
+    ``asked`` is the number of pairs in which the row was asked for; it differs from the length of ``pairs``
+    only if no launch reported anything.
+    """
+
+    row: ComparedRow
+    pairs: Sequence[tuple[bool, bool]]
+    why: Mapping[Side, Reason]
+    asked: int
+
+    def settle(self, least: int) -> Comparison | None:
+        """Judge a row of which one side never answers; None if both do.
+
+        ``least`` launches are needed for a verdict: a program that fails in half of its launches does so in
+        the first five of one side, and of no other, in one of 1,000 sequences.
+        """
+        base, patch = (sum(side) for side in zip(*self.pairs, strict=True)) if self.pairs else (0, 0)
+        if base and patch:
+            return None
+        if not base and not patch:
+            if self.asked < least:
+                return self.row.without_pairs(Verdict.UNDECIDED, ReasonKind.NO_PAIR)
+            words = self._words(Side.PATCH) or self._words(Side.BASE)
+            return self.row.without_pairs(Verdict.FAILING, ReasonKind.FAILS_ON_BOTH, *words)
+        if not base:
+            verdict = Verdict.NEW if len(self.pairs) >= least else Verdict.UNDECIDED
+            return self._judged(verdict, self.why[Side.BASE])
+        if base == len(self.pairs) >= least or self._is_broken(len(self.pairs)):
+            return self._judged(Verdict.BROKEN, self.why[Side.PATCH])
+        return self._judged(Verdict.UNDECIDED, self._only_patch_fails(len(self.pairs)))
+
+    def qualify(self, found: Comparison, as_slowest: Callable[[], Comparison]) -> Comparison:
+        """Judge again a row of which the patch sometimes gives no answer although the parent does.
+
+        The pairs that are left are chosen by the patch's failures, so they prove ``slower`` and nothing else.
+        Only the pairs up to the one that decided count: a decided row is not launched again. A parent that
+        also fails now and then excuses a patch, except one that is slower if each failure of one side alone
+        counts as its slowest launch: ``as_slowest`` compares like that.
+        """
+        decided_after = self._position(found.pairs) if found.verdict.is_decided else len(self.pairs)
+        if found.verdict is Verdict.SLOWER or not self._alone(decided_after)[0]:
+            return found
+        last = len(self.pairs)
+        is_of_patch = not self._alone(last)[1] or as_slowest().verdict is Verdict.SLOWER
+        reason = self._only_patch_fails(last) if is_of_patch else self._fails_sometimes(last)
+        if self._is_broken(last):
+            return found._replace(verdict=Verdict.BROKEN, reasons=(reason,))
+        return found._replace(verdict=Verdict.UNDECIDED, reasons=(reason, *found.reasons))
+
+    def _is_broken(self, first: int) -> bool:
+        """Return whether, by that many first pairs, the patch fails too often to fail like the parent.
+
+        If it fails alike, each pair in which one side alone answers is that of either with equal chances. The
+        likelihood ratio of shares above one half, drawn uniformly, to one half is then a martingale, which
+        ever exceeds 1 ÷ :data:`BROKEN_ERROR` with that chance at most (Ville, "Étude critique de la notion de
+        collectif", 1939): however often it is looked at. For k pairs of n it is
+
+            2 ∫ (2p)ᵏ (2 − 2p)ⁿ⁻ᵏ dp  over ½ < p < 1   =   Σ C(n + 1, j) ÷ ((n + 1) C(n, k))  over j ≤ k.
+        """
+        only_base, only_patch = self._alone(first)
+        alone = only_base + only_patch
+        weights = sum(comb(alone + 1, j) for j in range(only_base + 1))
+        return weights * BROKEN_ERROR >= (alone + 1) * comb(alone, only_base)
+
+    def _alone(self, first: int) -> tuple[int, int]:
+        """The numbers of pairs, of so many first ones, in which only base and in which only patch answers."""
+        seen = self.pairs[:first]
+        return sum(b and not p for b, p in seen), sum(p and not b for b, p in seen)
+
+    def _position(self, complete: int) -> int:
+        """The number of pairs up to the one that completes so many."""
+        found = 0
+        for position, both in enumerate(self.pairs, 1):
+            found += all(both)
+            if found == complete:
+                return position
+        return len(self.pairs)
+
+    def _only_patch_fails(self, first: int) -> Reason:
+        return Reason(ReasonKind.ONLY_PATCH_FAILS, (self._alone(first)[0], first, *self._words(Side.PATCH)))
+
+    def _fails_sometimes(self, first: int) -> Reason:
+        failed = sum(not p for _, p in self.pairs[:first])
+        return Reason(ReasonKind.FAILS_SOMETIMES, (str(Side.PATCH), failed, first, *self._words(Side.PATCH)))
+
+    def _words(self, side: Side) -> tuple[str, ...]:
+        why = self.why[side]
+        return () if why.kind in _MISSING.values() else (str(why.facts[-1]),)
+
+    def _judged(self, verdict: Verdict, reason: Reason) -> Comparison:
+        return self.row.without_pairs(verdict, reason.kind, *reason.facts)
+
+
+def failures_as_slowest(
+    metric: Metric, base: Sequence[float | None], patch: Sequence[float | None]
+) -> tuple[list[float | None], list[float | None]]:
+    """Fill in for each side, in the pairs in which only the other one answers, a value far worse than that.
+
+    If the patch changes nothing, either side is the one without an answer with equal chances, as with times.
+    """
+    worse = _FAR_WORSE if metric.better is Better.LOWER else 1 / _FAR_WORSE
+    pairs = [
+        (p * worse if b is None and p is not None else b, b * worse if p is None and b is not None else p)
+        for b, p in zip(base, patch, strict=True)
+    ]
+    return [b for b, _ in pairs], [p for _, p in pairs]
+
+
+def why_no_answer(
+    benchmark: str, label: str, launches: Mapping[Side, Iterable[Launch]]
+) -> dict[Side, Reason]:
+    """Find why each side gives no answer: its error, what is unusable, or that the metric is missing."""
+    found = {side: Reason(kind, (label,)) for side, kind in _MISSING.items()}
+    for side, ours in launches.items():
+        for each in ours:
+            if benchmark in each.errors:
+                found[side] = Reason(_FAILS[side], (each.errors[benchmark],))
+            elif benchmark in each.lost:
+                found[side] = Reason(ReasonKind.UNUSABLE, (str(side), each.lost[benchmark]))
+    return found

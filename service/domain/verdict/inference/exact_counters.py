@@ -1,0 +1,84 @@
+"""Counters that repeat exactly: their first pairs decide, without any spread to estimate."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from service.domain.measuring.metric import Better
+from service.domain.verdict.inference.signed_ranks import least_pairs
+from service.domain.verdict.inference.verdict import ComparedRow, Comparison, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.project.policy import Policy
+
+EXACT_SHARE: Final = 0.05  # of a row's error, on top of that of its looks: a counter counts 1.05 times
+_REPEATED: Final = 2  # pairs: one launch does not show that the next gives the same
+
+
+def exact_looks(policy: Policy, family: float) -> tuple[int, ...]:
+    """The numbers of pairs after which a counter is checked for exact repetition.
+
+    They are fixed before the first launch. The first can only find it the same; the last is the first that
+    can prove a difference.
+    """
+    independent = math.ceil(math.log(2 / _error(policy, family), 4))
+    by_order = least_pairs(_error(policy, 1))
+    return tuple(dict.fromkeys((_REPEATED, max(_REPEATED, independent, by_order))))
+
+
+def compare_exactly(
+    row: ComparedRow,
+    pairs: Sequence[tuple[float, float]],
+    schedule: Sequence[int],
+    policy: Policy,
+    family: float,
+) -> Comparison | None:
+    """Judge a counter that was constant on each side so far; None if that does not decide it.
+
+    Equal values, or values within the floor, are the same. A larger difference counts once chance cannot
+    explain it: launches of one program that are independent of each other, whatever their distribution,
+    give one value n times on one side and a worse one n times on the other with probability
+
+        Σ (pₐ·p_b)ⁿ ≤ max(pₐ·p_b)ⁿ⁻¹ · Σ pₐ·p_b ≤ (1/4)ⁿ⁻¹ / 2 = 2 · 4⁻ⁿ        (a < b)
+
+    which must be at most ``EXACT_SHARE`` of the row's error. A counter that takes either of two values at
+    random is thus not taken for a change. A counter that follows from which side is launched first, such as
+    one of created files, is worse on one side n times with 2⁻ⁿ. All such counters follow the same random
+    order, so this must be at most ``EXACT_SHARE`` of the whole family's error.
+
+    Args:
+        row: of a metric that is no speed.
+        pairs: complete pairs in order, base first; as far as each launch's repetitions agreed.
+        schedule: the numbers of pairs to look at, rising.
+        policy: the sizes and the false alarms.
+        family: the number of hypotheses.
+    """
+    for n in schedule:
+        first = pairs[:n]
+        if not first or len(first) < n or len(set(first)) > 1:
+            return None
+        base, patch = first[0]
+        verdict = _decide(row, base, patch, policy)
+        is_proof = 2.0 * 4.0**-n <= _error(policy, family) and 2.0**-n <= _error(policy, 1)
+        if verdict is Verdict.SAME or (verdict.is_decided and is_proof):
+            ratio = 1.0 if base == patch else patch / base
+            return Comparison(row, verdict, n, ratio, (ratio, ratio), base, patch)
+    return None
+
+
+def _decide(row: ComparedRow, base: float, patch: float, policy: Policy) -> Verdict:
+    if base == patch:
+        return Verdict.SAME
+    if base <= 0 or patch <= 0:  # zero has no ratio
+        return Verdict.UNDECIDED
+    moved = math.log(patch) - math.log(base)
+    if abs(moved) <= math.log1p(policy.floor):
+        return Verdict.SAME
+    return Verdict.SLOWER if (moved > 0) == (row.metric.better is Better.LOWER) else Verdict.FASTER
+
+
+def _error(policy: Policy, family: float) -> float:
+    return EXACT_SHARE * policy.false_alarms / 2 / max(family, 1)

@@ -1,0 +1,131 @@
+"""Going on: the undecided benchmarks that are worth another pair, given the machine time.
+
+The choice may follow from anything that was measured. Each look has its part of the error from the start,
+whether it takes place or not, so a rule for stopping raises no bound, however it chooses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from service.domain.project.policy import VoteWhen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from service.domain.project.policy import Policy
+    from service.domain.verdict.inference.verdict import Comparison
+
+    Key = tuple[str, str]  # suite and benchmark
+
+_LEAST_SECONDS: Final = 1e-3  # of a pair: an infinite number of pairs takes infinite time
+
+
+@dataclass(frozen=True, slots=True)
+class PairCost:
+    """The seconds of a pair: by suite those that it takes whatever it measures, and those of each benchmark.
+
+    Benchmarks that are measured together share the seconds of their suite. ``taken`` are those of each
+    benchmark in all pairs so far, as if only it had been measured.
+    """
+
+    fixed: Mapping[str, float] = field(default_factory=dict)
+    own: Mapping[Key, float] = field(default_factory=dict)
+    taken: Mapping[Key, float] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> float:
+        """The seconds of a pair that measures all of these benchmarks."""
+        return sum(self.fixed.values()) + sum(self.own.values())
+
+    def alone(self, key: Key) -> float:
+        """The seconds of a pair that measures this benchmark only; 0 if they are not known."""
+        return self.own[key] + self.fixed.get(key[0], 0.0) if key in self.own else 0.0
+
+    def left(self, key: Key, policy: Policy) -> float:
+        """The seconds that the policy leaves to this benchmark; infinite if no entry covers it."""
+        return policy.time_for(key[1]) - self.taken.get(key, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The ends of two stages: the first look that can find a difference, and the pairs that all may get."""
+
+    decisive: int
+    base_pairs: int
+
+
+def going_on(
+    rows: Iterable[Comparison], pairs: int, stages: Stages, cost: PairCost, left: float, policy: Policy
+) -> frozenset[Key]:
+    """Choose the benchmarks that get another pair after ``pairs`` pairs, with ``left`` seconds left.
+
+    These are the undecided ones until the first look that can find a difference; then those that the whole
+    machine time may decide; and beyond the pairs that all may get, those that may still vote −1. From the
+    first of these looks on, a benchmark with a machine time of its own has no more than that.
+    """
+    undecided = [row for row in rows if not row.verdict.is_decided]
+    if pairs >= stages.base_pairs:
+        return worth_more(undecided, cost, left, policy)
+    if pairs >= stages.decisive:
+        return within_reach(undecided, cost, policy)
+    return frozenset(map(_key, undecided))
+
+
+def within_reach(rows: Iterable[Comparison], cost: PairCost, policy: Policy) -> frozenset[Key]:
+    """Choose the undecided benchmarks that the whole machine time may decide, whatever the verdict.
+
+    A row without an estimate may be anything, so its benchmark is chosen. One that has used up a machine time
+    of its own is not, unless more pairs may show that only the patch scatters: a patch could do so on purpose
+    to end as undecided.
+    """
+    chosen: set[Key] = set()
+    for row in rows:
+        key = _key(row)
+        seconds = _needed(row) * max(cost.alone(key), _LEAST_SECONDS)
+        is_in_own = cost.left(key, policy) > 0 and seconds <= policy.time_for(key[1])
+        is_worth_it = seconds <= policy.machine_time and (is_in_own or row.may_only_patch_scatter)
+        if is_worth_it and not row.verdict.is_decided:
+            chosen.add(key)
+    return frozenset(chosen)
+
+
+def worth_more(rows: Iterable[Comparison], cost: PairCost, left: float, policy: Policy) -> frozenset[Key]:
+    """Choose the undecided benchmarks that may still vote −1 within the seconds ``left``, the quickest first.
+
+    One with a machine time of its own must do so within what is left of that. If the policy withholds the +1
+    for a benchmark that is undecided, ``same`` is worth as much as ``slower``.
+    """
+    is_same_worth_it = policy.on_undecided is VoteWhen.NONE
+    needed: dict[Key, float] = {}
+    for row in rows:
+        if not row.verdict.is_decided and row.pairs_to_slower is not None:
+            pairs = _needed(row) if is_same_worth_it else row.pairs_to_slower
+            needed[_key(row)] = min(needed.get(_key(row), math.inf), pairs)
+    seconds = {key: max(cost.alone(key), _LEAST_SECONDS) for key in needed}
+    chosen: set[Key] = set()
+    most: dict[str, float] = {}  # by suite, the pairs that the chosen ones need
+    for key in sorted(needed, key=lambda each: needed[each] * seconds[each]):
+        suite, pairs = key[0], needed[key]
+        if not pairs * seconds[key] <= cost.left(key, policy):
+            continue
+        # Up to the pairs that its suite takes anyway, only its own seconds are added.
+        shared = min(pairs, most.get(suite, 0.0)) * cost.fixed.get(suite, 0.0) if key in cost.own else 0.0
+        left -= pairs * seconds[key] - shared
+        if not left >= 0:
+            break
+        chosen.add(key)
+        most[suite] = max(pairs, most.get(suite, 0.0))
+    return frozenset(chosen)
+
+
+def _key(row: Comparison) -> Key:
+    return row.row.suite, row.row.benchmark
+
+
+def _needed(row: Comparison) -> float:
+    """About how many more pairs decide a row; 0 if that is not known."""
+    known = [pairs for pairs in (row.more_pairs, row.pairs_to_slower) if pairs is not None]
+    return min(known, default=0.0)

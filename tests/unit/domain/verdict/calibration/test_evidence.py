@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from scipy.stats import binom
+
+from service.domain.project.policy import Policy
+from service.domain.verdict.calibration.evidence import (
+    FAR,
+    FAR_SHARE,
+    LEAST_SESSIONS,
+    RECALLED,
+    SESSION_PAIRS,
+    History,
+    Session,
+    clopper_pearson,
+    pairs_needed,
+    voting_status_of,
+    why_withheld,
+)
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Comparison, Verdict
+from tests.unit.domain.comparisons import reason as because
+from tests.unit.domain.comparisons import row
+
+POLICY = Policy()
+
+
+def sessions(
+    count: int, spread: float = 0.004, verdict: Verdict = Verdict.SAME, pairs: int = SESSION_PAIRS
+) -> list[Session]:
+    noise = random.Random(count)  # noqa: S311 - repeatable on purpose
+    return [Session(tuple(noise.gauss(0, spread) for _ in range(pairs)), verdict) for _ in range(count)]
+
+
+def why_not(found: list[Session], policy: Policy = POLICY) -> Reason | None:
+    return voting_status_of(History.of(found), policy).why_not
+
+
+def test_three_sessions_of_the_default_size_end_the_default_probation() -> None:
+    assert POLICY.probation <= SESSION_PAIRS * LEAST_SESSIONS
+    status = voting_status_of(History.of(sessions(3)), POLICY)
+    assert (status.may_vote, status.is_measurable) == (True, True)
+    assert (status.pairs, status.sessions, status.alarms) == (60, 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        ([], Reason(ReasonKind.ON_PROBATION, (0, 40, 0, 3))),
+        (sessions(1), Reason(ReasonKind.ON_PROBATION, (20, 40, 1, 3))),
+        (sessions(2, pairs=32), Reason(ReasonKind.ON_PROBATION, (64, 40, 2, 3))),
+        (sessions(3, pairs=8), Reason(ReasonKind.ON_PROBATION, (24, 40, 3, 3))),
+        (sessions(2, verdict=Verdict.SLOWER), Reason(ReasonKind.SUSPENDED, (2, 2))),
+        (
+            sessions(1, verdict=Verdict.SLOWER) + sessions(47) + sessions(2, verdict=Verdict.FASTER),
+            Reason(ReasonKind.SUSPENDED, (3, 50)),
+        ),
+        (
+            [Session((-0.14, 0.0, 0.14), Verdict.UNDECIDED)] * 20,
+            because(ReasonKind.NOISY, pytest.approx(0.2076, abs=1e-4)),
+        ),
+    ],
+)
+def test_what_may_not_vote_says_why(found: list[Session], reason: Reason) -> None:
+    assert why_not(found) == reason
+
+
+def test_a_quiet_middle_does_not_hide_wild_tails() -> None:
+    tailed = [Session((0.001, -0.001, 0.002, -0.002, 0.0, 0.001, -0.001, 0.05), Verdict.SAME)] * 6
+    status = voting_status_of(History.of(tailed), POLICY)
+    assert status.noise is not None
+    assert status.noise < 0.003
+    assert status.why_not == Reason(ReasonKind.FAR_OFF, (0.125,))
+
+
+def test_one_false_alarm_suspends_nothing() -> None:
+    assert why_not(sessions(1, verdict=Verdict.FASTER) + sessions(9)) is None
+
+
+def test_alarms_that_are_older_than_what_is_recalled_are_counted_and_forgiven() -> None:
+    found = sessions(RECALLED) + sessions(2, verdict=Verdict.SLOWER)
+    status = voting_status_of(History.of(found), POLICY)
+    assert status.may_vote
+    assert (status.alarms, status.sessions, status.pairs) == (2, 52, 52 * SESSION_PAIRS)
+
+
+def test_a_repaired_machine_recovers() -> None:
+    assert why_not(sessions(RECALLED) + sessions(RECALLED, spread=0.2)) is None
+
+
+def test_probation_that_is_off_lets_everything_vote() -> None:
+    alarming = [Session((0.3, -0.3), Verdict.SLOWER)] * 9
+    assert [why_not(found, Policy(probation=0)) for found in (alarming, [])] == [None, None]
+
+
+def test_without_pairs_nothing_is_known() -> None:
+    status = voting_status_of(History(), POLICY)
+    assert (status.noise, status.beyond, status.pairs_needed) == (None, None, None)
+    assert (status.alarm_share, status.is_measurable) == ((0.0, 1.0), False)
+
+
+@pytest.mark.parametrize(("found", "of"), [(0, 3), (1, 50), (2, 50), (7, 9), (5, 5)])
+def test_the_interval_of_alarms_leaves_a_fortieth_on_each_side(found: int, of: int) -> None:
+    low, high = clopper_pearson(found, of)
+    if found:
+        assert binom.sf(found - 1, of, low) == pytest.approx(0.025)
+    if found < of:
+        assert binom.cdf(found, of, high) == pytest.approx(0.025)
+    assert (low == 0.0, high == 1.0) == (found == 0, found == of)
+
+
+def test_more_noise_takes_more_pairs_and_the_loudest_more_than_any_policy_allows() -> None:
+    needed = [pairs_needed(noise, POLICY) for noise in (0.0, 0.005, 0.01, 0.015, 0.3)]
+    assert needed[0] == 8
+    assert needed[-1] is None
+    known = [n for n in needed if n is not None]
+    assert known == sorted(known)
+    assert known[1] < POLICY.max_pairs
+
+
+class TestWithholding:
+    """A slower row of a series that may not vote yet."""
+
+    @pytest.mark.parametrize(
+        ("low", "high", "may_vote"),
+        [(1.45, 1.55, True), (1.25, 1.9, True), (1.249, 1.9, False), (1.02, 3.0, False)],
+    )
+    def test_a_slow_down_of_certainly_25_percent_needs_no_history(
+        self, low: float, high: float, *, may_vote: bool
+    ) -> None:
+        status = voting_status_of(History(), POLICY)
+        reason = why_withheld(status, slower(low, high))
+
+        assert reason == (None if may_vote else status.why_not)
+
+    def test_a_rate_that_falls_counts_by_its_nearest_end_too(self) -> None:
+        status = voting_status_of(History(), POLICY)
+
+        assert why_withheld(status, slower(1 / 1.9, 1 / 1.26)) is None
+        assert why_withheld(status, slower(1 / 1.9, 1 / 1.24)) == status.why_not
+
+    def test_a_machine_that_showed_differences_of_its_own_needs_three_times_as_much(self) -> None:
+        odd = [Session((0.1,) * SESSION_PAIRS, Verdict.SLOWER)] * 2
+        status = voting_status_of(History.of(odd), POLICY)
+
+        assert status.largest == pytest.approx(0.1)
+        assert why_withheld(status, slower(math.exp(0.29), 2.0)) == Reason(ReasonKind.SUSPENDED, (2, 2))
+        assert why_withheld(status, slower(math.exp(0.31), 2.0)) is None
+
+    def test_noise_alone_withholds_nothing_that_is_far_beyond_the_sessions(self) -> None:
+        status = voting_status_of(History.of(sessions(9, spread=0.05)), POLICY)
+        far = math.exp(FAR_SHARE * status.largest)
+
+        assert status.why_not is not None
+        assert status.why_not.kind is ReasonKind.NOISY
+        assert far < math.exp(FAR)
+        assert why_withheld(status, slower(1.001 * far, 2.0)) is None
+        assert why_withheld(status, slower(0.999 * far, 2.0)) == status.why_not
+
+    def test_a_row_without_an_interval_waits_on_a_noisy_machine_too(self) -> None:
+        status = voting_status_of(History.of(sessions(9, spread=0.05)), POLICY)
+
+        assert why_withheld(status, Comparison(row("BM_a"), Verdict.SLOWER, 12, 9.0)) == status.why_not
+
+    def test_a_row_without_an_interval_waits(self) -> None:
+        status = voting_status_of(History(), POLICY)
+        found = Comparison(row("BM_a"), Verdict.SLOWER, 12, 9.0)
+
+        assert why_withheld(status, found) == status.why_not
+
+    def test_a_series_that_may_vote_votes_whatever_the_size(self) -> None:
+        status = voting_status_of(History.of(sessions(3)), POLICY)
+
+        assert why_withheld(status, slower(1.02, 1.03)) is None
+
+
+def slower(low: float, high: float) -> Comparison:
+    return Comparison(row("BM_a"), Verdict.SLOWER, 20, math.sqrt(low * high), (low, high))
