@@ -61,6 +61,7 @@ lint: .venv/dev.stamp
 	@$(BIN)/ruff check .
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tools.plain_english
+	@$(BIN)/python -m tools.sizes
 
 types: .venv/dev.stamp
 	@$(BIN)/mypy

@@ -13,16 +13,16 @@ import click
 from typing_extensions import override
 
 from bench.timing import CAVEAT, met, say, say_load
-from service.adapters.local.build import LocalBuild
+from service.adapters.machines.local_build import LocalBuild
 from service.domain.building.spec import REVIEWED, UNREVIEWED, BuildSpec, Revision
 from service.domain.project.project_file import parse_project_file
 from service.domain.values.identity import RunKind
 from service.steps.building.build_sources import built_sources
 from service.steps.building.session import BuildSession
-from service.steps.local.gate import gate, local_spec
+from service.steps.runs.gate import gate, local_spec
 from service.wiring.build_host import make_build_host
-from tests.integration.adapters.git.git_repository import Repository
-from tests.support.build_host import MemoryClaimed, Silence
+from tests.integration.adapters.sources.git.git_repository import Repository
+from tests.support.building.build_host import MemoryClaimed, Silence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

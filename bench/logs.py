@@ -18,10 +18,10 @@ from sqlalchemy import text
 
 from bench.timing import CAVEAT, met, quantile, say, say_load
 from bench.webhooks import serving
-from service.adapters.artifacts import DirectoryArtifacts
+from service.adapters.building.artifacts import DirectoryArtifacts
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.postgres.engine import make_engine
-from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
+from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.postgres.migrate import migrate
 from service.adapters.postgres.store import PostgresStore
 from service.steps.building.build_log import BuildLog

@@ -23,7 +23,7 @@ from service.cli.services.start_site import running_site
 from service.config import ControlSettings
 from service.domain.values.identity import ChangeKey
 from service.wiring.control import build_control
-from tests.support.tiny_project import TinyProject
+from tests.support.project.tiny_project import TinyProject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,7 +21,7 @@ from bench.store import database
 from bench.timing import CAVEAT, WARM_UP, met, say, say_load
 from dashboards.pages import INLINE_STYLE_PATHS
 from dashboards.rendering import problem_page
-from service.adapters.postgres.reading.postgres_reading import PostgresReading
+from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.domain.verdict.inference.estimate import estimate, ratio_of
 from service.web.access.authenticate import leave_anonymous

@@ -20,7 +20,7 @@ from bench.timing import CAVEAT, Probe, Timing, met, quantile, say, say_load, ti
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import migrate
-from service.adapters.postgres.reading.postgres_reading import PostgresReading
+from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.domain.values.identity import ChangeAddress
 from tests.support.web import build_app

@@ -10,16 +10,17 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
 
-from dashboards import comparison_table, patch_set_table
 from dashboards.assets import create_assets
-from dashboards.logs.log_text import tail_of
-from dashboards.logs.routes import JobName, Number, add_logs
-from dashboards.next_steps import steps_after
+from dashboards.building.log_text import tail_of
+from dashboards.building.routes import JobName, Number, add_logs
+from dashboards.measuring.test_record import add_tests, tests_of
+from dashboards.measuring.test_table import lay_out
 from dashboards.rendering import NO_URLS, Pages, account_link_of, problem_page
-from dashboards.sentences import verdict_sentence
-from dashboards.test_results.record import add_tests, tests_of
-from dashboards.test_results.table import lay_out
+from dashboards.review import patch_set_table
+from dashboards.runs.next_steps import steps_after
+from dashboards.runs.sentences import verdict_sentence
 from dashboards.trend_page import add_trends
+from dashboards.verdict import comparison_table
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
@@ -30,13 +31,13 @@ from service.ports.cursor import Cursor
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
-    from dashboards.comparison_table import ComparisonTable
-    from dashboards.next_steps import ActionsOf
-    from dashboards.patch_set_table import PatchSetTable
+    from dashboards.review.patch_set_table import PatchSetTable
+    from dashboards.runs.next_steps import ActionsOf
+    from dashboards.verdict.comparison_table import ComparisonTable
     from service.domain.building.logs.stored_log import Stream
     from service.ports.reading import BuildReading, ChangeReading, Reading
     from service.ports.views import Build, BuildOfRun, Run
-    from service.steps.upkeep.check_health import HealthCheck
+    from service.steps.runs.check_health import HealthCheck
 
     ReadingOf = Callable[[Request], Reading]
 

@@ -15,11 +15,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dashboards import formatting
 from dashboards.assets import asset_path
-from dashboards.comparison_table import Mark, RowFilter, sign_of, word_of
-from dashboards.environment import build_facts, machine_facts, stages
-from dashboards.next_steps import button_of, row_offers, title_of
-from dashboards.review_links import ReviewLinks
-from dashboards.sentences import delivery, override_text
+from dashboards.machines.environment import build_facts, machine_facts, stages
+from dashboards.review.review_links import ReviewLinks
+from dashboards.runs.next_steps import button_of, row_offers, title_of
+from dashboards.runs.sentences import delivery, override_text
+from dashboards.verdict.comparison_table import Mark, RowFilter, sign_of, word_of
 from service.domain.failures.known import DEFAULT_DAYS
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.review.change import ChangeStatus
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fastapi import Request
 
     from service.domain.access.caller import AccountLink
-    from service.steps.upkeep.check_health import HealthCheck, HealthReport
+    from service.steps.runs.check_health import HealthCheck, HealthReport
 
 _FRESH_SECONDS: Final = 5.0  # every page shows the service's condition; the database is asked this often
 _TITLES: Final[Mapping[int, str]] = MappingProxyType(

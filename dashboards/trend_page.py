@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from dashboards.trend_figure import page_of, trend_figure
+from dashboards.verdict.trend_figure import page_of, trend_figure
 from service.domain.values.search import parse_words
 
 if TYPE_CHECKING:

@@ -10,43 +10,43 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 
-from dashboards.account_page import account_renderer
-from dashboards.audit_page import create_audit
+from dashboards.access.account_page import account_renderer
+from dashboards.access.audit_page import create_audit
 from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
-from service.adapters.sign_in_secret import read_secret
+from service.adapters.access.recent_answers import RecentAnswers
+from service.adapters.access.sign_in_secret import read_secret
+from service.adapters.access.viewers import Viewers
+from service.adapters.system.circuit_breaker import MOST_WAITING, BoundedCalls
 from service.config import ControlSettings
 from service.domain.runs.health import LISTEN, RECONCILE, Patience
 from service.domain.wording.health import git_url_problem
-from service.logs import log_as_json
-from service.rights import RIGHTS
-from service.steps.access.bounded_calls import MOST_WAITING, BoundedCalls
-from service.steps.access.recent_answers import RecentAnswers
-from service.steps.access.visibility import Viewers
-from service.steps.intake.receive_event import receive_events
-from service.steps.intake.record_external_build import record_once
-from service.steps.intake.record_tests import record_tests
-from service.steps.reviewers.change_known import KnownChanges
-from service.steps.reviewers.offered_actions import ActionOffers
-from service.steps.upkeep.check_health import HealthCheck
+from service.steps.failures.change_known import KnownChanges
+from service.steps.review.offered_actions import ActionOffers
+from service.steps.review.receive_event import receive_events
+from service.steps.runs.check_health import HealthCheck
+from service.steps.runs.record_external_build import record_once
+from service.steps.runs.record_tests import record_tests
 from service.web.access.account import create_account
 from service.web.access.address import Address
 from service.web.access.authenticate import known_caller
 from service.web.access.local_identity import LocalIdentity
 from service.web.access.rate_limits import RateLimits
+from service.web.access.route_rights import RIGHTS
 from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
-from service.web.actions import PageActions, create_actions
 from service.web.api import create_api
 from service.web.application import assemble
-from service.web.external_builds import create_external_builds
-from service.web.gerrit.checks import create_gerrit_checks, origins_of
+from service.web.failures.changes import PageKnownChanges, create_known_changes
+from service.web.failures.patterns import PagePatterns, create_patterns
 from service.web.health import create_health
-from service.web.known.changes import PageKnownChanges, create_known_changes
-from service.web.known.patterns import PagePatterns, create_patterns
-from service.web.webhooks import create_webhooks
+from service.web.review.actions import PageActions, create_actions
+from service.web.review.checks import create_gerrit_checks, origins_of
+from service.web.review.webhooks import create_webhooks
+from service.web.runs.external_builds import create_external_builds
 from service.wiring.access import build_provider_sign_in
 from service.wiring.control import build_control
+from service.wiring.logs import log_as_json
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI, Request

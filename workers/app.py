@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from celery import Celery
 
-from service.adapters.queue import CONTROL_QUEUE, TRANSPORT
+from service.adapters.runs.queue import CONTROL_QUEUE, TRANSPORT
 from service.config import MachineSettings
-from service.logs import log_as_json
+from service.wiring.logs import log_as_json
 
 log_as_json()
 # Only the settings that both planes share: a machine worker has no others.

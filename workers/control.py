@@ -13,26 +13,26 @@ from service.config import ControlSettings
 from service.domain.runs.health import RECONCILE, VISIBILITY
 from service.domain.values.errors import Transient
 from service.ports.queue import Task
-from service.steps.deciding.analyse import analyse
-from service.steps.deciding.configured_failures import Search
-from service.steps.deciding.finish_run import finish_run
-from service.steps.intake.look_at_change import handle_event
-from service.steps.intake.reconcile import reconcile
-from service.steps.intake.record_visibility import record_all
-from service.steps.planning.calibrate import calibrate
-from service.steps.planning.plan_run import plan_run
-from service.steps.reviewers.deliver import deliver_reviews
-from service.steps.reviewers.run_comment_commands import run_comment_commands
-from service.steps.upkeep.post_counts import post_counts
-from service.steps.upkeep.read_bugs import read_bugs
-from service.steps.upkeep.record_failure import record_failure
+from service.steps.failures.configured_failures import Search
+from service.steps.failures.post_counts import post_counts
+from service.steps.failures.read_bugs import read_bugs
+from service.steps.review.deliver import deliver_reviews
+from service.steps.review.look_at_change import handle_event
+from service.steps.review.reconcile import reconcile
+from service.steps.review.record_failure import record_failure
+from service.steps.review.record_visibility import record_all
+from service.steps.review.run_comment_commands import run_comment_commands
+from service.steps.runs.analyse import analyse
+from service.steps.runs.calibrate import calibrate
+from service.steps.runs.finish_run import finish_run
+from service.steps.runs.plan_run import plan_run
 from service.wiring.control import Control, build_control
 from workers.app import app
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from service.ports.reviewing import ReviewServer
+    from service.ports.review import ReviewServer
 
 log = structlog.get_logger()
 

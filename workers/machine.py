@@ -9,9 +9,9 @@ import structlog
 from celery.signals import worker_shutting_down
 
 from service.config import MachineSettings
-from service.ports.machine import Upcoming
+from service.ports.machines import Upcoming
 from service.ports.queue import Task
-from service.steps.machine.execute import execute_build
+from service.steps.machines.execute import execute_build
 from service.wiring.machine import Machine, build_machine
 from workers.app import app
 

@@ -14,12 +14,12 @@ import structlog
 
 from service.config import ControlSettings
 from service.domain.values.errors import Transient
-from service.logs import log_as_json
 from service.ports.queue import Task, reconciliation
-from service.steps.upkeep.delete_old_logs import delete_old_logs
-from service.steps.upkeep.propose_known import propose_known
-from service.steps.upkeep.sweep import ask_for_heartbeats, relay_hints, sweep
+from service.steps.failures.propose_known import propose_known
+from service.steps.runs.delete_old_logs import delete_old_logs
+from service.steps.runs.sweep import ask_for_heartbeats, relay_hints, sweep
 from service.wiring.control import build_control
+from service.wiring.logs import log_as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

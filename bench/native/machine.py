@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.linux_machine import read_environment
+from service.adapters.machines.linux import read_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -19,11 +19,11 @@ from bench.verdicts.engine import POLICY, job_of
 from service.domain.measuring.pair_record import MeasuredPairs, decode
 from service.domain.project.benchmark import Suite
 from service.domain.values.identity import Side
-from service.steps.machine.launching import Launcher
-from service.steps.machine.measure import measure
-from service.steps.machine.rehearse import fix_listings, for_listings, rehearse
+from service.steps.measuring.launching import Launcher
+from service.steps.measuring.measure import measure
+from service.steps.measuring.rehearse import fix_listings, for_listings, rehearse
 from service.wiring.build_host import make_build_host
-from tests.support.build_host import MemoryClaimed, session_of
+from tests.support.building.build_host import MemoryClaimed, session_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

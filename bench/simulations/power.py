@@ -150,7 +150,7 @@ def recorded() -> Noise:
 
 
 def measure(pairs: Pairs, rules: Rules) -> Suite:
-    """Measure a suite as :func:`service.steps.machine.measure.measure` does, without its launches."""
+    """Measure a suite as :func:`service.steps.measuring.measure.measure` does, without its launches."""
     policy = rules.policy
     errors = _errors(policy.false_alarms)
     stages = Stages(first_decisive_look(policy, FAMILY / JOIN_SHARE), BASE_PAIRS)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bench.verdicts.engine import compare_programs, job_of
-from service.adapters import packing
+from service.adapters.building import packing
 from service.domain.project.benchmark import Suite
 from service.domain.values.identity import Side
 

@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from service.adapters import packing
+from service.adapters.building import packing
 from service.domain.measuring.pair_record import MeasuredPairs
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
@@ -15,11 +15,11 @@ from service.domain.project.policy import Layout, Policy
 from service.domain.runs.judge_build import judge_measured
 from service.domain.values.identity import Side
 from service.domain.wording.measured_causes import measured_causes
-from service.steps.machine.launching import Launcher
-from service.steps.machine.measure import measure
-from service.steps.machine.rehearse import fix_listings, for_listings, rehearse
+from service.steps.measuring.launching import Launcher
+from service.steps.measuring.measure import measure
+from service.steps.measuring.rehearse import fix_listings, for_listings, rehearse
 from service.wiring.build_host import make_build_host
-from tests.support.build_host import MemoryClaimed, session_of
+from tests.support.building.build_host import MemoryClaimed, session_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

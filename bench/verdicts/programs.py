@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.relink import install
+from service.adapters.building.relink import install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bench.verdicts.session import RECORDED, SUFFIX, Session, save
-from service.adapters.linux_machine import read_environment, read_load
-from service.adapters.sandbox.unsandboxed import DirectRunner
+from service.adapters.building.sandbox.unsandboxed import DirectRunner
+from service.adapters.machines.linux import read_environment, read_load
 from service.domain.building.sandbox_command import Command
 from service.domain.machines.environment import load_between
 from service.domain.measuring.formats.reader import read_run

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bench.verdicts.intervals import Share
 from bench.verdicts.patch_sets import PatchSets
-from service.adapters.local.build import LocalBuild
+from service.adapters.machines.local_build import LocalBuild
 from service.domain.building.spec import BinaryKey
 from service.domain.project.policy import RULE
 from service.domain.project.project_file import parse_project_file
 from service.domain.verdict.inference.reasons import RELINKED, has_kind
 from service.domain.wording.reasons import text_of
-from service.steps.local.gate import gate, local_spec
+from service.steps.runs.gate import gate, local_spec
 from service.wiring.build_host import make_build_host
-from tests.support.build_host import Silence
+from tests.support.building.build_host import Silence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

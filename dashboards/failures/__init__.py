@@ -1,1 +1,1 @@
-"""The pages of known failures."""
+"""Show known failures."""

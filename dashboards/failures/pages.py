@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from service.ports.failures.reading import FailureReading, KnownDetail, KnownRow
-    from service.steps.upkeep.check_health import HealthCheck
+    from service.steps.runs.check_health import HealthCheck
 
     FormOf = Callable[[Request, KnownDetail], object]
 

@@ -24,13 +24,13 @@ from service.domain.wording.build_causes import (
 from service.domain.wording.failures import tests_too_short
 from service.steps.building.build_sides import built_tree
 from service.steps.building.find_identical_binaries import find_identical_binaries
-from service.steps.machine.confirm_layout import confirm_layout
-from service.steps.machine.launching import Launcher, SideFailed, cpus_wanted
-from service.steps.machine.measure import measure
-from service.steps.machine.prepare_sides import prepare_sides
-from service.steps.machine.rehearse import fix_listings, for_listings
-from service.steps.machine.second_opinion import ask_again
-from service.steps.testing.run_tests import report_of
+from service.steps.measuring.confirm_layout import confirm_layout
+from service.steps.measuring.launching import Launcher, SideFailed, cpus_wanted
+from service.steps.measuring.measure import measure
+from service.steps.measuring.prepare_sides import prepare_sides
+from service.steps.measuring.rehearse import fix_listings, for_listings
+from service.steps.measuring.run_tests import report_of
+from service.steps.measuring.second_opinion import ask_again
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from service.domain.measuring.listing import Listing
     from service.domain.runs.tested import Tested
     from service.steps.building.session import BuildSession
-    from service.steps.machine.measure import Measurement
-    from service.steps.machine.second_opinion import SecondOpinion
+    from service.steps.measuring.measure import Measurement
+    from service.steps.measuring.second_opinion import SecondOpinion
 
 _UNTESTED: Final = MachineReport()
 

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from service.domain.runs.health import VISIBILITY, VOTE_ON
 from service.domain.values.errors import Transient
-from service.steps.upkeep.check_health import HealthCheck, Status
+from service.steps.runs.check_health import HealthCheck, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

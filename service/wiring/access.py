@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.adapters.oidc import OidcProvider
+from service.adapters.access.oidc import OidcProvider
 from service.domain.access.caller import Role
 from service.steps.access.refused_sign_ins import RefusedSignIns
 from service.steps.access.sign_in import ProviderSignIn
 
 if TYPE_CHECKING:
+    from service.adapters.system.circuit_breaker import BoundedCalls
     from service.config import ControlSettings
-    from service.steps.access.bounded_calls import BoundedCalls
     from service.wiring.control import Control
 
 

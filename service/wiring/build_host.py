@@ -6,17 +6,17 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from service.adapters import built_files, packing, relink
-from service.adapters.artifacts import DirectoryArtifacts
-from service.adapters.dependencies.cache import CachedDependencies
-from service.adapters.git.mirror import GitSource
-from service.adapters.linux_machine import read_load
-from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from service.adapters.sandbox.host_faults import HostFaults
-from service.adapters.sandbox.mounts import ENVIRONMENT
-from service.adapters.sandbox.unsandboxed import DirectRunner
-from service.adapters.scratch import DirectoryScratch
-from service.adapters.toolchain import toolchain_fingerprint
+from service.adapters.building import built_files, packing, relink
+from service.adapters.building.artifacts import DirectoryArtifacts
+from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.building.sandbox.host_faults import HostFaults
+from service.adapters.building.sandbox.mounts import ENVIRONMENT
+from service.adapters.building.sandbox.unsandboxed import DirectRunner
+from service.adapters.building.scratch import DirectoryScratch
+from service.adapters.building.toolchain import toolchain_fingerprint
+from service.adapters.machines.linux import read_load
+from service.adapters.sources.dependencies.cache import CachedDependencies
+from service.adapters.sources.git.mirror import GitSource
 from service.steps.building.compiler_cache import CompilerCache
 from service.steps.building.session import BuildHost
 from service.wiring.permitted import NOTHING_PERMITTED, Permitted

@@ -6,26 +6,26 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.artifacts import DirectoryArtifacts
-from service.adapters.bugs.connection import Account, Connection
-from service.adapters.bugs.jira import JiraTracker
-from service.adapters.console.review import ConsoleReview
-from service.adapters.gerrit.connection import Bearer, Password
-from service.adapters.gerrit.review import GerritReview
-from service.adapters.gerrit.stream import GerritStream
-from service.adapters.git.mirror import GitSource, mirrors_by_instance
+from service.adapters.building.artifacts import DirectoryArtifacts
+from service.adapters.failures.connection import Account, Connection
+from service.adapters.failures.jira import JiraTracker
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.sessions import PostgresSessions
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.failures.bug_notes import PostgresBugNotes
+from service.adapters.postgres.failures.shown_failures import PostgresFailureReading
 from service.adapters.postgres.listening import OutboxListener
-from service.adapters.postgres.reading.failures import PostgresFailureReading
-from service.adapters.postgres.reading.postgres_reading import PostgresReading
+from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.stored_servers import record_url
-from service.adapters.postgres.upkeep.bugs import PostgresBugNotes
-from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
-from service.adapters.queue import CeleryQueue
+from service.adapters.postgres.upkeep import PostgresUpkeep
+from service.adapters.review.console.review import ConsoleReview
+from service.adapters.review.gerrit.connection import Bearer, Password
+from service.adapters.review.gerrit.review import GerritReview
+from service.adapters.review.gerrit.stream import GerritStream
+from service.adapters.runs.queue import CeleryQueue
+from service.adapters.sources.git.mirror import GitSource, mirrors_by_instance
 from service.config import require
 from service.domain.failures.configured import NO_PATTERNS, read_patterns
 from service.domain.review.events import ABOUT_CHANGES
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from service.domain.failures.configured import ConfiguredPatterns
     from service.ports.building import Artifacts
     from service.ports.failures.bugs import BugTracker
-    from service.ports.reviewing import ReviewServer
+    from service.ports.review import ReviewServer
 
 
 _SEVERAL: Final = "BENCHGATE_GERRITS"

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from service.adapters.artifacts import DirectoryArtifacts
-from service.adapters.git.mirror import mirrors_by_instance
-from service.adapters.linux_machine import read_environment, read_load
+from service.adapters.building.artifacts import DirectoryArtifacts
+from service.adapters.machines.linux import read_environment, read_load
 from service.adapters.postgres.engine import make_engine
-from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
+from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
+from service.adapters.sources.git.mirror import mirrors_by_instance
 from service.config import require
 from service.domain.values.errors import Transient
-from service.steps.machine.preflight import obstacle_to_measuring
+from service.steps.machines.preflight import obstacle_to_measuring
 from service.wiring.build_host import make_build_host
 from service.wiring.permitted import Permitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from service.adapters.git.mirror import GitSource
+    from service.adapters.sources.git.mirror import GitSource
     from service.config import MachineSettings
     from service.ports.building import Progress
     from service.steps.building.session import BuildHost

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self
 
-from service.adapters.sandbox.machine_mounts import paths_of_address, read_mounts
+from service.adapters.building.sandbox.machine_mounts import paths_of_address, read_mounts
 from service.domain.machines.mounts import PRIVATE, REFUSED
 from service.domain.sources.allowed import NOTHING, AllowedSources
 

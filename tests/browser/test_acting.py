@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 from playwright.sync_api import expect
 
+from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.access.caller import Role
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import Permission
@@ -19,8 +20,7 @@ from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.page_requests import ShownRequest
-from service.steps.access.recent_answers import RecentAnswers
-from service.steps.reviewers.offered_actions import ActionOffers
+from service.steps.review.offered_actions import ActionOffers
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory.store import MemoryStore

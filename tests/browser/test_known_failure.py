@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from typing_extensions import override
 
+from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.failures.evidence import Ground, Proposal, Rate, explaining_machines
 from service.domain.failures.known import TriageState
 from service.ports.failures.reading import (
@@ -21,9 +22,8 @@ from service.ports.failures.reading import (
     PatternMatches,
     SightingRow,
 )
-from service.steps.access.recent_answers import RecentAnswers
-from service.steps.reviewers.change_known import KnownChanges
-from service.web.known.changes import PageKnownChanges
+from service.steps.failures.change_known import KnownChanges
+from service.web.failures.changes import PageKnownChanges
 from tests.support.memory.store import MemoryStore
 from tests.support.reading.sample_project import sample_project
 from tests.support.reading.views import NOW

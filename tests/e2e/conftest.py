@@ -15,7 +15,7 @@ from service.config import ControlSettings
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeAddress, ChangeKey
 from service.wiring.control import Control, build_control
-from tests.support.tiny_project import TinyProject
+from tests.support.project.tiny_project import TinyProject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

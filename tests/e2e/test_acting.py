@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.conftest import started
 from tests.support.access.page_forms import form_of, signed_in
-from tests.support.tiny_project import TinyProject
+from tests.support.project.tiny_project import TinyProject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

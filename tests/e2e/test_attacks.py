@@ -13,7 +13,7 @@ import pytest
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import ChangeAddress
 from tests.e2e.conftest import RunningSite, started
-from tests.support.tiny_project import COMPILE, PROGRAM, TinyProject
+from tests.support.project.tiny_project import COMPILE, PROGRAM, TinyProject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

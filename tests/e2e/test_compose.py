@@ -18,7 +18,7 @@ from service.adapters.postgres.access.rights import read_rights
 from service.adapters.postgres.migrate import migrate
 from service.domain.machines.connections import owner_findings
 from service.domain.machines.environment import State
-from tests.integration.adapters.broker.broker_server import program
+from tests.integration.adapters.runs.broker_server import program
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.tiny_project import PROGRAM, PROJECT_FILE, TinyProject
+from tests.support.project.tiny_project import PROGRAM, PROJECT_FILE, TinyProject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from service.adapters.console.review import ConsoleReview
+from service.adapters.review.console.review import ConsoleReview
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey
 from tests.e2e.conftest import start_settings
-from tests.support.tiny_project import TinyProject
+from tests.support.project.tiny_project import TinyProject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from service.adapters.sandbox.keyring import KEYCTL, UNAVAILABLE, join_new_keyring
-from service.adapters.sandbox.machine_mounts import read_mount
+from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.building.sandbox.keyring import KEYCTL, UNAVAILABLE, join_new_keyring
+from service.adapters.building.sandbox.machine_mounts import read_mount
 from service.domain.building.sandbox_command import Mount
 from service.domain.values.errors import Unfit
 from tests.escape import files, kernel, network, processes
 from tests.escape.attempt import ESCAPED, LIMITS, PROPERTY, Attempt, Control, answer_of, program
-from tests.integration.adapters.sandbox.sandboxed import PYTHON, run, writable
+from tests.integration.adapters.building.sandbox.sandboxed import PYTHON, run, writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -18,30 +18,30 @@ import uvicorn
 from prometheus_client import CollectorRegistry
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from dashboards.account_page import account_renderer
-from dashboards.audit_page import create_audit
+from dashboards.access.account_page import account_renderer
+from dashboards.access.audit_page import create_audit
 from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
+from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.review.links import Links
 from service.domain.values.errors import NotFound
-from service.steps.access.recent_answers import RecentAnswers
-from service.steps.intake.record_external_build import record_once
-from service.steps.intake.record_tests import record_tests
-from service.steps.reviewers.change_known import KnownChanges
-from service.steps.reviewers.offered_actions import ActionOffers
-from service.steps.upkeep.check_health import HealthCheck
+from service.steps.failures.change_known import KnownChanges
+from service.steps.review.offered_actions import ActionOffers
+from service.steps.runs.check_health import HealthCheck
+from service.steps.runs.record_external_build import record_once
+from service.steps.runs.record_tests import record_tests
 from service.web.access.account import create_account
 from service.web.access.sign_in import WaysIn, create_sign_in
-from service.web.actions import PageActions, create_actions
 from service.web.api import create_api
 from service.web.application import assemble
-from service.web.external_builds import create_external_builds
-from service.web.gerrit.checks import create_gerrit_checks
+from service.web.failures.changes import PageKnownChanges, create_known_changes
+from service.web.failures.patterns import PagePatterns, create_patterns
 from service.web.health import create_health
-from service.web.known.changes import PageKnownChanges, create_known_changes
-from service.web.known.patterns import PagePatterns, create_patterns
-from service.web.webhooks import create_webhooks
+from service.web.review.actions import PageActions, create_actions
+from service.web.review.checks import create_gerrit_checks
+from service.web.review.webhooks import create_webhooks
+from service.web.runs.external_builds import create_external_builds
 from tests.support.access.callers import Callers
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.files import MemoryArtifacts

@@ -89,8 +89,10 @@ def test_each_requirement_of_access_names_code_and_tests_that_exist() -> None:
     "name", ["test_no", "TestTokens::test_no", "TestNo::test_a_ticket_creates_one_token"]
 )
 def test_a_requirement_with_a_test_that_is_gone_is_reported(name: str) -> None:
-    line = f"| 9 tokens | `service/rights.py` | `contract/test_tokens.py::{name}`, `::test_of_nothing` |"
-    assert missing_of(line) == [f"contract/test_tokens.py::{name}", "::test_of_nothing"]
+    line = (
+        f"| 9 tokens | `service/web/access` | `contract/access/test_tokens.py::{name}`, `::test_of_nothing` |"
+    )
+    assert missing_of(line) == [f"contract/access/test_tokens.py::{name}", "::test_of_nothing"]
 
 
 def missing_of(requirement: str) -> list[str]:
@@ -109,29 +111,6 @@ def missing_of(requirement: str) -> list[str]:
         ):
             missing.append(f"{name}{parts}")
     return missing
-
-
-def test_the_table_of_the_flow_names_every_step() -> None:
-    steps = {path.stem for path in (ROOT / "service" / "steps").glob("*/*.py")} - {"__init__"}
-    flow = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## The flow")[2]
-    named = re.findall(r"^\| `(\w+)` \|", flow.partition("\n## ")[0], re.MULTILINE)
-
-    assert sorted(named) == sorted(steps)
-
-
-def test_the_table_of_the_flow_names_pure_code_that_the_step_imports() -> None:
-    flow = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## The flow")[2]
-    rows = re.findall(r"^\| `\w+` \|.*$", flow.partition("\n## ")[0], re.MULTILINE)
-    wrong = []
-    for _, step, _, _, pure, *_ in (row.split("|") for row in rows):
-        (path,) = (ROOT / "service" / "steps").glob(f"*/{step.strip(' `')}.py")
-        text = path.read_text(encoding="utf-8")
-        names = re.findall(r"`([\w.]+)`", pure)
-        wrong += [
-            (path.stem, name) for name in names if not re.search(rf"from service\.domain\.{name}\b", text)
-        ]
-
-    assert wrong == []
 
 
 def test_the_reference_prints_for_each_outcome_whether_a_patch_could_choose_it() -> None:

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from service.adapters.gerrit.connection import Connection, Password
-from service.adapters.gerrit.reading import change_number
+from service.adapters.review.gerrit.connection import Connection, Password
+from service.adapters.review.gerrit.reading import change_number
 from service.domain.values.errors import Permanent, Transient
 from service.domain.values.identity import ChangeKey
 from tools.demo.backend import Backend, Uploaded
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from service.ports.reviewing import ReviewServer
+    from service.ports.review import ReviewServer
     from tools.demo.gerrit_server import Account, GerritServer
     from tools.demo.scenario import Upload
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from service.cli.services.preconditions import make_home
 from service.config import ControlSettings
 from service.domain.values.errors import BadInput
-from service.logs import log_as_json
 from service.wiring.control import Control, build_control
+from service.wiring.logs import log_as_json
 from tools.demo.gerrit_server import stop_gerrit
 
 if TYPE_CHECKING:

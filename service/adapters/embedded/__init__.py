@@ -1,1 +1,1 @@
-"""The servers and processes of an installation on one machine."""
+"""Start and stop the servers of an installation on one machine."""

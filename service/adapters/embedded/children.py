@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Self
 
 from service.adapters.embedded.process import ProcessRun
-from service.adapters.guarded_process import wait_for
+from service.adapters.system.guarded_process import wait_for
 from service.domain.values.errors import BenchgateError, Permanent
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from service.adapters.embedded.directory import find_package, make_private
 from service.adapters.embedded.orphans import end_orphans
 from service.adapters.embedded.process import Child
 from service.adapters.embedded.server import EmbeddedServer
-from service.adapters.guarded_process import guarded
+from service.adapters.system.guarded_process import guarded
 from service.domain.values.errors import Permanent, Unfit
 
 if TYPE_CHECKING:

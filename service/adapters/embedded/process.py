@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.guarded_process import guarded, wait_for
+from service.adapters.system.guarded_process import guarded, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

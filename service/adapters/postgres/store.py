@@ -10,16 +10,16 @@ from typing_extensions import override
 
 from service.adapters.postgres.access.audit import log_appended
 from service.adapters.postgres.engine import connect_apart
+from service.adapters.postgres.failures.failures import PostgresFailures, PostgresKnownFailures
+from service.adapters.postgres.failures.proposals import PostgresProposals
 from service.adapters.postgres.faults import translated
-from service.adapters.postgres.transaction.builds import PostgresBuilds
-from service.adapters.postgres.transaction.decisions import PostgresDecisions
-from service.adapters.postgres.transaction.failures import PostgresFailures, PostgresKnownFailures
-from service.adapters.postgres.transaction.intake import PostgresIntake
-from service.adapters.postgres.transaction.measurements import PostgresMeasurements
-from service.adapters.postgres.transaction.proposals import PostgresProposals
-from service.adapters.postgres.transaction.reports import PostgresExternalBuilds, PostgresReports
-from service.adapters.postgres.transaction.runs import PostgresRuns
-from service.adapters.postgres.transaction.visibility import PostgresVisibility
+from service.adapters.postgres.review.intake import PostgresIntake
+from service.adapters.postgres.review.visibility import PostgresVisibility
+from service.adapters.postgres.runs.builds import PostgresBuilds
+from service.adapters.postgres.runs.decisions import PostgresDecisions
+from service.adapters.postgres.runs.reports import PostgresExternalBuilds, PostgresReports
+from service.adapters.postgres.runs.runs import PostgresRuns
+from service.adapters.postgres.verdict.measurements import PostgresMeasurements
 from service.ports.store import Store, Transaction
 
 if TYPE_CHECKING:

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from service.adapters.git.mirror import GitSource
-from service.adapters.git.submodules import Clone
-from service.adapters.linux_machine import keep_off
-from service.adapters.local.clone import read_clone
-from service.adapters.local.repository import (
+from service.adapters.building.sandbox.launcher import require_cpus
+from service.adapters.machines.linux import keep_off
+from service.adapters.sources.clone import read_clone
+from service.adapters.sources.git.mirror import GitSource
+from service.adapters.sources.git.submodules import Clone
+from service.adapters.sources.repository import (
     WORKTREE,
     changed_submodules,
     commit_working_tree,
     resolve_revision,
     top_of,
 )
-from service.adapters.sandbox.launcher import require_cpus
 from service.config import MachineSettings
 from service.domain.values.errors import BadInput, Unfit
 from service.domain.values.text import listed, plain

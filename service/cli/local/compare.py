@@ -14,7 +14,7 @@ from service.domain.runs.build_outcome import judge
 from service.domain.runs.vote import CONSEQUENCES, Counts
 from service.domain.values.errors import BadInput
 from service.domain.wording.measured_causes import WITHOUT_HISTORY
-from service.steps.local.compare_files import ResultFile, compare_files
+from service.steps.verdict.compare_files import ResultFile, compare_files
 
 _FILES = click.Path(exists=True, dir_okay=False, path_type=Path)
 

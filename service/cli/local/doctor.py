@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from service.adapters.linux_machine import read_environment, read_load
-from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from service.adapters.sandbox.machine_mounts import read_mount
+from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.building.sandbox.machine_mounts import read_mount
+from service.adapters.machines.linux import read_environment, read_load
 from service.cli import EXIT_CANNOT, EXIT_OK
 from service.cli.local.doctor_connections import connection_findings
 from service.cli.local.tables import SCHEMA_VERSION

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from service.adapters.broker_rights import read_broker_rights
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
-from service.adapters.gerrit.connection import Bearer, Password
-from service.adapters.gerrit.rights import read_gerrit_rights
 from service.adapters.postgres.access.rights import read_rights
+from service.adapters.review.gerrit.connection import Bearer, Password
+from service.adapters.review.gerrit.rights import read_gerrit_rights
+from service.adapters.runs.broker_rights import read_broker_rights
 from service.config import ControlSettings, MachineSettings
 from service.domain.machines.connections import (
     BROKER,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from service.adapters.local.build import LocalBuild
-from service.adapters.local.repository import WORKTREE
-from service.adapters.local.turn import own_turn
+from service.adapters.machines.local_build import LocalBuild
+from service.adapters.machines.turn import own_turn
+from service.adapters.sources.repository import WORKTREE
 from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
 from service.cli.local.commits import open_commits
 from service.cli.local.progress import TerminalProgress
@@ -22,7 +22,7 @@ from service.domain.project.project_file import FILE_NAME
 from service.domain.runs.vote import CONSEQUENCES, LocalEnd, Outcome
 from service.domain.values.text import listed
 from service.domain.verdict.inference.estimate import MIN_PAIRS
-from service.steps.local.gate import (
+from service.steps.runs.gate import (
     Asked,
     LocalVerdict,
     as_asked,
@@ -35,7 +35,7 @@ from service.steps.local.gate import (
     local_workspace,
     rename_as,
 )
-from service.steps.local.list_benchmarks import list_benchmarks, listing_spec
+from service.steps.runs.list_benchmarks import list_benchmarks, listing_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from service.domain.sources.workspace import Workspace
     from service.ports.building import Progress
     from service.steps.building.session import BuildHost
-    from service.steps.local.list_benchmarks import ListedJob
+    from service.steps.runs.list_benchmarks import ListedJob
 
 _MOST_MINUTES: Final = 24 * 60  # a build of the service has as much
 

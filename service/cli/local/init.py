@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from service.adapters.local.repository import top_of
-from service.adapters.sandbox.unsandboxed import DirectRunner
+from service.adapters.building.sandbox.unsandboxed import DirectRunner
+from service.adapters.sources.repository import top_of
 from service.cli.local.progress import TerminalProgress
 from service.domain.project.project_file import FILE_NAME
 from service.domain.project.starter.cmake_files import PRESETS
@@ -26,9 +26,9 @@ from service.domain.project.starter.file import (
     starter_file,
 )
 from service.domain.values.errors import BadInput, CommandFailed, NotFound
-from service.steps.local.init_cmake import ask_cmake
-from service.steps.local.init_inquiry import HIDDEN, Inquiry
-from service.steps.local.init_meson import ask_meson
+from service.steps.project.init_cmake import ask_cmake
+from service.steps.project.init_inquiry import HIDDEN, Inquiry
+from service.steps.project.init_meson import ask_meson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from service.domain.values.text import duration, plain
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from service.steps.local.list_benchmarks import ListedJob, ListedSuite
+    from service.steps.runs.list_benchmarks import ListedJob, ListedSuite
 
 _SHORT: Final = 10.0  # seconds, below which tenths matter
 NOTHING_COMMON: Final = "the two sides have no benchmark in common, so no launch was timed"

@@ -11,13 +11,13 @@ from service.cli.local.listing import listing_to_mapping, print_listing
 from service.cli.local.tables import print_comparisons, print_reasons, to_json
 from service.domain.building.compile_errors import excerpt
 from service.domain.runs.vote import Outcome
-from service.steps.local.gate import LocalVerdict
+from service.steps.runs.gate import LocalVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from service.steps.local.list_benchmarks import ListedJob
+    from service.steps.runs.list_benchmarks import ListedJob
 
 _ERRORS: Final = 5
 

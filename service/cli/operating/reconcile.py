@@ -9,8 +9,8 @@ import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.runs.health import VISIBILITY
-from service.steps.intake.reconcile import reconcile
-from service.steps.intake.record_visibility import record_all
+from service.steps.review.reconcile import reconcile
+from service.steps.review.record_visibility import record_all
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.values.errors import BadEvent
-from service.steps.intake.receive_event import receive_event
+from service.steps.review.receive_event import receive_event
 from service.wiring.control import Control, build_control
 
 if TYPE_CHECKING:

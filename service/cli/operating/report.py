@@ -12,7 +12,7 @@ from service.domain.runs.external import ExternalBuild, Notice, Report, Target
 from service.domain.runs.vote import Result
 from service.domain.values.errors import BadInput
 from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
-from service.steps.intake.record_external_build import record_external_build
+from service.steps.runs.record_external_build import record_external_build
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:

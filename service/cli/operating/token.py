@@ -16,7 +16,6 @@ from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.access.tokens import DEFAULT_DAYS, MOST_DAYS
 from service.domain.values.errors import BadInput
 from service.domain.values.text import plain
-from service.logs import log_as_json
 from service.steps.access.manage_tokens import (
     TokenRequest,
     create_token_by_command,
@@ -24,6 +23,7 @@ from service.steps.access.manage_tokens import (
     revoke_token_by_command,
 )
 from service.wiring.control import build_control
+from service.wiring.logs import log_as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from service.adapters.sign_in_secret import remove_secret, renew_secret
+from service.adapters.access.sign_in_secret import remove_secret, renew_secret
 from service.config import ControlSettings
 
 if TYPE_CHECKING:

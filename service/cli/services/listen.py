@@ -11,11 +11,11 @@ from service.cli.services.up import stop_on_signals
 from service.config import ControlSettings
 from service.domain.runs.health import LISTEN
 from service.domain.values.errors import BadInput
-from service.logs import log_as_json
 from service.ports.queue import Task, reconciliation
-from service.steps.intake.listen import Actions, Timing, listen
-from service.steps.intake.receive_event import receive_event
+from service.steps.review.listen import Actions, Timing, listen
+from service.steps.review.receive_event import receive_event
 from service.wiring.control import build_control, build_stream
+from service.wiring.logs import log_as_json
 
 
 @click.command()

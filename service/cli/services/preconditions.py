@@ -7,7 +7,7 @@ import os
 import socket
 from typing import TYPE_CHECKING
 
-from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
 from service.config import MachineSettings
 from service.domain.values.errors import Unfit
 

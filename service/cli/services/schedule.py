@@ -10,8 +10,8 @@ import click
 
 from service.cli.services.described_settings import record_start
 from service.config import ControlSettings
-from service.logs import log_as_json
 from service.wiring.control import build_control
+from service.wiring.logs import log_as_json
 
 
 @click.command()

@@ -10,9 +10,9 @@ import uvicorn
 from service.cli.services.described_settings import record_start
 from service.cli.services.preconditions import check_port
 from service.config import ControlSettings
-from service.logs import log_as_json
 from service.web.request_deadline import DeadlineProtocol
 from service.wiring.control import build_control
+from service.wiring.logs import log_as_json
 
 
 @click.command()

@@ -9,8 +9,8 @@ from contextlib import closing
 import click
 
 from service.adapters.embedded.children import Supervisor
-from service.adapters.linux_machine import keep_off
-from service.adapters.queue import CONTROL_QUEUE, pool_queue
+from service.adapters.machines.linux import keep_off
+from service.adapters.runs.queue import CONTROL_QUEUE, pool_queue
 from service.cli.operating.status_lines import StatusLines
 from service.cli.services.child_processes import machines_of
 from service.cli.services.described_settings import record_start
@@ -18,8 +18,8 @@ from service.cli.services.up import stop_on_signals
 from service.config import ControlSettings, MachineSettings, require
 from service.domain.machines.slots import slots_of
 from service.domain.values.errors import BadInput
-from service.logs import log_as_json
 from service.wiring.control import build_control
+from service.wiring.logs import log_as_json
 from service.wiring.machine import build_machine
 
 

@@ -1,1 +1,1 @@
-"""Gerrit: changes, events, comment commands, and the text of Gerrit's own messages."""
+"""Hold changes, patch sets, comments and the commands in them."""

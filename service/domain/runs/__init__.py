@@ -1,1 +1,1 @@
-"""Decisions: build states, outcomes, overrides, the vote and its message."""
+"""Decide what a build, a run and a patch set come to: outcomes, overrides, the vote."""

@@ -17,7 +17,7 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.text import plain
 from service.domain.wording.failures import failure_causes, passed_on_retry
 from service.kinds.command.configuration import CommandConfiguration
-from service.steps.testing.run_tests import launch, run_in_built_sources
+from service.steps.measuring.run_tests import launch, run_in_built_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from service.domain.failures.failure import Failure
     from service.steps.building.session import BuildSession
-    from service.steps.testing.run_tests import Launched
+    from service.steps.measuring.run_tests import Launched
 
 
 def run(session: BuildSession) -> MachineReport:

@@ -16,7 +16,7 @@ from service.domain.runs.tested import Tested, Try, with_named
 from service.domain.values.errors import BadResults
 from service.kinds.comparing import compare_sides
 from service.kinds.gtest.configuration import GTestConfiguration
-from service.steps.testing.run_tests import OUT, launch, run_tests
+from service.steps.measuring.run_tests import OUT, launch, run_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from service.domain.failures.failure import Failure
     from service.domain.runs.machine_report import MachineReport
     from service.steps.building.session import BuildSession
-    from service.steps.testing.run_tests import Launched
+    from service.steps.measuring.run_tests import Launched
 
 _LINE: Final = f'exec "$@" "--gtest_output=json:{OUT}"'
 _NOT_FOUND: Final = 127  # the shell's exit code if there is no such program

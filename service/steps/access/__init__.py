@@ -1,1 +1,1 @@
-"""Use cases of access: sign-in, API tokens, visibility and the audit log."""
+"""Sign people in, manage API tokens, and decide which changes a viewer sees."""

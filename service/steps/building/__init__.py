@@ -1,1 +1,1 @@
-"""Building on a machine: the sources of a revision, its build commands, and the binaries that they leave."""
+"""Build the sources of a revision on a machine, and keep its programs."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from service.ports.machine import BuildOutput
+from service.ports.machines import BuildOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

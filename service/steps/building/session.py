@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Scratch,
         Source,
     )
-    from service.ports.machine import Claimed
+    from service.ports.machines import Claimed
     from service.steps.building.compiler_cache import CompilerCache
 
 

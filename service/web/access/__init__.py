@@ -1,1 +1,1 @@
-"""Access over HTTP: who calls, and what a caller may do."""
+"""Identify callers and check what each may do."""

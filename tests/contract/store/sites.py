@@ -11,7 +11,7 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.store import PostgresStore
-from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
+from service.adapters.postgres.upkeep import PostgresUpkeep
 from service.domain.runs.vote import Outcome
 from service.domain.verdict.calibration.schedule import BranchKey, IdleJob
 from service.ports.access import NewToken
@@ -24,7 +24,7 @@ from tests.support.store_samples import named, queue
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.adapters.postgres.machine.worklist import ClaimedBuild
+    from service.adapters.postgres.machines.worklist import ClaimedBuild
     from service.ports.access import AuditLog
     from service.ports.records import StoredPair
     from service.ports.store import Store

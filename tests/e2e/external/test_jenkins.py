@@ -20,7 +20,7 @@ from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeAddress
 from service.ports.access import NewToken
 from tests.e2e.conftest import started
-from tests.support.tiny_project import Proposal, TinyProject
+from tests.support.project.tiny_project import Proposal, TinyProject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from service.cli.services.start_site import running_site
 from tests.e2e.conftest import start_settings
 from tests.e2e.gerrit.server import GerritServer, missing_requirement, running_gerrit
 from tests.e2e.gerrit.site import GerritSite, settings_for
-from tests.support.tiny_project import TinyProject
+from tests.support.project.tiny_project import TinyProject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ import pytest
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeAddress
 from tests.e2e.conftest import sleepers
-from tests.support.tiny_project import PROJECT_FILE
+from tests.support.project.tiny_project import PROJECT_FILE
 
 if TYPE_CHECKING:
     from tests.e2e.gerrit.site import GerritSite

@@ -22,8 +22,8 @@ from service.adapters.postgres.engine import make_engine
 from service.cli.services.start_site import running_site
 from service.domain.access.scopes import parse_scope
 from service.ports.access import NewToken
-from tests.support.gerrit_model import SECRET, URL, GerritModel
-from tests.support.tiny_project import TinyProject
+from tests.support.project.tiny_project import TinyProject
+from tests.support.review.gerrit_model import SECRET, URL, GerritModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

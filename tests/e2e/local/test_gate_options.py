@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.test_gate import CMAKE, TESTS, gate
-from tests.support.tiny_project import PROGRAM, PROJECT_FILE, TinyProject
+from tests.support.project.tiny_project import PROGRAM, PROJECT_FILE, TinyProject
 
 if TYPE_CHECKING:
     from pathlib import Path

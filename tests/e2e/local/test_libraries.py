@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.test_gate import gate
-from tests.support.tiny_project import PROJECT_FILE, TinyProject
+from tests.support.project.tiny_project import PROJECT_FILE, TinyProject
 
 if TYPE_CHECKING:
     from pathlib import Path

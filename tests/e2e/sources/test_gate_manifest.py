@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.tiny_project import COMPILE, TinyProject
+from tests.support.project.tiny_project import COMPILE, TinyProject
 
 if TYPE_CHECKING:
     from pathlib import Path

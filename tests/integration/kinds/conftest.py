@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.local.build import LocalBuild
+from service.adapters.machines.local_build import LocalBuild
 from service.domain.project.project_file import parse_project_file
-from service.steps.local.gate import gate, local_spec
-from service.steps.machine.execute import execute_build
+from service.steps.machines.execute import execute_build
+from service.steps.runs.gate import gate, local_spec
 from service.wiring.build_host import make_build_host
-from tests.integration.adapters.git.git_repository import Repository
-from tests.support.build_host import Silence
+from tests.integration.adapters.sources.git.git_repository import Repository
+from tests.support.building.build_host import Silence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from service.domain.sources.workspace import Workspace
     from service.ports.building import Source
     from service.steps.building.session import BuildHost
-    from service.steps.local.gate import LocalVerdict
+    from service.steps.runs.gate import LocalVerdict
 
 
 class Machine:

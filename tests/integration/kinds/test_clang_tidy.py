@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
 from service.domain.building.findings import Finding
 from service.domain.failures.failure import FailureKind
 from service.domain.runs.vote import Outcome

@@ -13,7 +13,7 @@ from service.domain.verdict.inference.verdict import Verdict
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.steps.local.gate import LocalVerdict
+    from service.steps.runs.gate import LocalVerdict
     from tests.integration.kinds.conftest import Machine
 
     Files = dict[str, bytes | Path]

@@ -15,7 +15,7 @@ from service.domain.values.identity import RunKind
 from service.steps.building.build_log import BuildLog
 from service.steps.building.build_sources import built_sources
 from service.steps.building.session import BuildSession
-from tests.support.build_host import MemoryClaimed, Silence
+from tests.support.building.build_host import MemoryClaimed, Silence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

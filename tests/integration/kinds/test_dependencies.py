@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.dependencies.cache import CachedDependencies
-from service.adapters.sandbox.unsandboxed import DirectRunner
+from service.adapters.building.sandbox.unsandboxed import DirectRunner
+from service.adapters.sources.dependencies.cache import CachedDependencies
 from service.domain.runs.vote import Outcome
 from service.domain.sources.allowed import AllowedSources
-from tests.integration.adapters.git.git_repository import Repository
+from tests.integration.adapters.sources.git.git_repository import Repository
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from service.adapters.sandbox.machine_mounts import read_mount
+from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.building.sandbox.machine_mounts import read_mount
 from service.cli.local.commits import open_commits
 from service.config import MachineSettings
 from service.domain.runs.vote import Outcome
 from service.wiring.machine import build_machine
-from tests.integration.adapters.git.git_repository import Repository
-from tests.integration.adapters.sandbox.sandboxed import run
+from tests.integration.adapters.building.sandbox.sandboxed import run
+from tests.integration.adapters.sources.git.git_repository import Repository
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
 from service.domain.runs.vote import Outcome
 from tests.support.kinds.linted import lint, patch_set
 

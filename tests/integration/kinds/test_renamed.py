@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from service.adapters.local.build import LocalBuild
+from service.adapters.machines.local_build import LocalBuild
 from service.domain.project.project_file import FILE_NAME
 from service.domain.runs.vote import Outcome
 from service.domain.verdict.inference.verdict import Verdict
-from service.steps.local.gate import choose_jobs, gate, local_spec, rename_as
-from tests.support.build_host import Silence
-from tests.support.tiny_project import COMPILE, PROGRAM, PROJECT_FILE
+from service.steps.runs.gate import choose_jobs, gate, local_spec, rename_as
+from tests.support.building.build_host import Silence
+from tests.support.project.tiny_project import COMPILE, PROGRAM, PROJECT_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.steps.local.gate import LocalVerdict
+    from service.steps.runs.gate import LocalVerdict
     from tests.integration.kinds.conftest import Machine
 
 pytestmark = pytest.mark.integration

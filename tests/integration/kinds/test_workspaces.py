@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.git.command import unwatched
-from service.adapters.git.mirror import GitSource
+from service.adapters.sources.git.command import unwatched
+from service.adapters.sources.git.mirror import GitSource
 from service.domain.building.findings import Finding
 from service.domain.project.manifest_key import ManifestKey
 from service.domain.runs.vote import Outcome
-from tests.integration.adapters.git.git_repository import Repository
-from tests.support.tiny_project import COMPILE, PROGRAM
+from tests.integration.adapters.sources.git.git_repository import Repository
+from tests.support.project.tiny_project import COMPILE, PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

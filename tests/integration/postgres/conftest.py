@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.postgres.store import PostgresStore
-from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
+from service.adapters.postgres.upkeep import PostgresUpkeep
 from tests.support.postgres import running_server
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
+from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from tests.support.memory.files import MemoryArtifacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from service.adapters.postgres.machine.worklist import ClaimedBuild
+    from service.adapters.postgres.machines.worklist import ClaimedBuild
     from tests.support.postgres import Database
 
 NASTY = "a\x00b\ud800c"

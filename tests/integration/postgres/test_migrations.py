@@ -14,8 +14,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.failures.schema import failure
 from service.adapters.postgres.migrate import configured, migrate
-from service.adapters.postgres.schema_failures import failure
 from service.domain.values.errors import Transient
 from tests.support.store_samples import change
 

@@ -17,21 +17,21 @@ from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.states import MAX_ATTEMPTS, TRANSITIONS, BuildEvent, BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import ChangeKey, RunKind
-from service.steps.deciding.analyse import analyse, give_up
-from service.steps.upkeep.sweep import sweep
+from service.steps.runs.analyse import analyse, give_up
+from service.steps.runs.sweep import sweep
 from tests.integration.postgres.samples import claimed, worklist
-from tests.support.build_states import after_lost_lease, state_after
-from tests.support.external import record_external_build
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.memory.store import MemoryQueue
+from tests.support.runs.build_states import after_lost_lease, state_after
+from tests.support.runs.external import record_external_build
 from tests.support.store_samples import BUILD, queue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from service.adapters.postgres.machine.worklist import ClaimedBuild
+    from service.adapters.postgres.machines.worklist import ClaimedBuild
     from service.adapters.postgres.store import PostgresStore
-    from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
+    from service.adapters.postgres.upkeep import PostgresUpkeep
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

@@ -15,8 +15,8 @@ from service.domain.runs.states import RunState
 from service.domain.values.errors import TooMany, Transient
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.refusals import SIGHT_UNKNOWN
-from service.rights import RIGHTS
-from service.steps.upkeep.check_health import HealthCheck
+from service.steps.runs.check_health import HealthCheck
+from service.web.access.route_rights import RIGHTS
 from service.web.application import assemble
 from tests.support.access.callers import Callers
 from tests.support.reading.fake_reading import FakeReading, add_patch_set

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request
 
 from service.domain.access.caller import Anonymous, Person
 from service.ports.access import NewSession
-from service.rights import RIGHTS
 from service.web.access.address import Address
 from service.web.access.authenticate import Access, known_caller
 from service.web.access.rate_limits import RateLimits
+from service.web.access.route_rights import RIGHTS
 from tests.support.memory.sessions import MemorySessions
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from service.domain.runs.states import RunState
 from service.domain.values.identity import ChangeKey
 from service.web.access.authenticate import known_caller
 from service.web.application import assemble
-from service.web.gerrit.checks import create_gerrit_checks
+from service.web.review.checks import create_gerrit_checks
 from tests.support.access.callers import BASE_URL
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import build_view, change_view

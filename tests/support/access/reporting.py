@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 from service.domain.access.caller import Person, Role, TokenHolder
 from service.domain.access.scopes import parse_scope
 from service.domain.review.change import PatchSet
-from service.steps.intake.record_external_build import record_once
-from service.steps.intake.record_tests import record_tests
+from service.steps.runs.record_external_build import record_once
+from service.steps.runs.record_tests import record_tests
 from service.web.application import assemble
-from service.web.external_builds import create_external_builds
+from service.web.runs.external_builds import create_external_builds
 from tests.support.access.callers import Callers
-from tests.support.changes import KEY, Service, change_at, project
 from tests.support.fakes import WRITTEN
 from tests.support.memory.files import MemoryArtifacts
+from tests.support.review.changes import KEY, Service, change_at, project
 from tests.support.web import call
 
 if TYPE_CHECKING:

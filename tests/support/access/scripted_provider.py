@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
-from service.adapters.oidc import OidcProvider
+from service.adapters.access.oidc import OidcProvider
 from tests.support.access.provider import make_call
 
 if TYPE_CHECKING:

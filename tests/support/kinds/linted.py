@@ -13,7 +13,7 @@ from service.domain.project.project_file import parse_job
 from service.domain.values.errors import BadInput
 from service.domain.values.identity import RunKind
 from service.steps.building.session import BuildSession
-from tests.support.build_host import MemoryClaimed, MemorySource, Silence, memory_host
+from tests.support.building.build_host import MemoryClaimed, MemorySource, Silence, memory_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

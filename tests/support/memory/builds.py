@@ -13,9 +13,9 @@ from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, has_kind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.records import BuildRecord
 from service.ports.store import Builds, Evidence, Pairs, Results
-from tests.support.build_states import state_after
 from tests.support.memory.state import InMemory, Waiting, row
 from tests.support.memory.state import Results as StoredResults
+from tests.support.runs.build_states import state_after
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

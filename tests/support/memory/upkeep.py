@@ -10,9 +10,9 @@ from service.domain.values.identity import RunKind
 from service.ports.queue import Task
 from service.ports.records import DueReview, ReviewState, StepFailure
 from service.ports.upkeep import Upkeep
-from tests.support.build_states import after_lost_lease, state_after
 from tests.support.memory.decisions import MemoryOutbox
 from tests.support.memory.state import Failures, Lease, Machine, Memory
+from tests.support.runs.build_states import after_lost_lease, state_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

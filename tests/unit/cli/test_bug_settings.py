@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.adapters.bugs.jira import JiraTracker
+from service.adapters.failures.jira import JiraTracker
 from service.config import ControlSettings
 from service.domain.values.errors import BadInput
 from service.wiring.control import bug_tracker

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from service.cli.local.listing import listing_to_mapping, print_listing
 from service.domain.measuring.listing import Listing
 from service.domain.values.identity import Side
-from service.steps.local.list_benchmarks import ListedJob, ListedSuite
+from service.steps.runs.list_benchmarks import ListedJob, ListedSuite
 
 if TYPE_CHECKING:
     import pytest

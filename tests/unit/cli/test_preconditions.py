@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service import cli
-from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
 from service.cli.services.find_site import settings_of_running_site
 from service.cli.services.preconditions import check_host, check_port, make_home
 from service.cli.services.start_site import running_site

@@ -20,10 +20,16 @@ from service.domain.runs.judge_build import judge_measured
 from service.domain.runs.vote import Outcome
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.measured_causes import measured_causes, measured_notes
-from tests.support.build_host import MemoryClaimed, MemorySandbox, MemorySource, memory_host, session_of
-from tests.support.changes import Service
-from tests.support.finished import Farm
+from tests.support.building.build_host import (
+    MemoryClaimed,
+    MemorySandbox,
+    MemorySource,
+    memory_host,
+    session_of,
+)
 from tests.support.memory.files import MemoryArtifacts
+from tests.support.review.changes import Service
+from tests.support.runs.finished import Farm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,11 +13,11 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadProjectFile
 from service.domain.verdict.calibration.schedule import is_calibrated
 from service.kinds.pair_judgement import judge
-from service.steps.machine.execute import execute_build
-from tests.support.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
-from tests.support.changes import PROJECT_FILE, Service, project
-from tests.support.finished import Farm
+from service.steps.machines.execute import execute_build
+from tests.support.building.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
 from tests.support.forbidden_word.configuration import WordConfiguration
+from tests.support.review.changes import PROJECT_FILE, Service, project
+from tests.support.runs.finished import Farm
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from service.domain.measuring.tests.record import read_tests
 from service.domain.project.project_file import parse_job
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Unfit
-from tests.support.build_host import MemorySandbox, MemorySource, memory_host, session_of
+from tests.support.building.build_host import MemorySandbox, MemorySource, memory_host, session_of
 from tests.support.memory.files import MemoryArtifacts
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from service.domain.sources.workspace import Workspace
 from service.domain.values.identity import RunKind
 from service.kinds.linting import touched_by
 from service.steps.building.session import BuildSession
-from tests.support.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
+from tests.support.building.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
 from tests.support.kinds.linted import patch_set
 
 if TYPE_CHECKING:

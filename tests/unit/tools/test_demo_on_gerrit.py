@@ -14,14 +14,14 @@ import httpx
 import pytest
 
 from service import cli
-from service.adapters.gerrit.connection import Password
-from service.adapters.gerrit.review import GerritReview
+from service.adapters.review.gerrit.connection import Password
+from service.adapters.review.gerrit.review import GerritReview
 from service.config import ControlSettings
 from service.domain.project.project_file import Commands, parse_project_file
 from service.domain.review.comment_commands import OverrideCommand, commands_in
 from service.domain.values.errors import Permanent, Unfit
-from tests.support.gerrit_model import SECRET, URL, GerritModel
 from tests.support.reading.fake_reading import FakeReading
+from tests.support.review.gerrit_model import SECRET, URL, GerritModel
 from tools.demo import __main__ as demo
 from tools.demo.console import on_console
 from tools.demo.gerrit import GerritSite

@@ -15,11 +15,11 @@ from service.domain.values.errors import Transient
 from service.domain.values.identity import ChangeKey
 from service.ports.failures.bugs import Bug
 from service.ports.queue import Task, reconciliation
-from tests.support.bugs.notes import MemoryBugNotes
-from tests.support.bugs.tracker import FakeBugTracker
-from tests.support.changes import KEY, LINKS, change_at
+from tests.support.failures.notes import MemoryBugNotes
+from tests.support.failures.tracker import FakeBugTracker
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory.store import MemoryStore
+from tests.support.review.changes import KEY, LINKS, change_at
 from workers.app import app
 from workers.control import STEPS, control, run_step
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from service.ports.machine import Upcoming
+from service.ports.machines import Upcoming
 from workers import machine as tasks
 
 STOLEN = "30% of its CPU time is stolen by its host"

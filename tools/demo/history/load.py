@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.postgres.engine import make_engine
-from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
+from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.values.errors import BadInput
 from service.steps.building.build_log import BuildLog
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from service.cli.services.child_processes import Site
-    from service.ports.machine import Claimed
+    from service.ports.machines import Claimed
     from service.wiring.control import Control
     from tools.demo.history.commits import HistoryCommit
     from tools.demo.history.recording import RecordedBuild, Recording

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
-    from service.ports.machine import Claimed
+    from service.ports.machines import Claimed
     from tools.demo.history.commits import HistoryCommit
     from tools.demo.repository import Commit
 

@@ -17,9 +17,9 @@ from sqlalchemy import text
 
 from service.adapters.embedded.children import Supervisor
 from service.adapters.embedded.postgres import EmbeddedPostgres
-from service.adapters.linux_machine import read_environment
+from service.adapters.machines.linux import read_environment
 from service.adapters.postgres.engine import make_engine
-from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
+from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.postgres.migrate import migrate
 from service.cli import run
 from service.cli.operating.status_lines import StatusLines
@@ -27,7 +27,7 @@ from service.cli.services.preconditions import make_home
 from service.config import ControlSettings
 from service.domain.project.project_file import parse_project_file, plan_builds
 from service.domain.values.identity import ChangeAddress
-from service.steps.machine.execute import execute_build
+from service.steps.machines.execute import execute_build
 from service.wiring.build_host import make_build_host
 from service.wiring.control import build_control
 from service.wiring.machine import LoggedProgress
@@ -49,7 +49,7 @@ from tools.demo.repository import DemoRepository
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from service.ports.machine import Claimed
+    from service.ports.machines import Claimed
     from service.ports.records import BuildRecord
     from service.steps.building.session import BuildHost
     from service.wiring.control import Control

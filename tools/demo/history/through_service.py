@@ -6,21 +6,21 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.console.review import ConsoleReview
+from service.adapters.review.console.review import ConsoleReview
 from service.cli.operating.replay import feed
 from service.ports.queue import Task
-from service.steps.deciding.analyse import analyse
-from service.steps.deciding.finish_run import finish_run
-from service.steps.intake.look_at_change import handle_event
-from service.steps.planning.plan_run import plan_run
-from service.steps.reviewers.deliver import deliver_reviews
+from service.steps.review.deliver import deliver_reviews
+from service.steps.review.look_at_change import handle_event
+from service.steps.runs.analyse import analyse
+from service.steps.runs.finish_run import finish_run
+from service.steps.runs.plan_run import plan_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from service.ports.machine import Claimed, Worklist
+    from service.ports.machines import Claimed, Worklist
     from service.wiring.control import Control
 
 _STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType(

@@ -1,1 +1,1 @@
-"""Sessions, tokens and the audit log in PostgreSQL."""
+"""Store sessions, tokens and the audit log."""

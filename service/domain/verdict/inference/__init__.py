@@ -1,1 +1,1 @@
-"""Statistical inference: the randomisation test, interim looks and verdicts."""
+"""Test pairs of samples: signed ranks, interim looks, verdicts."""

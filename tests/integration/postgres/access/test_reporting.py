@@ -18,10 +18,10 @@ from service.domain.project.project_file import parse_job
 from service.domain.runs.states import BuildState
 from service.domain.values.identity import RunKind
 from service.ports.access import NewToken
-from service.steps.intake.record_external_build import record_once
-from service.steps.intake.record_tests import record_tests
+from service.steps.runs.record_external_build import record_once
+from service.steps.runs.record_tests import record_tests
 from service.web.application import assemble
-from service.web.external_builds import create_external_builds
+from service.web.runs.external_builds import create_external_builds
 from tests.support.access.callers import Callers
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.store_samples import named, queue

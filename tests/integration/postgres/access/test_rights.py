@@ -11,7 +11,7 @@ from service.adapters.postgres.access.rights import read_rights
 from service.domain.machines.connections import DatabaseRights, Path, machine_findings, owner_findings
 from service.domain.machines.environment import State
 from service.domain.values.errors import Transient
-from tests.integration.postgres.machine.test_rights import CALLABLE
+from tests.integration.postgres.machines.test_rights import CALLABLE
 
 if TYPE_CHECKING:
     from tests.support.postgres import Database

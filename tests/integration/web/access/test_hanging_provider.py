@@ -14,15 +14,15 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from dashboards.rendering import sign_in_page
-from service.adapters.oidc import OidcProvider
+from service.adapters.access.oidc import OidcProvider
+from service.adapters.system.circuit_breaker import AT_ONCE, MOST_WAITING, SILENT_SECONDS, BoundedCalls
 from service.domain.values.errors import Transient
 from service.ports.access import SignInAttempt
-from service.rights import RIGHTS
-from service.steps.access.bounded_calls import AT_ONCE, MOST_WAITING, SILENT_SECONDS, BoundedCalls
 from service.steps.access.sign_in import ProviderSignIn
 from service.web.access.address import Address
 from service.web.access.attempt_cookie import StoredAttempt, encode
 from service.web.access.rate_limits import RateLimits
+from service.web.access.route_rights import RIGHTS
 from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
 from service.web.application import assemble
 from service.web.health import create_health

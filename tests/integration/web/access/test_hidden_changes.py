@@ -14,7 +14,7 @@ from service.domain.runs.health import FailingStep, Step
 from service.domain.values.identity import BuildName, ChangeKey, RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.views import Machine, Series, SeriesWithPoints
-from service.rights import RIGHTS
+from service.web.access.route_rights import RIGHTS
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import NOW, build_view, change_view, comparison, trend_point
 from tests.support.web import build_app, call

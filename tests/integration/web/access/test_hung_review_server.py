@@ -12,14 +12,14 @@ import httpx
 import pytest
 from prometheus_client import CollectorRegistry
 
-from service.adapters.gerrit.connection import Password
-from service.adapters.gerrit.review import GerritReview
+from service.adapters.access.recent_answers import RecentAnswers
+from service.adapters.access.viewers import Viewers
+from service.adapters.review.gerrit.connection import Password
+from service.adapters.review.gerrit.review import GerritReview
+from service.adapters.system.circuit_breaker import AT_ONCE, MOST_WAITING
 from service.domain.access.caller import Role
 from service.domain.values.identity import ChangeKey
 from service.domain.wording.refusals import SIGHT_UNKNOWN
-from service.steps.access.bounded_calls import AT_ONCE, MOST_WAITING
-from service.steps.access.recent_answers import RecentAnswers
-from service.steps.access.visibility import Viewers
 from service.web.access.authenticate import known_caller
 from service.web.api import create_api
 from service.web.application import assemble

@@ -10,7 +10,7 @@ import pytest
 from service.domain.access.caller import Role, TokenHolder
 from service.domain.access.needs import Need
 from service.domain.access.scopes import parse_scope
-from service.rights import RIGHTS
+from service.web.access.route_rights import RIGHTS
 from tests.support.access.callers import Callers
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_app, call, routes_of

@@ -12,7 +12,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from service.domain.project.project_file import editor_schema, parse_project_file
-from tests.support.changes import PROJECT_FILE
+from tests.support.review.changes import PROJECT_FILE
 from tests.unit.domain.project.test_project_file import JOB, WHOLE
 
 ROOT: Final = Path(__file__).parents[4]

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from service.domain.review.change import PostedMessage, patch_sets_with_code_of
 from service.domain.review.vote_override import lost_votes, not_removed
-from tests.support.changes import change_at
 from tests.support.fakes import FakeReviewServer
+from tests.support.review.changes import change_at
 
 CAST = {"Verified": -1}
 KEY = change_at(1).key

@@ -12,12 +12,12 @@ from service.domain.runs.reruns import Place, failed_jobs, next_run, rerun_in
 from service.domain.runs.vote import Ballot, Outcome, Result, vote_of
 from service.domain.values.identity import RunKind
 from service.domain.wording.message import MAX_BYTES, BuildReport, Header, compose, header_of
-from tests.support.histories import BOT, recorded_histories
+from tests.support.runs.histories import BOT, recorded_histories
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.support.histories import Comment, ExternalBuild, RecordedHistory, Round, Votes
+    from tests.support.runs.histories import Comment, ExternalBuild, RecordedHistory, Round, Votes
 
 HISTORIES = recorded_histories()
 LABEL = "Verified"

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from service.domain.runs.states import MAX_ATTEMPTS, TRANSITIONS, BuildEvent, BuildState
-from tests.support.build_states import after_lost_lease, state_after
+from tests.support.runs.build_states import after_lost_lease, state_after
 
 
 def test_a_build_that_goes_well_passes_all_states() -> None:

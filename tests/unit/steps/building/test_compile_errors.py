@@ -13,12 +13,12 @@ from service.domain.failures.failure import FailureKind
 from service.domain.review.change import InlineComment
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.vote import Outcome
-from service.steps.machine.execute import execute_build
-from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, memory_host
-from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
+from service.steps.machines.execute import execute_build
+from tests.support.building.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, memory_host
 from tests.support.fakes import WRITTEN
-from tests.support.finished import Farm
-from tests.unit.steps.machine.test_execute import spec_of
+from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
+from tests.support.runs.finished import Farm
+from tests.unit.steps.machines.test_execute import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

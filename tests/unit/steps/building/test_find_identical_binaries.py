@@ -19,8 +19,8 @@ from service.domain.values.errors import BadInput, Transient
 from service.domain.values.identity import RunKind, Side
 from service.steps.building.find_identical_binaries import find_identical_binaries
 from service.steps.building.session import BuildSession
-from service.steps.machine.execute import execute_build
-from tests.support.build_host import (
+from service.steps.machines.execute import execute_build
+from tests.support.building.build_host import (
     CODE,
     PROGRAM,
     MemoryClaimed,

@@ -12,9 +12,9 @@ from service.domain.runs.vote import Outcome
 from service.domain.sources.workspace import PlacedFile, Workspace
 from service.domain.values.errors import Incomplete
 from service.steps.building.build_sources import complete_sources
-from tests.support.build_host import Commit, MemorySandbox, MemorySource, memory_host, session_of
+from tests.support.building.build_host import Commit, MemorySandbox, MemorySource, memory_host, session_of
 from tests.support.kinds.linted import ReplayedTidy
-from tests.unit.steps.machine.test_execute import Machine
+from tests.unit.steps.machines.test_execute import Machine
 
 if TYPE_CHECKING:
     from pathlib import Path

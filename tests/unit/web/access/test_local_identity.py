@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from dashboards.rendering import sign_in_page
-from service.adapters.sign_in_secret import read_secret, renew_secret
+from service.adapters.access.sign_in_secret import read_secret, renew_secret
 from service.domain.access.needs import Need
 from service.domain.access.scopes import Scope, ScopeKind
 from service.ports.access import NewToken
-from service.rights import RIGHTS
 from service.steps.access.sign_in import LOCAL_SUBJECT
 from service.web.access.address import Address
 from service.web.access.local_identity import LocalIdentity
 from service.web.access.rate_limits import RateLimits
+from service.web.access.route_rights import RIGHTS
 from service.web.access.sign_in import WaysIn, create_sign_in
 from service.web.application import assemble
 from tests.support.access.browser import Browser

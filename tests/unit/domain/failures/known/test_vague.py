@@ -23,7 +23,7 @@ from service.domain.runs.tested import Tested, Try, failures_of_tests
 from service.domain.values.errors import BadInput, CommandFailed
 from service.kinds.command.runner import failures_of_command
 from service.steps.building.build_sources import NotBuilt, failures_of_build
-from service.steps.testing.run_tests import Launched
+from service.steps.measuring.run_tests import Launched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

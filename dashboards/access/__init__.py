@@ -1,0 +1,1 @@
+"""Pages about accounts and the audit log."""

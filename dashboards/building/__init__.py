@@ -1,0 +1,1 @@
+"""Show the logs of builds."""

@@ -1,1 +1,0 @@
-"""The logs of builds: their page, and their text."""

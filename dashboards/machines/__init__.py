@@ -1,0 +1,1 @@
+"""Show the environment that a build was measured in."""

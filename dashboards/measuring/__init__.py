@@ -1,0 +1,1 @@
+"""Show the test cases of a build."""

@@ -1,0 +1,1 @@
+"""Tables and links of changes and patch sets."""

@@ -1,0 +1,1 @@
+"""Sentences and next steps about builds."""

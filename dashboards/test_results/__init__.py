@@ -1,1 +1,0 @@
-"""Test cases on the page of a build."""

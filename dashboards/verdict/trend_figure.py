@@ -1,0 +1,251 @@
+"""The figure of a series over time, as the plain JSON that Plotly draws."""
+
+from __future__ import annotations
+
+import itertools
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from dashboards.formatting import labelled_quantity, metric_label, middle_cut, moment, stamp
+from dashboards.verdict.comparison_table import sign_of, word_of
+from service.domain.values.identity import RunKind
+from service.domain.values.text import plain
+from service.domain.verdict.inference.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.ports.views import Point, Series, SeriesWithPoints
+
+# Okabe and Ito's palette, which people with any kind of colour vision can distinguish.
+_BLUE: Final = "#0072B2"
+_ORANGE: Final = "#E69F00"
+_VERMILLION: Final = "#D55E00"
+_GREEN: Final = "#009E73"
+_GREY: Final = "#8a8f98"
+_LARGE, _SMALL = 12, 8
+# Symbol, size, and the colour unless it is that of the line.
+_MARKERS: Final[Mapping[Verdict, tuple[str, int, str | None]]] = MappingProxyType(
+    {
+        Verdict.SLOWER: ("triangle-down", _LARGE, _VERMILLION),
+        Verdict.FASTER: ("triangle-up", _LARGE, _GREEN),
+        Verdict.SAME: ("circle", _SMALL, None),
+        Verdict.UNDECIDED: ("circle", _SMALL, None),
+        Verdict.NEW: ("circle", _SMALL, None),
+        Verdict.REMOVED: ("circle", _SMALL, None),
+        Verdict.BROKEN: ("circle", _SMALL, None),
+        Verdict.FAILING: ("circle", _SMALL, None),
+    }
+)
+_POINTING: Final = {"▲": "triangle-up", "▼": "triangle-down"}
+_MANY: Final = 8  # merged commits that show how much a series varies
+_FAR: Final = 3.0  # times each of them: a patch set beyond would hide their steps
+_GAP: Final = ("circle", _SMALL, None)
+_SUFFIXES: Final = {"1/s": "/s", "s": "s", "B": "B", "B/s": "B/s"}
+
+
+def trend_figure(trend: SeriesWithPoints) -> dict[str, Any]:
+    """Draw a series over time: merged commits as a line with filled markers, patch sets as hollow markers.
+
+    ``customdata`` of each point is the page it leads to. A vertical line marks each new environment:
+    values before and after it are not comparable.
+    """
+    drawn = [point for point in trend.points if point.patch is not None]
+    merged = [point for point in drawn if point.kind is RunKind.POST_SUBMIT]
+    proposed = [point for point in drawn if point.kind is not RunKind.POST_SUBMIT]
+    return {
+        "data": [
+            _trace("merged", _by_epoch(merged), trend.series, mode="lines+markers", is_open=False),
+            _trace("patch sets", proposed, trend.series, mode="markers", is_open=True),
+            _legend("merged", mode="lines+markers", is_open=False),
+            _legend("patch sets", mode="markers", is_open=True),
+        ],
+        "layout": _scaled(_layout(trend.series, _epochs(merged)), merged, proposed),
+    }
+
+
+def escaped(text: str, limit: int = 160) -> str:
+    """Escape a text, because Plotly interprets ``<b>``, ``<a>`` and entities in every label."""
+    shown = middle_cut(plain(text, 2000), limit)
+    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def page_of(point: Point) -> str:
+    """Return the page that a click on a point opens."""
+    if point.change_address is not None:
+        patch_set = f"/{point.patch_set}" if point.kind is RunKind.CHECK and point.patch_set else ""
+        return f"/changes/{quote(point.change_address)}{patch_set}"
+    return f"/runs/{point.run_id}" if point.run_id is not None else f"/job/{point.job}/{point.number}/"
+
+
+def _trace(
+    name: str, points: Sequence[Point | None], series: Series, *, mode: str, is_open: bool
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "name": name,
+        "mode": mode,
+        "x": [point and stamp(point.measured_at) for point in points],
+        "y": [point and point.patch for point in points],
+        "customdata": [point and page_of(point) for point in points],
+        "hoverinfo": "text",
+        "hovertext": [point and _hover(point, series) for point in points],
+        "line": {"color": _BLUE, "width": 1.5},
+        "marker": _markers(points, series, is_open=is_open),
+        "legendgroup": name,
+        "showlegend": False,
+    }
+
+
+def _legend(name: str, *, mode: str, is_open: bool) -> dict[str, Any]:
+    """Make the legend's entry: that of a trace has the marker of its first point, whatever its verdict."""
+    return {
+        "type": "scatter",
+        "name": name,
+        "mode": mode,
+        "x": [None],
+        "y": [None],
+        "line": {"color": _BLUE, "width": 1.5},
+        "marker": {
+            "size": _SMALL,
+            "color": _ORANGE if is_open else _BLUE,
+            "symbol": "circle-open" if is_open else "circle",
+        },
+        "legendgroup": name,
+    }
+
+
+def _markers(points: Sequence[Point | None], series: Series, *, is_open: bool) -> dict[str, Any]:
+    own_colour, ending = (_ORANGE, "-open") if is_open else (_BLUE, "")
+    markers = [_marker(point, series) if point else _GAP for point in points]
+    return {
+        "size": [size for _, size, _ in markers],
+        "color": [colour or own_colour for *_, colour in markers],
+        "symbol": [symbol + ending for symbol, *_ in markers],
+        "line": {"width": 1.5 if is_open else 0},
+        "opacity": 1,
+    }
+
+
+def _marker(point: Point, series: Series) -> tuple[str, int, str | None]:
+    """Return the marker of a verdict; as in the tables, it points to where bytes and counts moved."""
+    symbol, size, colour = _MARKERS[point.verdict]
+    if colour is not None:
+        symbol = _POINTING[sign_of(point.verdict, point, series.metric)]
+    return symbol, size, colour
+
+
+def _by_epoch(merged: Sequence[Point]) -> list[Point | None]:
+    """Insert a gap before each epoch: values across it are not comparable, so no line may join them."""
+    parted: list[Point | None] = list(merged[:1])
+    for before, after in itertools.pairwise(merged):
+        if before.environment_id != after.environment_id:
+            parted.append(None)
+        parted.append(after)
+    return parted
+
+
+def _hover(point: Point, series: Series) -> str:
+    compared = " ".join(
+        filter(None, (word_of(point.verdict, series.metric), point.change_text, point.interval_text))
+    )
+    commit = "merged" if point.kind is RunKind.POST_SUBMIT else f"patch set {point.patch_set}"
+    change = "" if point.change is None else f"change {point.change_address}, "
+    lines = [
+        f"<b>{escaped(point.subject, 90) or escaped(point.revision[:12])}</b>",
+        escaped(f"{point.author} · {change}{commit} · {point.revision[:10]}"),
+        escaped(labelled_quantity(point.patch, series.unit, series.metric), 100),
+        escaped(f"{compared} against its parent, {point.pairs} pairs on {point.machine}"),
+        f"{moment(point.measured_at)} UTC",
+    ]
+    return "<br>".join(lines)
+
+
+def _epochs(merged: Sequence[Point]) -> list[str]:
+    return [
+        stamp(after.measured_at)
+        for before, after in itertools.pairwise(merged)
+        if before.environment_id != after.environment_id
+    ]
+
+
+def _scaled(layout: dict[str, Any], merged: Sequence[Point], proposed: Sequence[Point]) -> dict[str, Any]:
+    """Leave patch sets far from the line beyond the scale, and say how many: they would make it flat."""
+    line = [point.patch for point in merged if point.patch is not None]
+    others = [point.patch for point in proposed if point.patch is not None]
+    if len(line) < _MANY:
+        return layout
+    shown = [*line, *(value for value in others if min(line) / _FAR <= value <= max(line) * _FAR)]
+    beyond = len(line) + len(others) - len(shown)
+    if not beyond:
+        return layout
+    margin = (max(shown) - min(shown)) / 8 or abs(shown[0]) / 20
+    layout["yaxis"]["range"] = [min(shown) - margin, max(shown) + margin]
+    are = "1 patch set is" if beyond == 1 else f"{beyond} patch sets are"
+    layout["annotations"].append(
+        {
+            "x": 1,
+            "xref": "paper",
+            "xanchor": "right",
+            "y": 1,
+            "yref": "paper",
+            "yanchor": "bottom",
+            "showarrow": False,
+            "text": f"{are} beyond this scale: double-click",
+            "font": {"size": 11, "color": _GREY},
+        }
+    )
+    return layout
+
+
+def _layout(series: Series, epochs: Sequence[str]) -> dict[str, Any]:
+    label = metric_label(series.metric)
+    return {
+        "hovermode": "closest",
+        "dragmode": "zoom",
+        "showlegend": True,
+        "legend": {"orientation": "h", "x": 0, "y": 1.2},
+        "margin": {"l": 70, "r": 20, "t": 64, "b": 76},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "xaxis": {
+            "type": "date",
+            "showgrid": False,
+            "automargin": True,
+            "title": {"text": "build created (UTC)"},
+        },
+        "yaxis": {
+            "title": {"text": f"{escaped(label, 60)} ({series.better} is better)", "standoff": 12},
+            "tickformat": "~s",
+            "ticksuffix": _SUFFIXES.get(series.unit, ""),
+            "automargin": True,
+            "zeroline": False,
+        },
+        "shapes": [
+            {
+                "type": "line",
+                "xref": "x",
+                "yref": "paper",
+                "x0": epoch,
+                "x1": epoch,
+                "y0": 0,
+                "y1": 1,
+                "line": {"color": _GREY, "width": 1, "dash": "dot"},
+            }
+            for epoch in epochs
+        ],
+        "annotations": [
+            {
+                "x": epoch,
+                "xref": "x",
+                "y": 1,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "text": "new environment",
+                "font": {"size": 11, "color": _GREY},
+            }
+            for epoch in epochs
+        ],
+    }

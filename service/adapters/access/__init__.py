@@ -1,0 +1,1 @@
+"""Sign people in and remember what review servers answered about them."""

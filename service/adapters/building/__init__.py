@@ -1,0 +1,1 @@
+"""Build untrusted sources in a sandbox and keep what was built."""

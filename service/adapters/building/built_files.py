@@ -1,0 +1,78 @@
+"""Digests of the files in a build directory, each of the content that a program could load or read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from service.adapters.building.elf import loaded_digest
+from service.adapters.building.packing import MOST_BYTES, MOST_ENTRIES
+from service.adapters.system.untrusted_file import open_output
+from service.domain.building.built_files import BuiltFile
+from service.domain.values.errors import BadResults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+__all__ = ["inspect"]
+
+MAX_FILES: Final = 10_000
+MAX_BYTES: Final = MOST_BYTES  # of all files together
+_MAX_NAMES: Final = 2 * MOST_ENTRIES  # files and directories
+
+
+def inspect(build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
+    """Digest every file below ``build``, by relative path; None if one is unreadable or there are too many.
+
+    The digest of an ELF program or shared object covers its loaded parts, that of another file its bytes, and
+    that of a symbolic link its target. No running program may change the directory meanwhile.
+
+    Args:
+        build: the directory, whose content may be an attacker's work.
+        watch: called for each file; may raise to end the work.
+
+    Raises:
+        Transient: the host cannot open a file now.
+    """
+    files: dict[str, BuiltFile] = {}
+    left = MAX_BYTES
+    try:
+        for path, about in _files(build):
+            watch()
+            left -= about.st_size
+            if left < 0 or len(files) == MAX_FILES:
+                return None
+            files[str(path.relative_to(build))] = _inspect_file(path, about)
+    except (BadResults, OSError):
+        return None
+    return files
+
+
+def _files(top: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield all entries below a directory that are not directories, without following links."""
+    left = _MAX_NAMES
+    directories = [top]
+    while directories:
+        with os.scandir(directories.pop()) as entries:
+            for entry in entries:
+                left -= 1
+                if not left:
+                    raise BadResults("has too many entries", top.name)
+                if entry.is_dir(follow_symlinks=False):
+                    directories.append(Path(entry.path))
+                else:
+                    yield Path(entry.path), entry.stat(follow_symlinks=False)
+
+
+def _inspect_file(path: Path, about: os.stat_result) -> BuiltFile:
+    if stat.S_ISLNK(about.st_mode):
+        return BuiltFile(f"link to {path.readlink()}")
+    rights = "program" if about.st_mode & stat.S_IXUSR else "file"
+    with open_output(path) as file:
+        if (loaded := loaded_digest(file)) is not None:
+            return BuiltFile(f"{rights} {loaded}", is_native=True)
+        file.seek(0)
+        return BuiltFile(f"{rights} {hashlib.file_digest(file, 'sha256').hexdigest()}")

@@ -1,0 +1,95 @@
+"""The process namespace of a bubblewrap run: the reports of its monitor, and its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from typing_extensions import override
+
+from service.adapters.building.sandbox.launcher import resident_bytes
+from service.adapters.building.sandbox.supervision import END_WITHIN_SECONDS, Tree
+from service.adapters.system.guarded_process import wait_for
+from service.domain.values.errors import Transient
+
+if TYPE_CHECKING:
+    import subprocess
+
+START_WITHIN_SECONDS: Final = 30.0  # a loaded machine needs at most one
+
+
+class Namespace(Tree):
+    """All processes of one bubblewrap run.
+
+    The kernel kills every process of a namespace when its first process ends, and that process ends only
+    after all others. So one signal and one wait are enough, even if the program forked or detached others.
+
+    Args:
+        process: bubblewrap's monitor, outside the namespace.
+        status: the pipe on which it reports the first process and the exit code.
+        is_measured: whether to measure the resident memory, because no kernel limits it.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], status: int, *, is_measured: bool) -> None:
+        self._process = process
+        self._status = status
+        self._is_measured = is_measured
+        self._report = b""
+        os.set_blocking(status, False)
+        self._first = self._await_first()
+        self._handle: int | None = None
+        if self._first is not None:
+            with suppress(ProcessLookupError):  # it may have ended already
+                self._handle = os.pidfd_open(self._first)
+
+    @override
+    def kill(self) -> None:
+        if self._handle is None:
+            self._process.kill()
+            return
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+        if not wait_for([self._handle], END_WITHIN_SECONDS):
+            raise Transient(f"process {self._first} of the sandbox cannot be ended")
+
+    @override
+    def memory_bytes(self) -> int | None:
+        return resident_bytes(self._first) if self._is_measured and self._first is not None else None
+
+    def exit_code(self) -> int | None:
+        """Return the program's exit code; None if it never started or was killed with its namespace."""
+        self._read()
+        for line in self._report.splitlines():
+            with suppress(ValueError):
+                code = json.loads(line).get("exit-code")
+                if isinstance(code, int):
+                    return code
+        return None
+
+    def close(self) -> None:
+        """Close the process handle."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def _await_first(self) -> int | None:
+        """Wait for the first process of the namespace; None if there never was one."""
+        deadline = time.monotonic() + START_WITHIN_SECONDS
+        while b"\n" not in self._report:
+            left = deadline - time.monotonic()
+            if left <= 0 or not wait_for([self._status], left) or not self._read():
+                return None
+        first = json.loads(self._report.split(b"\n", 1)[0]).get("child-pid")
+        return first if isinstance(first, int) else None
+
+    def _read(self) -> bool:
+        """Read the monitor's reports so far; return False after their end."""
+        with suppress(BlockingIOError):
+            while chunk := os.read(self._status, 4096):
+                self._report += chunk
+            return False
+        return True

@@ -1,0 +1,1 @@
+"""Read and share the machine that this process runs on."""

@@ -1,0 +1,110 @@
+"""A build on the machine of the person who asks: no lease, pairs in memory, binaries in a cache directory."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from service.domain.runs.states import MAX_ATTEMPTS
+from service.ports.machines import Claimed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from service.domain.building.spec import BinaryKey, BuildSpec
+    from service.domain.measuring.pair_record import PairRecord
+    from service.ports.machines import BuildOutput
+
+
+class LocalBuild(Claimed):
+    """A claimed build for one process; it keeps what is reported in its attributes.
+
+    Args:
+        spec: of the build.
+        seed: of every random choice.
+        cache: directory of the binaries of earlier calls.
+    """
+
+    def __init__(self, spec: BuildSpec, seed: str, cache: Path) -> None:
+        self._spec = spec
+        self._seed = seed
+        self._cache = cache
+        self._pairs: list[PairRecord] = []
+        self.phase = ""
+        self.listing: Sequence[Mapping[str, Any]] = ()
+        self._output: BuildOutput | None = None
+        self.log = b""
+
+    @property
+    @override
+    def name(self) -> str:
+        # Without a number: local builds have none.
+        return self._spec.job.name
+
+    @property
+    @override
+    def spec(self) -> Mapping[str, Any]:
+        return self._spec.to_mapping()
+
+    @property
+    @override
+    def seed(self) -> str:
+        return self._seed
+
+    @property
+    @override
+    def attempt(self) -> int:
+        # The last one: a passing fault is reported at once, and the person tries again.
+        return MAX_ATTEMPTS
+
+    @override
+    def watch(self) -> None:
+        """Never raise: no other worker takes a local build, and Ctrl-C interrupts by itself."""
+
+    @override
+    def enter(self, phase: str) -> None:
+        self.phase = phase
+
+    @override
+    def find(self, key: BinaryKey) -> str | None:
+        entry = self._cache / key.digest
+        return entry.read_text(encoding="ascii") if entry.is_file() else None
+
+    @override
+    def keep(self, key: BinaryKey, artifact: str, manifest: Mapping[str, Any]) -> None:
+        self._cache.mkdir(parents=True, exist_ok=True)
+        (self._cache / key.digest).write_text(artifact, encoding="ascii")
+
+    @override
+    def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        self.listing = self.listing or listing
+        return self.listing
+
+    @override
+    def pairs(self) -> Sequence[PairRecord]:
+        return sorted(self._pairs, key=lambda record: (record.variant, record.pair))
+
+    @override
+    def record(self, pair: PairRecord, launches: Sequence[Mapping[str, Any]]) -> None:
+        self._pairs.append(pair)
+
+    @override
+    @contextmanager
+    def publish(self, log: BuildOutput) -> Iterator[None]:
+        self._output = log
+        yield
+
+    @override
+    def complete(self, execution: Mapping[str, Any]) -> None:
+        self.log = b"" if self._output is None else self._output.kept()
+
+    @override
+    def release(self, delay: float = 0.0) -> None:
+        """Do nothing: there is no queue to hand the build back to."""
+
+    @override
+    def close(self) -> None:
+        """Do nothing: there is no lease to end."""

@@ -1,0 +1,1 @@
+"""Store the logs of builds."""

@@ -1,0 +1,1 @@
+"""Store failures, known failures and their matches."""

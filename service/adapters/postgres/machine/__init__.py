@@ -1,1 +1,0 @@
-"""The machine plane's database access: stored functions only, no table."""

@@ -1,0 +1,1 @@
+"""Call the machine plane's stored functions; it reaches no table."""

@@ -1,0 +1,154 @@
+"""Machines, the voting statuses of series on them, and the condition of the service."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import text
+from typing_extensions import override
+
+from service.adapters.postgres.access.sight import (
+    OF_BRANCHES,
+    OF_HELD_BUILDS,
+    Sighted,
+    measured_in_sight,
+    visible_branch,
+    visible_build,
+)
+from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.runs.failing_steps import failing_steps
+from service.adapters.postgres.runs.shown_builds import policy_of
+from service.adapters.postgres.storable import LARGEST_BIGINT
+from service.adapters.postgres.verdict.measurements import SESSIONS, history_of
+from service.domain.runs.health import VOTE_ON, Condition, Heartbeat, PoolQueue
+from service.domain.values.identity import BuildName
+from service.domain.verdict.calibration.evidence import RECALLED, voting_status_of
+from service.domain.wording.health import HIDDEN_RIGHT
+from service.ports.reading import MachineReading
+from service.ports.views import Machine, Series, SeriesVotingStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import RowMapping
+
+    from service.domain.project.policy import Policy
+
+_MACHINES: Final = text(f"""
+SELECT m.name, m.class AS machine_class, m.pool, m.host, m.first_seen_at, m.last_seen_at, m.environment_id,
+       m.obstacle, coalesce(e.facts, '{{}}') AS environment, b.job, b.number
+FROM machine AS m
+LEFT JOIN environment AS e ON e.id = m.environment_id
+LEFT JOIN lease AS l ON l.machine = m.name AND l.expires_at > now()
+LEFT JOIN build AS b ON b.id = l.build_id AND {visible_build("b.id")}
+ORDER BY m.pool, m.name
+""")  # noqa: S608 - put together from constants
+# Each part reads one partial index or a table of a few rows.
+_FACTS: Final = text("""
+SELECT now() AS now,
+       (SELECT min(received_at) FROM event WHERE handled_at IS NULL) AS oldest_unhandled_event_at,
+       (SELECT count(*) FROM outbox WHERE state = 'pending' AND kind = 'review') AS unsent_reviews,
+       (SELECT min(created_at) FROM outbox WHERE state = 'pending' AND kind = 'review')
+           AS oldest_unsent_review_at,
+       (SELECT count(*) FROM setback WHERE is_dead) AS abandoned_steps
+""")
+# Nobody waits for a calibration.
+_QUEUES: Final = text("""
+SELECT coalesce(q.pool, m.pool) AS pool, coalesce(q.waiting, 0) AS waiting, q.oldest_at, m.machine_seen_at
+FROM (
+    SELECT pool, count(*) AS waiting, min(created_at) AS oldest_at FROM build
+    WHERE state = 'queued' AND NOT cancel_requested AND spec ->> 'kind' IS DISTINCT FROM 'calibration'
+    GROUP BY pool
+) AS q
+FULL JOIN (
+    SELECT pool, max(last_seen_at) AS machine_seen_at FROM machine GROUP BY pool
+) AS m ON m.pool = q.pool
+ORDER BY 1
+""")
+# A branch whose votes are forbidden is a part; its name and its trouble name the branch.
+_HEARTBEATS: Final = text("""
+SELECT CASE WHEN named.is_shown THEN part ELSE :vote_on END AS part, beat_at,
+       CASE WHEN named.is_shown OR trouble = '' THEN trouble ELSE :hidden_right END AS trouble
+FROM pulse CROSS JOIN LATERAL (
+    SELECT NOT starts_with(part, :vote_on) OR cast(:sees_all AS boolean) OR EXISTS (
+        SELECT FROM public_branch AS open
+        WHERE part = concat(cast(:vote_on AS text), open.instance, ' ', open.project, ' ', open.branch)
+    ) AS is_shown
+) AS named
+ORDER BY pulse.part
+""")
+# The page is chosen before any session is read; the newest session's build has the job's policy.
+# As for votes, a renamed benchmark also has the sessions of its former name.
+_MOST_STATUSES: Final = text(f"""
+WITH chosen AS (
+    SELECT m.name AS machine, s.*
+    FROM machine AS m JOIN series AS s ON s.machine_class = m.pool
+    WHERE {visible_branch("s")} AND EXISTS (
+        SELECT FROM evidence AS e
+        WHERE e.machine = m.name AND e.series_id = ANY (ARRAY[s.id, s.continues])
+          AND {measured_in_sight("e.build_id")}
+    )
+    ORDER BY m.name, s.job, s.suite, s.id LIMIT :limit OFFSET :after
+)
+SELECT c.id, c.instance, c.project, c.branch, c.machine_class, c.job, c.suite, c.benchmark, c.metric, c.unit,
+       c.better, c.machine, e.created_at, b.id AS build_id, b.spec -> 'config' AS config,
+       e.logs, e.verdict, e.sessions, e.pairs, e.alarms
+FROM chosen AS c
+JOIN LATERAL ({SESSIONS}
+      FROM evidence WHERE series_id = ANY (ARRAY[c.id, c.continues]) AND machine = c.machine) AS e
+    ON e.place <= :recalled
+LEFT JOIN build AS b ON b.id = e.build_id AND e.place = 1
+ORDER BY c.machine, c.job, c.suite, c.id, e.place
+""")  # noqa: S608 - put together from constants
+
+
+class PostgresMachines(Sighted, MachineReading):
+    """Machines, their voting statuses and the service's condition, from the database."""
+
+    @override
+    def machines(self) -> Sequence[Machine]:
+        sight = self._sight(OF_HELD_BUILDS)
+        with self._begin() as connection:
+            rows = connection.execute(_MACHINES, sight).mappings().all()
+        return [
+            from_row(Machine, row, build=None if row["job"] is None else BuildName(row["job"], row["number"]))
+            for row in rows
+        ]
+
+    @override
+    def voting_statuses(self, limit: int, after: int = 0) -> Sequence[SeriesVotingStatus]:
+        sight = self._sight(OF_BRANCHES)
+        with self._begin() as connection:
+            values = {"limit": limit, "after": min(after, LARGEST_BIGINT), "recalled": RECALLED, **sight}
+            rows = connection.execute(_MOST_STATUSES, values).mappings().all()
+        policies: dict[int, Policy] = {}
+        return [
+            _voting_status(list(group), policies)
+            for _, group in groupby(rows, key=itemgetter("machine", "id"))
+        ]
+
+    @override
+    def condition(self) -> Condition:
+        sight = self._sight_of(())
+        heard = {"vote_on": VOTE_ON, "hidden_right": HIDDEN_RIGHT, "sees_all": sight["sees_all"]}
+        with self._begin() as connection:
+            facts = connection.execute(_FACTS).mappings().one()
+            queues = tuple(PoolQueue(*row) for row in connection.execute(_QUEUES))
+            heartbeats = tuple(Heartbeat(*row) for row in connection.execute(_HEARTBEATS, heard))
+            failing = failing_steps(connection, sight)
+        return Condition(**facts, queues=queues, heartbeats=heartbeats, failing_steps=failing)
+
+
+def _voting_status(rows: Sequence[RowMapping], policies: dict[int, Policy]) -> SeriesVotingStatus:
+    newest = rows[0]
+    build_id = newest["build_id"]
+    if build_id not in policies:
+        policies[build_id] = policy_of(newest["job"], newest["config"])
+    return SeriesVotingStatus(
+        machine=newest["machine"],
+        series=from_row(Series, newest),
+        measured_at=newest["created_at"],
+        voting_status=voting_status_of(history_of(rows), policies[build_id]),
+    )

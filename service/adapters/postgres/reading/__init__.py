@@ -1,1 +1,0 @@
-"""Read-only queries for pages and the HTTP API."""

@@ -1,0 +1,1 @@
+"""Store changes, comments and who sees them."""

@@ -1,0 +1,193 @@
+"""Changes and patch sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import text
+from typing_extensions import override
+
+from service.adapters.postgres.access.lookup_keys import ADDRESS, ID_AT_ADDRESS, address_keys, without_change
+from service.adapters.postgres.access.sight import OF_CHANGE, Sighted, visible_change
+from service.adapters.postgres.review.shown_requests import page_requests
+from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.runs.decisions import PostgresDecisions
+from service.adapters.postgres.runs.failing_steps import failing_steps
+from service.adapters.postgres.runs.shown_builds import builds_of_run, runs_of_patch_set
+from service.adapters.postgres.runs.shown_decisions import decisions_of, override_views
+from service.adapters.postgres.storable import LARGEST_INTEGER
+from service.adapters.postgres.verdict.shown_comparisons import measured_patch_sets
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind
+from service.domain.wording.health import failure_sentences
+from service.ports.reading import ChangeReading
+from service.ports.views import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection, RowMapping, TextClause
+
+    from service.domain.values.identity import ChangeAddress
+    from service.ports.cursor import Cursor
+    from service.ports.views import MeasuredPatchSets
+
+_NEWEST_DECISION: Final = """
+LEFT JOIN LATERAL (
+    SELECT d.vote, d.header FROM decision AS d JOIN run ON run.id = d.run_id
+    -- A run after the merge casts no vote, and takes none away.
+    WHERE d.patch_set_id = p.id AND run.kind = 'check' ORDER BY d.number DESC LIMIT 1
+) AS d ON true
+"""
+_UNDECIDED: Final = """
+LEFT JOIN LATERAL (
+    SELECT cast(sum(k.undecided) AS integer) AS undecided
+    FROM run_build JOIN build ON build.id = run_build.build_id
+    JOIN LATERAL (
+        -- With the build's moment, only the partition that holds its comparisons is opened.
+        SELECT count(*) AS undecided FROM comparison
+        WHERE build_id = build.id AND measured_at = build.created_at AND verdict = 'undecided'
+    ) AS k ON true
+    WHERE run_build.run_id = r.id
+) AS u ON true
+"""
+
+
+def _changes(chosen: str) -> TextClause:
+    # Every lateral part is one look into an index for one of the few changes of the page.
+    return text(f"""
+WITH chosen AS (SELECT * FROM change {chosen})
+SELECT c.id, c.instance, c.number, {ADDRESS} AS address,
+       c.project, c.branch, c.subject, c.owner, c.status, c.updated_at,
+       p.number AS patch_set, p.revision, d.vote, coalesce(d.header, '') AS header,
+       r.id AS run_id, r.state AS run_state,
+       coalesce(b.builds, 0) AS builds, coalesce(b.finished, 0) AS finished_builds,
+       coalesce(u.undecided, 0) AS undecided,
+       coalesce(b.cause, '') AS cause
+FROM chosen AS c
+JOIN LATERAL (
+    SELECT id, number, revision FROM patch_set
+    WHERE change_id = c.id ORDER BY number DESC LIMIT 1
+) AS p ON true
+{_NEWEST_DECISION}
+LEFT JOIN LATERAL (
+    SELECT id, state FROM run WHERE patch_set_id = p.id AND kind = 'check' ORDER BY id DESC LIMIT 1
+) AS r ON true
+LEFT JOIN LATERAL (
+    SELECT count(*) AS builds, count(*) FILTER (WHERE build.state = 'finished') AS finished,
+           (array_agg(build.causes ->> 0 ORDER BY
+               array_position(ARRAY['FAILURE', 'ABORTED', 'UNSTABLE', 'SUCCESS'], build.result),
+               run_build.position))[1] AS cause
+    FROM run_build JOIN build ON build.id = run_build.build_id WHERE run_build.run_id = r.id
+) AS b ON true
+{_UNDECIDED}
+ORDER BY c.updated_at DESC, c.id DESC
+""")  # noqa: S608 - put together from constants
+
+
+_ORDERED: Final = "ORDER BY updated_at DESC, id DESC LIMIT :limit"
+_BEFORE: Final = "(updated_at, id) < (:updated_at, :id)"
+_VISIBLE: Final = visible_change("change")
+_NEWEST: Final = _changes(f"WHERE {_VISIBLE} {_ORDERED}")
+_OLDER: Final = _changes(f"WHERE {_BEFORE} AND {_VISIBLE} {_ORDERED}")
+# The rows of a page without those that the viewer does not see.
+_CANDIDATES: Final = (
+    "SELECT id, instance, number, is_public FROM change WHERE id <> ALL(cast(:denied AS bigint[]))"
+)
+_NEWEST_CANDIDATES: Final = text(f"{_CANDIDATES} {_ORDERED}")
+_OLDER_CANDIDATES: Final = text(f"{_CANDIDATES} AND {_BEFORE} {_ORDERED}")
+_MOST_QUESTIONS: Final = 3  # for one page; a page after so many rows that are hidden is shorter
+_ONE: Final = _changes(f"WHERE id = ({ID_AT_ADDRESS})")
+_PATCH_SETS: Final = text(f"""
+SELECT p.id, p.number, p.revision, p.author, p.subject, p.kind, p.created_at, p.message,
+       d.vote, coalesce(d.header, '') AS header, coalesce(u.undecided, 0) AS undecided
+FROM patch_set AS p
+{_NEWEST_DECISION}
+LEFT JOIN LATERAL (
+    SELECT id FROM run WHERE patch_set_id = p.id AND kind = 'check' ORDER BY id DESC LIMIT 1
+) AS r ON true
+{_UNDECIDED}
+WHERE p.change_id = :change_id ORDER BY p.number
+""")  # noqa: S608 - put together from constants
+
+
+class PostgresChanges(Sighted, ChangeReading):
+    """Changes and patch sets in the database."""
+
+    @override
+    def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
+        keys = {} if after is None else {"updated_at": after.updated_at, "id": after.id}
+        query = _NEWEST if after is None else _OLDER
+        sight = self._sight_of_page({"limit": limit, **keys})
+        with self._begin() as connection:
+            rows = connection.execute(query, {"limit": limit, **keys, **sight}).mappings()
+            return [from_row(Change, row) for row in rows]
+
+    def _sight_of_page(self, keys: dict[str, object]) -> dict[str, Any]:
+        """Ask about the rows of a page; those that take the place of hidden rows are asked about next."""
+        query = _OLDER_CANDIDATES if "id" in keys else _NEWEST_CANDIDATES
+        seen: list[int] = []
+        denied: list[int] = []
+        for _ in range(_MOST_QUESTIONS if self._viewer else 0):
+            rows = self._all(query, **keys, denied=denied)
+            hidden = [row for row in rows if not row.is_public and row.id not in seen]
+            shown = self._asked(hidden)
+            seen += shown
+            denied += [row.id for row in hidden if row.id not in shown]
+            if len(shown) == len(hidden):
+                break
+        return self._sight_of(seen)
+
+    @override
+    def change(self, address: ChangeAddress) -> ChangeWithPatchSets:
+        sight = self._sight(OF_CHANGE, **address_keys(address))
+        with self._begin(address.instance) as connection:
+            change = _change(connection, address, sight)
+            rows = _patch_sets(connection, change)
+            return ChangeWithPatchSets(change, tuple(from_row(PatchSet, row) for row in rows))
+
+    @override
+    def patch_set(self, change: ChangeAddress, number: int | None = None) -> PatchSetDetail:
+        sight = self._sight(OF_CHANGE, **address_keys(change))
+        with self._begin(change.instance) as connection:
+            shown = _change(connection, change, sight)
+            wanted = shown.patch_set if number is None else number
+            rows = _patch_sets(connection, shown)
+            row = next((row for row in rows if row["number"] == wanted), None)
+            if row is None:
+                raise NotFound(f"change {change} has no patch set {wanted}")
+            runs = runs_of_patch_set(connection, row["id"])
+            newest = next((run for run in runs if run.kind is RunKind.CHECK), None)
+            overrides = PostgresDecisions(connection).overrides(row["id"])
+            return PatchSetDetail(
+                change=shown,
+                patch_set=from_row(PatchSet, row),
+                message=row["message"],
+                decisions=decisions_of(connection, patch_set_id=row["id"]),
+                runs=runs,
+                builds=() if newest is None else builds_of_run(connection, newest, overrides),
+                overrides=override_views(connection, row["id"], row["revision"], overrides),
+                problems=failure_sentences(failing_steps(connection, sight, shown.id)),
+                requests=page_requests(connection, row["id"]),
+                patch_sets=tuple(from_row(PatchSet, row) for row in rows),
+            )
+
+    @override
+    def measured_patch_sets(
+        self, change: ChangeAddress, limit: int, before: int | None = None
+    ) -> MeasuredPatchSets:
+        end = LARGEST_INTEGER if before is None else min(before, LARGEST_INTEGER)
+        sight = self._sight(OF_CHANGE, **address_keys(change))
+        with self._begin(change.instance) as connection:
+            return measured_patch_sets(connection, change, {"limit": limit, "before": end}, sight)
+
+
+def _change(connection: Connection, address: ChangeAddress, sight: Mapping[str, Any]) -> Change:
+    row = connection.execute(_ONE, {**address_keys(address), **sight}).mappings().first()
+    if row is None:
+        raise without_change(connection, address, sight)
+    return from_row(Change, row)
+
+
+def _patch_sets(connection: Connection, change: Change) -> Sequence[RowMapping]:
+    return connection.execute(_PATCH_SETS, {"change_id": change.id}).mappings().all()

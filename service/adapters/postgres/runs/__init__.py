@@ -1,0 +1,1 @@
+"""Store runs, builds, decisions and the outbox."""

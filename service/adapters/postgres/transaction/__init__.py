@@ -1,1 +1,0 @@
-"""The unit of work of the control plane."""

@@ -1,1 +1,0 @@
-"""Queries for the scheduler: the outbox, stalled work and idle pools."""

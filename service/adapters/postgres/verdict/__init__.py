@@ -1,0 +1,1 @@
+"""Store samples, comparisons and series."""

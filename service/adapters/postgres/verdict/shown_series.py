@@ -1,0 +1,132 @@
+"""Series and their history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import text
+from typing_extensions import override
+
+from service.adapters.postgres.access.lookup_keys import ADDRESS, number_key
+from service.adapters.postgres.access.sight import (
+    OF_SERIES,
+    OF_TREND,
+    SAME_SERIES,
+    Sighted,
+    visible_build,
+    visible_run,
+    visible_series,
+)
+from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.storable import LARGEST_BIGINT
+from service.adapters.postgres.verdict.shown_comparisons import COMPARED
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind
+from service.ports.reading import SeriesReading
+from service.ports.views import Point, Series, SeriesWithPoints
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.values.search import Words
+
+_SERIES: Final = """
+SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM series
+"""
+# All of them: a benchmark may be renamed again.
+_FORMER_NAMES: Final = """(
+    WITH RECURSIVE former AS (
+        SELECT older.id, older.continues, older.benchmark FROM series AS older
+        WHERE older.id = series.continues
+        UNION SELECT older.id, older.continues, older.benchmark FROM series AS older
+        JOIN former ON older.id = former.continues
+    ) SELECT string_agg(benchmark, ' ') FROM former
+)"""
+# strpos finds the words as they are written: nothing in them is a pattern.
+_SEARCH: Final = text(f"""
+SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM (
+    SELECT * FROM series
+    CROSS JOIN LATERAL (
+        SELECT lower(concat_ws(' ', benchmark, metric, suite, job, project, branch, machine_class,
+                               CASE WHEN continues IS NOT NULL THEN {_FORMER_NAMES} END)) AS words
+    ) AS searched
+    WHERE id > :after
+      AND NOT EXISTS (SELECT FROM unnest(cast(:wanted AS text[])) AS word WHERE strpos(words, word) = 0)
+      AND NOT EXISTS (SELECT FROM unnest(cast(:unwanted AS text[])) AS word WHERE strpos(words, word) > 0)
+      AND NOT EXISTS (SELECT FROM series AS newer WHERE newer.continues = series.id)
+    -- The offset keeps the planner from looking at the builds of series that do not match.
+    ORDER BY id OFFSET 0
+) AS found
+WHERE {visible_series("found")} ORDER BY id LIMIT :limit
+""")  # noqa: S608 - put together from constants
+_ONE: Final = text(f"""
+{_SERIES} WHERE {visible_series("series")} AND id = (
+    SELECT id FROM {SAME_SERIES} AS same
+    WHERE NOT EXISTS (SELECT FROM series AS newer WHERE newer.continues = same.id)
+)
+""")  # noqa: S608 - put together from constants
+
+
+def _newest(kind: int, run_kind: RunKind) -> str:
+    # A build may be reused by later runs: the first of the comparison's kind is the one it was measured for.
+    # A viewer who sees that run sees the build, so that no other run needs to be looked for.
+    return f"""
+    SELECT of_name.* FROM {SAME_SERIES} AS same CROSS JOIN LATERAL (
+        SELECT comparison.*, '{run_kind}' AS run_kind, r.id AS run_id,
+               r.revision, r.subject, r.author, r.patch_set_id
+        FROM comparison
+        LEFT JOIN LATERAL (
+            SELECT run.id, run.revision, run.subject, run.author, run.patch_set_id
+            FROM run_build JOIN run ON run.id = run_build.run_id
+            WHERE run_build.build_id = comparison.build_id AND run.kind = '{run_kind}'
+              AND {visible_run("run")}
+            ORDER BY run.id LIMIT 1
+        ) AS r ON true
+        WHERE series_id = same.id AND comparison.kind = {kind}
+          AND (r.id IS NOT NULL OR {visible_build("comparison.build_id")})
+        ORDER BY measured_at DESC LIMIT :limit
+    ) AS of_name
+    ORDER BY of_name.measured_at DESC LIMIT :limit
+    """  # noqa: S608 - put together from constants
+
+
+_POINTS: Final = text(f"""
+SELECT {COMPARED}, k.run_kind AS kind, k.measured_at, b.job, b.environment_id,
+       coalesce(b.external_number, b.number) AS number, coalesce(b.machine, '') AS machine,
+       k.run_id, coalesce(k.revision, '') AS revision,
+       coalesce(nullif(k.subject, ''), p.subject, '') AS subject,
+       coalesce(nullif(k.author, ''), p.author, '') AS author,
+       c.number AS change, {ADDRESS} AS change_address, p.number AS patch_set
+FROM (({_newest(1, RunKind.POST_SUBMIT)}) UNION ALL ({_newest(0, RunKind.CHECK)})) AS k
+JOIN build AS b ON b.id = k.build_id
+LEFT JOIN patch_set AS p ON p.id = k.patch_set_id
+LEFT JOIN change AS c ON c.id = p.change_id
+ORDER BY k.measured_at, k.build_id
+""")  # noqa: S608 - put together from constants
+
+
+class PostgresSeries(Sighted, SeriesReading):
+    """Series in the database."""
+
+    @override
+    def series(self, words: Words, limit: int, after: int = 0) -> Sequence[Series]:
+        keys: dict[str, Any] = {
+            "after": min(after, LARGEST_BIGINT),
+            "limit": limit,
+            "wanted": list(words.wanted),
+            "unwanted": list(words.unwanted),
+        }
+        keys |= self._sight(OF_SERIES)
+        with self._begin() as connection:
+            return [from_row(Series, row) for row in connection.execute(_SEARCH, keys).mappings()]
+
+    @override
+    def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
+        keys: dict[str, Any] = {"series_id": number_key(series_id, LARGEST_BIGINT), "limit": limit}
+        keys |= self._sight(OF_TREND, **keys)
+        with self._begin() as connection:
+            row = connection.execute(_ONE, keys).mappings().first()
+            if row is None:
+                raise NotFound(f"there is no series {series_id}")
+            points = connection.execute(_POINTS, keys).mappings().all()
+            return SeriesWithPoints(from_row(Series, row), tuple(from_row(Point, point) for point in points))

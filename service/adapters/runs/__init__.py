@@ -1,0 +1,1 @@
+"""Send hints to Celery workers."""

@@ -1,0 +1,1 @@
+"""Fetch what a build needs: Git repositories and pinned downloads."""

@@ -1,1 +1,0 @@
-"""Deciding: from executed builds to the vote."""

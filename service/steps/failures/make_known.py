@@ -1,0 +1,65 @@
+"""The command `override BUG known REASON`: the failures of overridden builds become known failures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from service.domain.failures.known import DEFAULT_DAYS, is_specific, only_ends
+from service.domain.failures.signature import signature_of
+from service.domain.wording.replies import made_known
+from service.ports.failures.storing import Author, NewKnown
+from service.steps.failures.known_failures import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.failures.failure import Failure
+    from service.domain.failures.known import Scope
+    from service.domain.failures.signature import Signature
+    from service.domain.review.comment_commands import OverrideCommand
+    from service.domain.review.links import Links
+    from service.ports.records import BuildRecord, ReviewComment, RunRecord
+    from service.ports.store import Transaction
+
+
+def make_known(
+    tx: Transaction,
+    run: RunRecord,
+    builds: Sequence[BuildRecord],
+    comment: ReviewComment,
+    command: OverrideCommand,
+    links: Links,
+) -> str:
+    """Make one known failure of each signature of the builds, and return the reply.
+
+    Each concerns the project, branch and job. Failures that do not say what failed are left out.
+    """
+    author = Author(account=comment.account, name=comment.person, signed_in_as=comment.signed_in_as)
+    found = tx.failures_of([build.id for build in builds])
+    unknown = len(found) < len(builds) or any(each.is_cut for each in found.values())
+    recognised: dict[tuple[str, Signature], tuple[Scope, Failure]] = {}
+    for build in builds:
+        scope = replace(place_of(run, build), host="")
+        for failure in found[build.id].failures if build.id in found else ():
+            if is_specific(failure):
+                recognised.setdefault((build.job, signature_of(failure)), (scope, failure))
+            else:
+                unknown = True
+    # In one order for all commands: two with the same failures would otherwise wait for each other's rows.
+    known = {
+        (job, signature): tx.make_known(
+            NewKnown(
+                signature=signature,
+                scope=recognised[job, signature][0],
+                bug=command.bug,
+                reason=command.reason,
+                days=DEFAULT_DAYS,
+            ),
+            author,
+        )
+        for job, signature in sorted(recognised, key=lambda key: (key[1].digest, key[0]))
+    }
+    made = [(known[key], failure) for key, (_, failure) in recognised.items()]
+    ends = [each for one in found.values() if (each := only_ends(one.failures))]
+    return made_known(made, links.known, has_others=unknown, ends=ends)

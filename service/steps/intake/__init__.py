@@ -1,1 +1,0 @@
-"""Intake: Gerrit events and reports of other CI systems."""

@@ -1,1 +1,0 @@
-"""The engine without a server: gate and compare."""

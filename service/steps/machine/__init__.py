@@ -1,1 +1,0 @@
-"""The machine plane: one claimed build, from sources to recorded pairs."""

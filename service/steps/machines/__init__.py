@@ -1,0 +1,1 @@
+"""Execute claimed builds on a machine."""

@@ -1,0 +1,134 @@
+"""A machine's whole work on one claimed build: run it, and report how it ended."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from service.domain.building.spec import BuildSpec
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.states import MAX_ATTEMPTS
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import (
+    BadInput,
+    Drained,
+    LeaseLost,
+    Overdue,
+    Permanent,
+    Stopped,
+    Transient,
+    Unfit,
+)
+from service.domain.values.text import plain
+from service.domain.wording.build_causes import OVERDUE, attempts_failed, crashed, unfit, unusable_dependency
+from service.steps.building.build_log import BuildLog
+from service.steps.building.session import BuildSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from service.domain.building.findings import Finding
+    from service.ports.building import Progress
+    from service.ports.machines import Claimed
+    from service.steps.building.session import BuildHost
+
+_LOG: Final = structlog.get_logger(__name__)
+RETRY_AFTER = 20.0  # seconds; a fetch that failed is seldom better at once
+
+
+def execute_build(
+    claimed: Claimed, host: BuildHost, progress: Progress, is_draining: Callable[[], bool] = lambda: False
+) -> MachineReport | None:
+    """Work on a claimed build to its end and report it; None if it was handed back or lost.
+
+    A failure of the project's own code is the build's result; a failure of this machine or of the
+    network is retried, and after the last attempt an infrastructure failure, never the change's fault. So is
+    an error of Benchgate itself, at once.
+    ``is_draining`` says that this worker must stop: the build is then handed back.
+    """
+
+    def run(stack: ExitStack) -> MachineReport:
+        log = stack.enter_context(_spooled_log(host))
+        stack.enter_context(claimed.publish(log))
+        spec = BuildSpec.from_mapping(claimed.spec)
+        if spec.job.problem:
+            return MachineReport(Outcome.MISCONFIGURED, (spec.job.problem,))
+        session = BuildSession(claimed, spec, host, progress, log, is_draining)
+        try:
+            session = replace(session, dependencies=_dependencies(session))
+        except BadInput as error:
+            return MachineReport(Outcome.MISCONFIGURED, (unusable_dependency(error),))
+        if spec.workspace is not None:
+            log.write(spec.workspace.described().encode())
+        report: MachineReport = spec.job.kind.part("runner").run(session)
+        return replace(report, findings=_own_findings(spec, report.findings))
+
+    try:
+        with ExitStack() as stack:  # the log is read to the end
+            report = _end(claimed, lambda: run(stack))
+            if report is not None:
+                claimed.complete(report.to_mapping())
+    except LeaseLost:
+        return None
+    return report
+
+
+def _own_findings(spec: BuildSpec, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Choose the findings in the project's own repository, by their paths there: the change has no others."""
+    if spec.workspace is None:
+        return tuple(findings)
+    placed = ((each, spec.workspace.own_path(each.path)) for each in findings)
+    return tuple(replace(each, path=path) for each, path in placed if path)
+
+
+def _dependencies(session: BuildSession) -> Path | None:
+    """Fetch the dependencies of a job that has some, and return their directory."""
+    build = session.spec.job.configuration.build
+    if build is None or not build.dependencies:
+        return None
+    session.progress.say(f"{session.claimed.name}: fetch dependencies")
+    return session.host.dependencies.provide(build.dependencies, session.watch)
+
+
+@contextmanager
+def _spooled_log(host: BuildHost) -> Iterator[BuildLog]:
+    with host.scratch.directory() as spool, (spool / "log").open("w+b", buffering=0) as file:
+        yield BuildLog(file, host.log_bytes)
+
+
+def _end(  # noqa: PLR0911 - one for each way in which work can end
+    claimed: Claimed, run: Callable[[], MachineReport]
+) -> MachineReport | None:
+    """Run, and turn each way to end into a report; None if the build was handed back."""
+    try:
+        return run()
+    except LeaseLost:
+        raise
+    except Drained:
+        claimed.release()
+        return None
+    except Overdue:
+        return _infrastructure(OVERDUE)
+    except Stopped:
+        return MachineReport(outcome=Outcome.CANCELLED)
+    except (Transient, OSError) as error:  # an OSError that no adapter translated, such as a full disk
+        _LOG.warning("build.failed", build=claimed.name, attempt=claimed.attempt, error=str(error))
+        if claimed.attempt < MAX_ATTEMPTS:
+            claimed.release(RETRY_AFTER)
+            return None
+        return _infrastructure(attempts_failed(claimed.attempt, error))
+    except Permanent as error:
+        return _infrastructure(unfit(error) if isinstance(error, Unfit) else plain(str(error), 500))
+    except Exception as error:  # noqa: BLE001 - the last resort, which logs it
+        # Another attempt would end alike, and if a task raises, the build waits for the end of its lease and
+        # shows no cause.
+        _LOG.exception("build.crashed", build=claimed.name, attempt=claimed.attempt)
+        return _infrastructure(crashed(error))
+
+
+def _infrastructure(cause: str) -> MachineReport:
+    return MachineReport(outcome=Outcome.INFRASTRUCTURE, causes=(cause,))

@@ -1,0 +1,1 @@
+"""List, launch and measure the programs of both sides in pairs."""

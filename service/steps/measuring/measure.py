@@ -1,0 +1,219 @@
+"""Measuring of base and patch in pairs, until every benchmark is decided or the budget is spent."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from service.domain.measuring.machine_time import MachineTime
+from service.domain.measuring.pair_record import (
+    RESULT_BYTES,
+    PairRecord,
+    encode,
+    join_groups,
+    with_counts,
+)
+from service.domain.runs.judge_build import slow_downs
+from service.domain.values.identity import RunKind, Side
+from service.domain.verdict.comparison.counting_pairs import count_pairs, counting_launches
+from service.steps.measuring.count_instructions import count_instructions
+from service.steps.measuring.course import Course
+from service.steps.measuring.launching import SideFailed
+from service.steps.measuring.rehearse import warm_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from service.domain.measuring.counted import Counts
+    from service.domain.measuring.launch import Launch
+    from service.domain.measuring.listing import Listing
+    from service.domain.measuring.pair_record import MeasuredPairs, RawLaunch
+    from service.steps.building.session import BuildSession
+    from service.steps.measuring.launching import Launcher
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The result of measuring: enough to compare and to confirm, and how long it took.
+
+    ``launches`` and ``pairs`` are those that count; pairs that were disturbed and repeated are left out.
+    ``relinked`` and ``second`` are launches of relinks and of the second opinion that an earlier attempt or
+    build recorded. ``patch_failed``: launches of the patch failed twice, which is no answer of it.
+    """
+
+    listings: tuple[Listing, ...]
+    launches: tuple[Launch, ...]
+    pairs: int
+    seconds: float
+    parent_failed: SideFailed | None  # it ended the measuring early
+    counts: Counts
+    relinked: tuple[Launch, ...]
+    second: tuple[Launch, ...] = ()
+    patch_failed: SideFailed | None = None
+    is_used_up_by_patch: bool = False  # its launches took so long that some of the base pairs are missing
+
+
+def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredPairs) -> Measurement:
+    """Measure pair after pair; the ``stored`` pairs, which the build already has, are continued.
+
+    A calibration measures a fixed number of pairs of every benchmark, decided or not, and counts no
+    instructions.
+
+    Raises:
+        SideFailed: a program of one side cannot be measured, not even in one pair.
+    """
+    session = launcher.session
+    spec, policy, clock = session.spec, session.spec.job.policy, session.host.clock
+    launches = [*stored.as_built]
+    failure: SideFailed | None = None
+    unanswered: list[SideFailed] = []
+    # Kept with the first pair: a worker that dies before it counts again and gets the same.
+    is_counted = not launches and spec.kind is not RunKind.CALIBRATION
+    counts = count_instructions(launcher, listings) if is_counted else stored.counts
+    course, most, begun = Course.of(spec, listings), policy.base_pairs, clock()
+    pair, count = next_pair(launches), count_pairs(launches, most)
+
+    def time() -> MachineTime:
+        return MachineTime.after(policy.machine_time, clock() - begun, launches[len(stored.as_built) :])
+
+    # As at the last look, so that a worker that died in between changes nothing.
+    looked = max((n for n in course.schedule if n <= count), default=0)
+    wanted = course.wanted(counting_launches(launches, most, looked), time().left)
+    if spec.second and slow_downs(spec.judged, listings, counting_launches(launches, most), stored):
+        wanted = {}  # it was measured, and the second opinion is about what it found
+    if launches:
+        warm_up(launcher, wanted)
+    while wanted and count < course.last:
+        # A slow-down that makes launches long must not escape by using up the budget.
+        if time().is_overdrawn or (count >= course.decisive and time().left < 0):
+            break
+        session.progress.say(course.place(pair, count, time().left), course.done(count, time()))
+        try:
+            # A pair that is measured again keeps its order: whether it was disturbed may depend on that.
+            before = clock()
+            # Until a pair is complete, a patch that fails is no program that can be measured.
+            lost = unanswered if count else None
+            launches.extend(measure_pair(launcher, pair, wanted, count, counts, lost))
+        except SideFailed as error:
+            if error.side is Side.PATCH or count == 0:
+                raise
+            # The parent can no longer be measured; its earlier results still count.
+            failure = error
+            break
+        if pair == next_pair(stored.as_built) and clock() > before:
+            session.note(course.cost(clock() - before))
+        pair += 1
+        earlier, count = count, count_pairs(launches, most)
+        if count > earlier and count in course.schedule:
+            wanted = _wanted_at(session, course, counting_launches(launches, most), time().left)
+    counting, seconds = tuple(counting_launches(launches, most)), clock() - begun
+    # More than the base pairs are a bonus, which an honest patch with slow set-up may lose.
+    promised = min(course.base_pairs, course.last)
+    is_used_up = bool(wanted) and count < promised and time().is_used_up_by_patch
+    found = Measurement(listings, counting, count, seconds, failure, counts, stored.relinked)
+    lost_first = next(iter(unanswered), None)
+    return replace(found, second=stored.second, patch_failed=lost_first, is_used_up_by_patch=is_used_up)
+
+
+def _wanted_at(
+    session: BuildSession, course: Course, counting: Sequence[Launch], left: float
+) -> dict[str, tuple[str, ...]]:
+    """The benchmarks that are still to be measured after a look, the first of which may note the noise."""
+    is_first = len({launch.pair for launch in counting}) == course.decisive
+    if is_first and (loud := course.outlook(counting, left)):
+        session.note(loud)
+    return course.wanted(counting, left)
+
+
+def next_pair(launches: Iterable[Launch]) -> int:
+    """The number of the pair that follows these of one variant."""
+    return 1 + max((launch.pair for launch in launches), default=-1)
+
+
+def measure_pair(
+    launcher: Launcher,
+    pair: int,
+    wanted: Mapping[str, Sequence[str]],
+    draw: int,
+    counts: Counts | None = None,
+    unanswered: list[SideFailed] | None = None,
+) -> tuple[Launch, ...]:
+    """Launch a pair, record it, and return its launches; if a program fails, the whole pair is repeated once.
+
+    Args:
+        launcher: of the programs.
+        pair: its number, which decides about the environment.
+        wanted: by suite, the benchmarks.
+        draw: decides about the order of the sides.
+        counts: of instructions, recorded with the first pair.
+        unanswered: gets the launches of the patch that fail in the repetition too; the pair is then recorded
+            without them, so the patch gives no answer in it. None: they end the pair.
+
+    Raises:
+        SideFailed: a program also fails in the repetition.
+    """
+    try:
+        launched = tuple(_launch_pair(launcher, pair, wanted, draw))
+    except SideFailed:
+        launched = tuple(_launch_pair(launcher, pair, wanted, draw, unanswered))
+    raw = [raw for raw, _ in launched]
+    record = encode(with_counts(raw, counts) if counts and pair == 0 else raw)
+    launcher.session.claimed.record(PairRecord(pair, record, launcher.variant), _facts_of(raw))
+    return join_groups(launch for _, launch in launched)
+
+
+def _launch_pair(
+    launcher: Launcher,
+    pair: int,
+    wanted: Mapping[str, Sequence[str]],
+    draw: int,
+    unanswered: list[SideFailed] | None = None,
+) -> Iterator[tuple[RawLaunch, Launch]]:
+    is_renewed = launcher.renew(draw)
+    left = dict.fromkeys(Side, RESULT_BYTES)
+    for name, benchmarks in wanted.items():
+        # Group by group, so that the two launches that are compared stay next to each other.
+        suite = launcher.suites[name]
+        for group in launcher.groups(suite, benchmarks):
+            launched = []
+            for side in launcher.order(draw):
+                with _noting(side, unanswered):
+                    raw = launcher.launch(suite, side, group, pair, is_renewed=is_renewed)
+                    launched.append(raw)
+                    left[side] -= len(raw.output)
+            # After both launches: reading takes time, in which the machine may change.
+            for raw in launched:
+                if left[raw.side] < 0:
+                    what = f"the results of a pair have more than {RESULT_BYTES >> 20} MiB"
+                    raise SideFailed(raw.side, name, what)
+                with _noting(raw.side, unanswered):
+                    yield raw, launcher.read(raw, group, pair)
+
+
+@contextmanager
+def _noting(side: Side, unanswered: list[SideFailed] | None) -> Iterator[None]:
+    """Add a failure of the patch to ``unanswered`` instead of raising it."""
+    try:
+        yield
+    except SideFailed as error:
+        if unanswered is None or side is Side.BASE:
+            raise
+        unanswered.append(error)
+
+
+def _facts_of(launches: Sequence[RawLaunch]) -> list[dict[str, Any]]:
+    """The facts of each suite and side of a pair; all say whether it was disturbed."""
+    found: dict[tuple[str, Side], list[Mapping[str, Any]]] = {}
+    for raw in launches:
+        found.setdefault((raw.suite, raw.side), []).append(raw.facts)
+    of_pair = {"disturbed": any(raw.facts["disturbed"] for raw in launches)}
+    return [
+        {
+            "suite": suite,
+            "side": str(side),
+            # The first of several groups stands for all, except for the time.
+            "facts": {**facts[0], "seconds": round(sum(each["seconds"] for each in facts), 3), **of_pair},
+        }
+        for (suite, side), facts in found.items()
+    ]

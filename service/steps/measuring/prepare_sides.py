@@ -1,0 +1,189 @@
+"""Both sides made ready to be measured: the parent first, before any code of the patch runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from service.domain.building.compile_errors import errors_in, first_error
+from service.domain.measuring.tests.timed import TimedSuite
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.side_end import Parent, SideEnd, Stage, gravest, outcome_of_sides
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Transient
+from service.domain.values.identity import Side
+from service.domain.wording.build_causes import listing_failed, not_downloaded, side_failed, sides_failed
+from service.steps.building.build_sides import built_tree
+from service.steps.building.build_sources import STAGES, NotBuilt, download_missed, failures_of_build
+from service.steps.measuring.launching import Launcher
+from service.steps.measuring.rehearse import NOTHING_KNOWN, Rehearsal, rehearse, without_choice
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from contextlib import ExitStack
+    from pathlib import Path
+
+    from service.domain.building.findings import Finding
+    from service.domain.building.spec import BuildSpec, Revision
+    from service.domain.failures.failure import Failure
+    from service.steps.building.session import BuildSession
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSide:
+    """A side: its built tree with its rehearsal, or how its build failed and the compiler's messages.
+
+    ``is_cut``: there are more failures.
+    """
+
+    tree: Path | None = None
+    rehearsal: Rehearsal = NOTHING_KNOWN
+    not_built: SideEnd | None = None
+    findings: tuple[Finding, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    is_cut: bool = False
+
+    def end_of(self, suite: str) -> SideEnd | None:
+        """Return how a suite of it failed; None if it runs."""
+        return self.not_built or self.rehearsal.ends.get(suite)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSides:
+    """Both sides; a root commit has no base."""
+
+    spec: BuildSpec
+    sides: Mapping[Side, PreparedSide]
+
+    @property
+    def trees(self) -> dict[Side, Path]:
+        """The trees of the sides that were built."""
+        return {side: found.tree for side, found in self.sides.items() if found.tree}
+
+    @property
+    def rehearsals(self) -> dict[Side, Rehearsal]:
+        """The rehearsal of each side."""
+        return {side: found.rehearsal for side, found in self.sides.items()}
+
+    def ended(self, unchanged: Collection[str]) -> MachineReport | None:
+        """Report the outcome that follows from the ends of both sides; None: measure them.
+
+        ``unchanged`` names the suites for which both sides are the same program.
+        """
+        suites = [each.name for each in self.spec.job.benchmark.suites if each.name not in self._left_out]
+        patch, base = self.sides[Side.PATCH], self.sides.get(Side.BASE)
+        ends = [(patch.end_of(name), base.end_of(name) if base else None) for name in suites]
+        outcomes = [
+            outcome_of_sides(*each, self._parent, is_same_program=name in unchanged)
+            for name, each in zip(suites, ends, strict=True)
+        ]
+        if (outcome := gravest(outcomes)) is None:
+            return None
+        are_tests = all(isinstance(suite, TimedSuite) for suite in self.spec.job.benchmark.suites)
+        cause = sides_failed(outcome, *ends[outcomes.index(outcome)], are_tests=are_tests)
+        # If the parent fails alike, the compiler's messages may be about its lines.
+        if outcome is not Outcome.FAILED:
+            return MachineReport(outcome, (cause,))
+        return MachineReport(
+            outcome,
+            (cause,),
+            findings=patch.findings,
+            failures=patch.failures,
+            is_cut=patch.is_cut,
+        )
+
+    def warnings(self) -> tuple[str, ...]:
+        """Name the suites that are not compared because a program fails."""
+        left_out = self._left_out
+        base = self.sides.get(Side.BASE)
+        ends = base.rehearsal.ends if base else {}
+        return (
+            *(listing_failed(side, str(end)) for side, end in left_out.values()),
+            *(
+                side_failed(Side.BASE, str(end))
+                for suite, end in ends.items()
+                if not (end.is_empty or suite in left_out)
+            ),
+        )
+
+    @property
+    def _left_out(self) -> Mapping[str, tuple[Side, SideEnd]]:
+        """The suites that cannot be listed, with an end of each, if the build's filter chooses others.
+
+        Nobody knows their benchmarks, so the filter cannot choose one.
+        """
+        if not self.spec.filter or any(side.not_built for side in self.sides.values()):
+            return {}
+        suites = self.spec.job.benchmark.suites
+        others = without_choice(suites, self.rehearsals.values(), self.spec.filter)
+        return {
+            suite: (side, end)
+            for side, found in self.sides.items()
+            for suite, end in found.rehearsal.ends.items()
+            if suite in others and end.stage is Stage.LISTING
+        }
+
+    @property
+    def _parent(self) -> Parent:
+        if self.spec.base is None:
+            return Parent.NONE
+        return Parent.UNMERGED if self.spec.base.is_under_review else Parent.MERGED
+
+
+def prepare_sides(
+    session: BuildSession, stack: ExitStack, seconds: dict[str, float], *, is_new: bool
+) -> PreparedSides:
+    """Build and rehearse the parent, then the patch.
+
+    Args:
+        session: the build.
+        stack: holds the trees.
+        seconds: gets the duration of each build.
+        is_new: whether nothing is measured yet. Otherwise both sides ran before, and are not rehearsed.
+
+    Raises:
+        Transient: the parent does not build although it was measured before, so code of the patch ran since.
+    """
+    spec = session.spec
+    sides: dict[Side, PreparedSide] = {}
+    for side, revision in ((Side.BASE, spec.base), (Side.PATCH, spec.patch)):
+        if revision is None:
+            continue
+        built = _build(session, stack, side, revision, seconds)
+        if side is Side.BASE and built.not_built and not is_new:
+            raise Transient(f"the parent was measured before, and does not build now: {built.not_built}")
+        if built.tree is not None and is_new:
+            session.progress.say(f"{session.claimed.name}: rehearse {side}")
+            known = sides[Side.BASE].rehearsal if Side.BASE in sides else NOTHING_KNOWN
+            found = rehearse(Launcher(session, {side: built.tree}), side, known)
+            built = replace(built, rehearsal=found)
+        sides[side] = built
+    return PreparedSides(spec, sides)
+
+
+def _build(
+    session: BuildSession, stack: ExitStack, side: Side, revision: Revision, seconds: dict[str, float]
+) -> PreparedSide:
+    claimed, log = session.claimed, session.log
+    claimed.enter(f"build {side}")
+    session.progress.say(f"{claimed.name}: build {side}")
+    begun, written = time.monotonic(), log.mark()
+    try:
+        tree = stack.enter_context(built_tree(session, revision))
+    except NotBuilt as failed:
+        own = log.since(written)
+        end = failed.ended.end
+        missing = download_missed(failed, own)
+        if missing is not None:
+            end = not_downloaded(missing)
+        elif failed.ended.stage in STAGES.values():
+            end = first_error(own, failed.tree) or end
+        not_built = replace(failed.ended, end=end, needs_network=missing is not None)
+        if side is Side.BASE:
+            return PreparedSide(not_built=not_built)
+        failures, is_cut = failures_of_build(failed, own)
+        findings = errors_in(own, failed.tree)
+        return PreparedSide(not_built=not_built, findings=findings, failures=failures, is_cut=is_cut)
+    seconds[f"build {side}"] = round(time.monotonic() - begun, 3)
+    return PreparedSide(tree)

@@ -1,1 +1,0 @@
-"""Planning: from a change to its runs and builds."""

@@ -1,0 +1,1 @@
+"""Read benchgate.yaml, and write its first version for a project."""

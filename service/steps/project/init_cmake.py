@@ -1,0 +1,211 @@
+"""The inquiry of a CMake project: configure it, build its benchmark programs, and ask them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from service.domain.project.starter.cmake_files import (
+    OPTION_WORDS,
+    PRESETS,
+    benchmark_options,
+    benchmark_projects,
+    release_preset,
+)
+from service.domain.project.starter.cmake_reply import QUERIES, CMakeReply, parse_reply
+from service.domain.project.starter.fetched import with_own_names
+from service.domain.project.starter.file import BuildSystem, Program, ProjectFacts
+from service.domain.project.starter.traced import TRACING, can_trace
+from service.domain.values.errors import CommandFailed, NotFound
+from service.domain.values.text import plain
+from service.steps.project.init_data import named_data
+from service.steps.project.init_fetched import find_fetched
+from service.steps.project.init_placed import find_clones, find_files, trace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from service.steps.project.init_inquiry import Inquiry
+
+_API: Final = ".cmake/api/v1"
+_RELEASE: Final = ("-DCMAKE_BUILD_TYPE=Release",)
+# An option that is on may bring further options, such as one for each group of benchmarks.
+_ROUNDS: Final = 5
+_KEEP_GOING: Final[Mapping[str, tuple[str, ...]]] = {
+    "Ninja": ("--", "-k", "0"),
+    "Ninja Multi-Config": ("--", "-k", "0"),
+    "Unix Makefiles": ("--", "-k"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """A project in the directory of an inquiry, or ``below`` it, with its CMake files by their paths."""
+
+    inquiry: Inquiry
+    files: Mapping[str, str]
+    below: str = ""
+
+
+def ask_cmake(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts:
+    """Find the benchmark programs of a CMake project, or of another one below its directory if it has none.
+
+    Args:
+        inquiry: the project.
+        files: its CMake files, by their paths, with its presets.
+
+    Raises:
+        CommandFailed: the project cannot be configured here.
+        NotFound: no program links Google Benchmark, or none of them lists a benchmark.
+    """
+    try:
+        return _ask(_Project(inquiry, files))
+    except (CommandFailed, NotFound):
+        facts = _ask_below(inquiry, files)
+        if facts is None:
+            raise
+        return facts
+
+
+def _ask_below(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts | None:
+    """Ask the projects below the top that link Google Benchmark; None if none of them has a program."""
+    for number, directory in enumerate(benchmark_projects(files)):
+        inquiry.progress.note(f"looking at {directory}, a project of its own that links Google Benchmark")
+        scratch = inquiry.scratch / f"below-{number}"
+        scratch.mkdir()
+        own = {
+            path.removeprefix(f"{directory}/"): text
+            for path, text in files.items()
+            if path.startswith(f"{directory}/")
+        }
+        try:
+            return _ask(_Project(replace(inquiry, scratch=scratch), own, directory))
+        except (CommandFailed, NotFound) as failed:
+            inquiry.progress.note(f"{directory} is not used: {failed}")
+    return None
+
+
+def _ask(project: _Project) -> ProjectFacts:
+    inquiry = project.inquiry
+    preset, build, reply = _configure_plainly(project)
+    options, build, reply = _switch_on(project, preset, build, reply)
+    for target in reply.unusable:
+        inquiry.progress.note(
+            f"left out: {plain(target.path)}, because programs must be below the build directory, and have "
+            "names without special characters"
+        )
+    if reply.unusable and not reply.programs:
+        raise NotFound(
+            "every program that links Google Benchmark is built outside the build directory: let the project "
+            "build them below it, or copy them there in `compile` of a file that you write"
+        )
+    if not reply.programs:
+        tried = f", also with {' '.join(options)}" if options else ""
+        raise NotFound(f"no program of this CMake project links Google Benchmark{tried}")
+    dependencies = (*find_fetched(inquiry, reply.cache), *find_files(inquiry, build))
+    found = [Program(f"build/{each.path}", each.name) for each in reply.programs]
+    _compile(inquiry, build, reply)
+    programs = inquiry.ask(build, found)
+    if not programs:
+        raise NotFound("no program that links Google Benchmark can be built here and lists benchmarks")
+    fetched = with_own_names((*dependencies, *find_clones(inquiry, build)))
+    return ProjectFacts(
+        BuildSystem.CMAKE,
+        programs,
+        options,
+        preset,
+        reply.configuration,
+        fetched,
+        is_tried=True,
+        directory=project.below,
+        data=named_data(build, programs, (each.download.place for each in fetched)),
+    )
+
+
+def _configure_plainly(project: _Project) -> tuple[str, Path, CMakeReply]:
+    """Configure with a preset for release builds, or without if there is none that works."""
+    inquiry = project.inquiry
+    preset = _preset(inquiry, project.files)
+    if preset:
+        build = inquiry.scratch / "preset"
+        try:
+            return preset, build, _configure(project, build, ("--preset", preset))
+        except CommandFailed as failed:
+            inquiry.progress.note(f"the preset {preset} is not used: {failed}\n{failed.tail}")
+    build = inquiry.scratch / "plain"
+    return "", build, _configure(project, build, _RELEASE)
+
+
+def _preset(inquiry: Inquiry, files: Mapping[str, str]) -> str:
+    if PRESETS not in files:
+        return ""
+    try:
+        return release_preset(files[PRESETS], inquiry.run("cmake", "--list-presets"))
+    except CommandFailed as failed:
+        inquiry.progress.note(f"{PRESETS} is not used: {failed}\n{failed.tail}")
+        return ""
+
+
+def _switch_on(
+    project: _Project, preset: str, build: Path, before: CMakeReply
+) -> tuple[tuple[str, ...], Path, CMakeReply]:
+    """Configure again with the project's options for benchmarks, without those that fail or bring none."""
+    first = ("--preset", preset) if preset else _RELEASE
+    reply, options = before, tuple[str, ...]()
+    fresh = project.inquiry.scratch / "again"  # the cache of the other directory has the options
+    for _ in range(_ROUNDS):
+        new = _new_options(project, reply, options)
+        if not new:
+            break
+        try:
+            reply = _configure(project, build, (*first, *options, *new))
+        except CommandFailed as failed:
+            project.inquiry.progress.note(f"not used: {' '.join(new)}: {failed}\n{failed.tail}")
+            return options, fresh, _configure(project, fresh, (*first, *options))
+        options = (*options, *new)
+    if options and reply.programs and len(reply.programs) <= len(before.programs):
+        return (), fresh, _configure(project, fresh, first)
+    return options, build, reply
+
+
+def _new_options(project: _Project, reply: CMakeReply, options: tuple[str, ...]) -> tuple[str, ...]:
+    """Choose the options to try next: as long as there is no program, also those for developers and tests."""
+    for words in OPTION_WORDS[:1] if reply.programs else OPTION_WORDS:
+        named = (f"-D{name}=ON" for name in benchmark_options(project.files, reply.cache, words))
+        if new := tuple(option for option in named if option not in options):  # one may be forced off
+            return new
+    return ()
+
+
+def _configure(project: _Project, build: Path, arguments: Sequence[str]) -> CMakeReply:
+    inquiry = project.inquiry
+    queries = build / _API / "query"
+    queries.mkdir(parents=True, exist_ok=True)
+    for query in QUERIES:
+        (queries / query).touch()
+    inquiry.progress.say(f"configuring: cmake {' '.join(arguments)}")
+    traced = tuple[str, ...]()
+    if can_trace(inquiry.run("cmake", "-E", "capabilities")):
+        traced = (*TRACING, f"--trace-redirect={trace_file(inquiry, build)}")
+    source = inquiry.directory / project.below
+    inquiry.run("cmake", "-S", str(source), "-B", str(build), *arguments, *traced)
+    replies = build / _API / "reply"
+    return parse_reply({path.name: path.read_text("utf-8") for path in replies.glob("*.json")})
+
+
+def _compile(inquiry: Inquiry, build: Path, reply: CMakeReply) -> None:
+    """Build the programs; one that does not build is missing afterwards, and the others are built."""
+    targets = [target.name for target in reply.programs]
+    chosen = ("--config", reply.configuration) if reply.configuration else ()
+    generator = reply.cache.get("CMAKE_GENERATOR")
+    more = _KEEP_GOING.get(generator.value, ()) if generator else ()
+    jobs = str(len(os.sched_getaffinity(0)))
+    inquiry.progress.say(f"building the programs that link Google Benchmark: {len(targets)}")
+    try:
+        inquiry.run(
+            *("cmake", "--build", str(build), "--parallel", jobs, *chosen, "--target", *targets, *more)
+        )
+    except CommandFailed as failed:
+        inquiry.progress.note(f"{failed}\n{failed.tail}")

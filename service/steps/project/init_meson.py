@@ -1,0 +1,89 @@
+"""The inquiry of a Meson project: set it up, build it, and ask its benchmark programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.project.starter.file import NO_DOWNLOAD, BuildSystem, Program, ProjectFacts
+from service.domain.project.starter.meson_reply import (
+    has_default_wraps,
+    meson_benchmarks,
+    meson_options,
+    meson_programs,
+)
+from service.domain.values.errors import CommandFailed, NotFound
+from service.domain.values.text import plain
+from service.steps.project.init_data import named_data
+from service.steps.project.init_wraps import find_wraps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from service.domain.project.starter.cmake_reply import Target
+    from service.steps.project.init_inquiry import Inquiry
+
+_OTHERS: Final = "nanobench and Catch2, with `format` in a file that you write"
+_LONGEST: Final = 300  # characters of the project's own benchmarks
+_INTROSPECT: Final = 'exec meson introspect "$@" 2>/dev/null'  # warnings are no part of the answer
+
+
+def ask_meson(inquiry: Inquiry) -> ProjectFacts:
+    """Find the benchmark programs of a Meson project.
+
+    Raises:
+        CommandFailed: the project cannot be set up here.
+        NotFound: no program links Google Benchmark, or none of them lists a benchmark.
+    """
+    build, options = inquiry.scratch / "plain", tuple[str, ...]()
+    targets = _set_up(inquiry, build)
+    known = _introspect(inquiry, "--buildoptions", build)
+    if wanted := meson_options(known):
+        again = inquiry.scratch / "options"
+        try:
+            more = _set_up(inquiry, again, *wanted)
+        except CommandFailed as failed:
+            inquiry.progress.note(f"not used: {' '.join(wanted)}: {failed}\n{failed.tail}")
+        else:
+            if len(more) > len(targets):
+                build, options, targets = again, wanted, more
+    if not targets:
+        raise NotFound(_without(meson_benchmarks(_introspect(inquiry, "--benchmarks", build), str(build))))
+    dependencies = find_wraps(inquiry, _introspect(inquiry, "--projectinfo", build))
+    if dependencies and has_default_wraps(known):
+        options = (NO_DOWNLOAD, *options)
+    inquiry.progress.say(f"building the programs that link Google Benchmark: {len(targets)}")
+    try:
+        inquiry.run(
+            *("meson", "compile", "-C", str(build), "--ninja-args=-k0"), *(target.path for target in targets)
+        )
+    except CommandFailed as failed:
+        inquiry.progress.note(f"{failed}\n{failed.tail}")
+    programs = inquiry.ask(build, [Program(f"build/{each.path}", each.path) for each in targets])
+    if not programs:
+        raise NotFound("no program that links Google Benchmark can be built here and lists benchmarks")
+    return ProjectFacts(
+        BuildSystem.MESON,
+        programs,
+        options,
+        dependencies=dependencies,
+        is_tried=True,
+        data=named_data(build, programs, ()),
+    )
+
+
+def _without(commands: Sequence[str]) -> str:
+    """Describe a project whose benchmarks use another library, or none."""
+    named = plain(", ".join(commands), _LONGEST)
+    others = f"; its own benchmarks are {named}: Benchgate also measures {_OTHERS}" if commands else ""
+    return f"no program of this Meson project links Google Benchmark{others}"
+
+
+def _set_up(inquiry: Inquiry, build: Path, *options: str) -> tuple[Target, ...]:
+    inquiry.progress.say(f"setting up: meson {' '.join(options)}")
+    inquiry.run("meson", "setup", str(build), str(inquiry.directory), "--buildtype=release", *options)
+    return meson_programs(_introspect(inquiry, "--targets", build), str(build))
+
+
+def _introspect(inquiry: Inquiry, what: str, build: Path) -> str:
+    return inquiry.run("sh", "-c", _INTROSPECT, "sh", what, str(build))

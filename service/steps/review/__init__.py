@@ -1,0 +1,1 @@
+"""Look at changes, run comment commands and post reviews."""

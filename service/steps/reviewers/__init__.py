@@ -1,1 +1,0 @@
-"""Communication with reviewers: comment commands, overrides and delivery of reviews."""

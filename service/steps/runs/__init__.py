@@ -1,0 +1,1 @@
+"""Plan a run, finish its builds, decide it and cast its vote."""

@@ -1,0 +1,240 @@
+"""The decision of a finished run: the vote, and the message with its reasons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from service.domain.building.spec import BuildSpec
+from service.domain.failures.known import KnownMatches
+from service.domain.project.policy import VoteWhen
+from service.domain.review.change import Review
+from service.domain.review.inline_comments import remarks
+from service.domain.runs.machine_report import CHECKED, PATCH_BUILT, MachineReport
+from service.domain.runs.overrides import JudgedBuild, OverrideKind, beyond_acceptance, waived_by
+from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
+from service.domain.values.identity import BuildName, RunKind
+from service.domain.wording.failures import also_on_parent
+from service.domain.wording.message import (
+    BuildReport,
+    Header,
+    compose,
+    header_of,
+    header_of_failed,
+    result_kept,
+)
+from service.domain.wording.next_steps import EndedBuild, Step, last_line, next_steps
+from service.domain.wording.overrides import beyond_sentences, waiver_sentence
+from service.ports.failures.matching import known_by_build
+from service.ports.records import BuildRecord, NewDecision, RunRecord, review_key
+from service.steps.failures.known_failures import keep_matches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from service.domain.failures.evidence import ParentBuild, Rate
+    from service.domain.review.change import InlineComment
+    from service.domain.review.links import Links
+    from service.domain.runs.overrides import Override, Waiver
+    from service.domain.values.identity import ChangeKey
+    from service.domain.wording.next_steps import NextStep
+    from service.ports.failures.storing import Failures
+    from service.ports.store import Changes, Outbox, Overrides, Results, Transaction
+
+    _BuildAndWaiver = tuple[BuildRecord, Waiver | None]
+
+    class _Waivers(Overrides, Failures, Protocol):
+        """The reads that tell which failed builds do not count."""
+
+
+def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
+    """Store the decision of a run and queue its review; called again after each override."""
+    keep_matches(tx, run, builds)
+    judged = list(zip(builds, waivers_on(tx, run, builds), strict=True))
+    specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
+    # One voting job with ``none`` is enough to withhold the vote.
+    policies = [specs[build.id].job.policy for build in builds if build.is_voting]
+    is_withheld = any(policy.on_nothing_to_build is VoteWhen.NONE for policy in policies)
+    vote = vote_of([_ballot(each) for each in judged], VoteWhen.NONE if is_withheld else VoteWhen.PASS)
+    reported = _reported(judged)
+    header = header_of(vote, [_ballot(each) for each in reported], _failed_headers(judged, specs))
+    if run.kind is not RunKind.CHECK:
+        vote = None  # the run measures a branch; a merged commit needs no vote
+    number = tx.next_decision(run)
+    rates = _rates(tx, judged)
+    again, parents = _lines_beyond(tx, run, builds), _parents(tx, run, judged)
+    reports = [_report(each, rates, links.build, _causes(each, again, parents)) for each in reported]
+    last = last_line(_next_steps(tx, judged, specs)) if run.kind is RunKind.CHECK else ""
+    message = compose(header, reports, links.decision(run.id, number), _kept(tx, run, builds, specs), last)
+    tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
+    # A merged change without a build has no trend, and its message would say nothing.
+    is_silent = run.kind is RunKind.POST_SUBMIT and header is Header.NOT_EXECUTED
+    if run.change is not None and run.kind is not RunKind.CALIBRATION and not is_silent:
+        labels = {} if vote is None else {run.label: vote}
+        comments = _remarks(tx, run.change, run.revision, judged)
+        review = Review(run.change, run.revision, message, labels, comments)
+        tx.queue_review(review_key(run.id, number), review)
+
+
+def _kept(tx: Changes, run: RunRecord, builds: Sequence[BuildRecord], specs: Mapping[int, BuildSpec]) -> str:
+    """Return the note that all results are those of an earlier patch set with the same code; may be empty."""
+    measured = [specs[build.id] for build in builds if build.outcome is not Outcome.NOT_BUILT]
+    if run.change is None or not measured or any(spec.patch.commit == run.revision for spec in measured):
+        return ""
+    same_code = tx.same_code(run.change, run.revision)
+    return result_kept(min(same_code)) if len(same_code) > 1 else ""
+
+
+def waivers_on(tx: _Waivers, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Waiver | None, ...]:
+    """Find the waiver of each finished build's failure; None for a build without one."""
+    return waived_by(_judged(tx, run, builds), _overrides_of(tx, run), run.revision)
+
+
+def _judged(tx: _Waivers, run: RunRecord, builds: Sequence[BuildRecord]) -> Sequence[JudgedBuild]:
+    known = known_by_build(tx, run.id)
+    return [
+        JudgedBuild(build.id, outcome_of(build), build.blamed, known.get(build.id), build.slowdowns)
+        for build in builds
+    ]
+
+
+def _lines_beyond(
+    tx: _Waivers, run: RunRecord, builds: Sequence[BuildRecord]
+) -> Mapping[int, tuple[str, ...]]:
+    """Return the lines about accepted benchmarks that count again, by build."""
+    overrides = _overrides_of(tx, run)
+    if not any(each.kind is OverrideKind.ACCEPT for each in overrides):
+        return {}
+    judged = _judged(tx, run, builds)
+    return {e.id: beyond_sentences(beyond_acceptance(e, overrides, run.revision)) for e in judged}
+
+
+def _overrides_of(tx: Overrides, run: RunRecord) -> Sequence[Override]:
+    return tx.overrides(run.patch_set_id) if run.patch_set_id is not None else ()
+
+
+def outcome_of(build: BuildRecord) -> Outcome:
+    """Return the outcome of a finished build."""
+    if build.outcome is None:
+        raise ValueError(f"build {build.job}/{build.number} is finished without an outcome")
+    return build.outcome
+
+
+def has_failed(build: BuildRecord) -> bool:
+    """Return whether a finished build votes −1 unless it is waived."""
+    return build.is_voting and CONSEQUENCES[outcome_of(build)].counts is Counts.FAIL
+
+
+def _reported(judged: Sequence[_BuildAndWaiver]) -> Sequence[_BuildAndWaiver]:
+    """Select the builds for the message: withdrawn builds only if another build was executed.
+
+    Such a withdrawn build prevents a +1, and the message must show why.
+    """
+    # In a decided run, only a withdrawal cancels the build of another CI.
+    begun = [each for each in judged if not (each[0].is_external and each[0].outcome is Outcome.CANCELLED)]
+    is_nothing_executed = all(build.outcome is Outcome.NOT_BUILT for build, _ in begun)
+    return begun if is_nothing_executed else judged
+
+
+def _next_steps(
+    tx: Results, judged: Sequence[_BuildAndWaiver], specs: Mapping[int, BuildSpec]
+) -> tuple[NextStep, ...]:
+    """List what a reader of the message can do about the builds of a check."""
+    ended = [
+        EndedBuild(
+            job=build.job,
+            kind=build.kind,
+            outcome=outcome_of(build),
+            slower=build.blamed,
+            undecided=tuple(tx.unresolved_benchmarks(build.id)),
+            is_voting=build.is_voting,
+            is_waived=waiver is not None,
+        )
+        for build, waiver in judged
+    ]
+    found = next_steps(ended, {granted for spec in specs.values() for granted in spec.commands.granted})
+    return tuple(each for each in found if each.step is not Step.ENABLE)  # reviewers cannot enable commands
+
+
+def _ballot(judged: _BuildAndWaiver) -> Ballot:
+    build, waiver = judged
+    return Ballot(outcome_of(build), is_voting=build.is_voting, is_waived=waiver is not None)
+
+
+def _failed_headers(judged: Sequence[_BuildAndWaiver], specs: Mapping[int, BuildSpec]) -> tuple[Header, ...]:
+    """Return the header of each build that fails and counts."""
+    failed = (build for build, waiver in judged if waiver is None and has_failed(build))
+    return tuple(header_of_failed(each.kind, is_built=_is_built(each, specs[each.id])) for each in failed)
+
+
+def _is_built(build: BuildRecord, spec: BuildSpec) -> bool:
+    """Return whether the sources of a failed build were built, or it ended without need of them."""
+    if build.outcome is not Outcome.FAILED or spec.job.configuration.build is None:
+        return True
+    report = MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
+    return not report.seconds.keys().isdisjoint((PATCH_BUILT, CHECKED))
+
+
+def _remarks(
+    tx: Outbox, change: ChangeKey, revision: str, judged: Sequence[_BuildAndWaiver]
+) -> tuple[InlineComment, ...]:
+    """Compose inline comments from the findings of failed builds, each finding once per change.
+
+    Waived builds and builds that do not vote get none: an unresolved comment may block the submit.
+    """
+    failed = (build for build, waiver in judged if waiver is None and has_failed(build))
+    named = [(build.job, finding) for build in failed for finding in build.findings]
+    jobs = [build.job for build, _ in judged]
+    return remarks(named, jobs, tx.remarks_on(change, revision)) if named else ()
+
+
+def _rates(tx: Failures, judged: Sequence[_BuildAndWaiver]) -> Mapping[int, Rate]:
+    """Return the rate of each known failure that waives a build."""
+    matches = (waiver.known for _, waiver in judged if isinstance(waiver, KnownMatches))
+    known = sorted({each.id for found in matches for each in found})
+    return tx.rates_of(known) if known else {}
+
+
+def _parents(
+    tx: Failures, run: RunRecord, judged: Sequence[_BuildAndWaiver]
+) -> Mapping[int, Sequence[ParentBuild]]:
+    """Return for each failed build that counts the builds of the parent that have some of its failures.
+
+    The causes of another CI stay as it wrote them.
+    """
+    failed = [
+        build.id
+        for build, waiver in judged
+        if build.outcome is Outcome.FAILED and waiver is None and not build.url
+    ]
+    return tx.on_parent(run.id, failed) if failed and run.parent is not None else {}
+
+
+def _causes(
+    judged: _BuildAndWaiver,
+    again: Mapping[int, Sequence[str]],
+    parents: Mapping[int, Sequence[ParentBuild]],
+) -> tuple[str, ...]:
+    build, waiver = judged
+    if waiver is not None:
+        return build.causes
+    return (*again.get(build.id, ()), *build.causes, *also_on_parent(parents.get(build.id, ())))
+
+
+def _report(
+    judged: _BuildAndWaiver,
+    rates: Mapping[int, Rate],
+    link: Callable[[BuildName], str],
+    causes: tuple[str, ...],
+) -> BuildReport:
+    build, waiver = judged
+    result = CONSEQUENCES[outcome_of(build)].result
+    line = "" if waiver is None else waiver_sentence(waiver, rates)
+    page = build.url or link(BuildName(build.job, build.number))
+    return BuildReport(
+        page,
+        result,
+        causes,
+        is_external=bool(build.url),
+        override=line,
+        job="" if build.url else build.job,
+    )

@@ -1,0 +1,29 @@
+"""The end of a run: when all its builds are finished, its vote is decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.runs.states import BuildState, RunState
+from service.domain.values.identity import RunKind
+from service.steps.runs.carry_overrides import carry_overrides
+from service.steps.runs.decide_run import decide_run
+
+if TYPE_CHECKING:
+    from service.domain.review.links import Links
+    from service.ports.store import Store
+
+
+def finish_run(store: Store, links: Links, run_id: int) -> None:
+    """Decide and finish a run whose builds are all finished; do nothing for any other run."""
+    with store.transaction() as tx:
+        run = tx.lock_run(run_id)
+        if run.state is not RunState.RUNNING:
+            return
+        builds = tx.builds_of(run_id)
+        if any(build.state is not BuildState.FINISHED for build in builds):
+            return
+        if run.kind is not RunKind.CALIBRATION:  # a branch against itself needs no decision
+            carry_overrides(tx, run, builds)
+            decide_run(tx, run, builds, links)
+        tx.end_run(run_id, RunState.FINISHED)

@@ -1,0 +1,225 @@
+"""Planning of a run: the project file of the target branch turns it into numbered builds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.spec import REVIEWED, UNREVIEWED, BuildSpec, Revision
+from service.domain.project.project_file import FILE_NAME, PlannedBuild, plan_builds
+from service.domain.review.change import Review
+from service.domain.runs.machine_report import BuildEnd
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import RunKind
+from service.domain.values.text import literal, plain
+from service.domain.verdict.calibration.schedule import is_calibrated
+from service.domain.wording.build_causes import NO_MATCHING_FILES
+from service.domain.wording.message import Header, compose
+from service.domain.wording.outlook import LAST_RUNS, expected_duration
+from service.ports.queue import Task
+from service.ports.records import NewBuild, RunRecord
+from service.steps.project.read_project_file import NoProjectFile, read_project_file
+from service.steps.runs.check_own_file import OwnFile, read_own_file
+from service.steps.runs.trust import is_allowed, reason_to_hold
+from service.steps.sources.find_workspace import find_workspace
+
+if TYPE_CHECKING:
+    from service.domain.project.job import Job
+    from service.domain.project.project_file import ProjectFile
+    from service.domain.sources.workspace import Workspace
+    from service.ports.building import Source
+    from service.ports.review import ReviewServer
+    from service.ports.store import Store, Transaction
+
+# A person waits for a check; no person waits for the other kinds.
+_PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}
+# Includes the wait for a machine. After it, Benchgate must report on the change that the build failed.
+DEADLINE: Final = 24 * 3600.0
+
+
+def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, run_url: str) -> None:
+    """Plan a run, unless it is already planned or cancelled. ``run_url`` is the address of its page."""
+    with store.transaction() as tx:
+        run = tx.lock_run(run_id)
+    if run.state is not RunState.PLANNING:
+        return
+    source.fetch(run.project, f"refs/heads/{run.branch}", run.ref or run.revision)
+    try:
+        plan = _plan(source, run)
+    except NoProjectFile as error:
+        _refuse(store, run, error.what, run_url, is_posted=False)
+        return
+    except BadInput as error:  # also a project file that is not text, or far too large
+        _refuse(store, run, str(error), run_url)
+        return
+    trusted = plan.project_file.commands.trusted if run.kind is RunKind.CHECK else None
+    if trusted and (reason := reason_to_hold(store, server, run, plan.base, trusted)):
+        _refuse(store, run, reason, run_url, is_held=True)
+        return
+    with store.transaction() as tx:
+        if tx.lock_run(run.id).state is RunState.PLANNING:
+            _store(tx, run, plan)
+            _announce(tx, run, plan, run_url)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The revisions that a run compares, and its builds."""
+
+    project_file: ProjectFile
+    base: Revision | None
+    patch: Revision
+    builds: tuple[PlannedBuild, ...]
+    own_file: OwnFile | None = None  # if the patch set changes the project file
+    renaming: frozenset[str] = frozenset()  # the jobs for which that file renames benchmarks
+    workspace: Workspace | None = None  # of the builds, if the project has several repositories
+
+    @property
+    def voters(self) -> int:
+        """The number of builds that share the patch set's error budget: benchmark jobs that can vote."""
+        return sum(build.is_needed and build.job.voting and build.job.compares for build in self.builds)
+
+
+def _plan(source: Source, run: RunRecord) -> _Plan:
+    project_file = of_branch = read_project_file(source, run.project, run.branch)
+    base, patch = _revisions(source, run)
+    own_file = None
+    if run.kind is RunKind.CALIBRATION:
+        builds = tuple(each for each in plan_builds(project_file, None) if is_calibrated(each.job, run.pool))
+    else:
+        paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
+        if run.kind is RunKind.CHECK and (paths is None or FILE_NAME in paths):
+            parent = base.commit if base else None
+            project_file, own_file = read_own_file(source, run.project, parent, patch.commit, project_file)
+        builds = plan_builds(project_file, paths)
+    pairs = zip(project_file.jobs, of_branch.jobs, strict=True)
+    renaming = frozenset(job.name for job, known in pairs if job.source != known.source)
+    needed = [each.job for each in builds if each.is_needed]
+    workspace = find_workspace(source, run.project, run.branch, of_branch.manifest, needed)
+    return _Plan(project_file, base, patch, builds, own_file, renaming, workspace)
+
+
+def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revision]:
+    def revision(commit: str, ref: str, trust: str) -> Revision:
+        return Revision(commit, source.tree(run.project, commit), ref, trust)
+
+    is_check = run.kind is RunKind.CHECK
+    ref = run.ref if is_check and run.ref else f"refs/heads/{run.branch}"
+    patch = revision(run.revision, ref, UNREVIEWED if is_check else REVIEWED)
+    if run.kind is RunKind.CALIBRATION:
+        return patch, patch
+    parent = source.parent(run.project, run.revision)
+    if parent is None:
+        return None, patch
+    # A parent that is still under review does not count as reviewed.
+    is_merged = source.is_merged(run.project, parent, run.branch)
+    # Fetching the patch set's own ref also fetches its parents.
+    return revision(parent, ref, REVIEWED if is_merged else UNREVIEWED), patch
+
+
+def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
+    base = plan.base
+    tx.start_run(
+        run.id,
+        tree=plan.patch.tree,
+        parent=base.commit if base else None,
+        parent_tree=base.tree if base else None,
+        label=plan.project_file.label,
+    )
+    session = run.id if run.kind is RunKind.CALIBRATION else 0
+
+    def spec_of(job: Job) -> BuildSpec:
+        return BuildSpec(
+            run.kind,
+            run.instance,
+            run.project,
+            run.branch,
+            base,
+            plan.patch,
+            job,
+            plan.voters,
+            session,
+            commands=plan.project_file.commands,
+            is_renaming=job.name in plan.renaming,
+            workspace=plan.workspace if job.builds else None,
+        )
+
+    waits = False
+    for position, build in enumerate(plan.builds):
+        waits |= _place(tx, run, position, spec_of(build.job), is_needed=build.is_needed)
+    if own := plan.own_file:
+        new = _new_build(spec_of(own.job), own.end)
+        tx.store_findings(tx.add_build(run.id, len(plan.builds), new), own.findings)
+    if not waits:
+        tx.queue_task(Task.VOTE, run.id)
+
+
+def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, is_needed: bool) -> bool:
+    """Adopt or queue the build at a position of the run; return whether the run must wait for it.
+
+    A build of another CI waits for its result, and no machine executes it. It belongs to one run, unless its
+    job reuses the results of equal trees.
+    """
+    ended = BuildEnd(Outcome.MISCONFIGURED, (spec.job.problem,)) if spec.job.problem else None
+    if not is_needed:
+        ended = BuildEnd(Outcome.NOT_BUILT, (NO_MATCHING_FILES,))
+    if ended is None and run.kind is RunKind.CHECK and spec.shared_sequence:
+        adopted = tx.adopt_build(run, position, spec.shared_sequence, DEADLINE)
+        if adopted is not None:
+            return adopted.state is not BuildState.FINISHED
+    build_id = tx.add_build(run.id, position, _new_build(spec, ended))
+    if ended is None and not spec.job.kind.is_external:
+        tx.queue_task(Task.EXECUTE, build_id)
+    return ended is None
+
+
+def _new_build(spec: BuildSpec, ended: BuildEnd | None) -> NewBuild:
+    kind = spec.job.kind
+    return NewBuild(
+        job=spec.job.name,
+        kind=kind,
+        pool=spec.job.pool,
+        priority=_PRIORITY[spec.kind],
+        is_voting=spec.job.voting and spec.kind is not RunKind.CALIBRATION,
+        spec=spec.to_mapping(),
+        sequence="" if spec.job.problem else spec.shared_sequence,
+        deadline_seconds=DEADLINE,
+        is_exclusive=spec.job.compares,
+        outcome=ended.outcome if ended else None,
+        causes=ended.causes if ended else (),
+    )
+
+
+def _announce(tx: Transaction, run: RunRecord, plan: _Plan, run_url: str) -> None:
+    """Post the start of a merged change's builds on the change, because no vote will show them."""
+    if run.kind is not RunKind.POST_SUBMIT or run.change is None:
+        return
+    if any(build.is_needed for build in plan.builds):
+        outlook = expected_duration(tx.last_durations(run, LAST_RUNS), run.branch)
+        started = "\n\n".join(filter(None, (f"{Header.STARTED} {run_url}", outlook)))
+        tx.queue_review(f"run/{run.id}/started", Review(run.change, run.revision, started))
+
+
+def _refuse(
+    store: Store, run: RunRecord, reason: str, run_url: str, *, is_posted: bool = True, is_held: bool = False
+) -> None:
+    """End a run that is still to be planned; ``is_held``: unless somebody allowed it in the meantime."""
+    with store.transaction() as tx:
+        if tx.lock_run(run.id).state is not RunState.PLANNING:
+            return
+        if is_held and is_allowed(tx, run):
+            tx.queue_task(Task.PLAN, run.id)
+        else:
+            refuse(tx, run, reason, run_url, header=Header.NOT_EXECUTED, is_posted=is_posted)
+
+
+def refuse(
+    tx: Transaction, run: RunRecord, reason: str, run_url: str, *, header: Header, is_posted: bool = True
+) -> None:
+    """End a run that cannot be planned, and post the reason on the change, without a vote."""
+    tx.end_run(run.id, RunState.REFUSED, reason)
+    if is_posted and run.change is not None and run.kind is RunKind.CHECK:
+        message = compose(header, (), run_url, last=literal(plain(reason, 2000)))
+        tx.queue_review(f"run/{run.id}/refused", Review(run.change, run.revision, message))

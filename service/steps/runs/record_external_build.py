@@ -1,0 +1,242 @@
+"""Reports of another CI about its builds: started, finished, or withdrawn before the start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.failures.configured import NO_PATTERNS
+from service.domain.failures.failure import distinct
+from service.domain.failures.reported import failures_of_causes
+from service.domain.failures.signature import signature_of
+from service.domain.runs.external import Notice, causes_of, outcome_of
+from service.domain.runs.machine_report import BuildEnd, MachineReport
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
+from service.domain.values.errors import BadInput, NotFound, Transient
+from service.domain.values.identity import RunKind
+from service.domain.wording.build_causes import WITHDRAWN
+from service.domain.wording.failures import failure_causes
+from service.domain.wording.refusals import LATE_RESULT
+from service.ports.failures.storing import BuildFailures
+from service.steps.runs.analyse import finish
+from service.steps.runs.record_tests import report_of
+from service.steps.runs.rerun import run_again
+
+if TYPE_CHECKING:
+    from service.domain.failures.configured import ConfiguredPatterns
+    from service.domain.runs.external import ExternalBuild, Report
+    from service.ports.records import BuildRecord, NewReport, RunRecord
+    from service.ports.reports import ExternalBuilds
+    from service.ports.store import Store, Transaction
+
+_UNSEEN_SECONDS: Final = 15.0  # five attempts last longer than a poll for changes, which needs no event
+
+
+def record_external_build(store: Store, report: Report, patterns: ConfiguredPatterns = NO_PATTERNS) -> bool:
+    """Record a report; return False if it changes nothing, as a repeated one or one of an older build.
+
+    After a finished run, a build that starts or ends begins the next run, in which only that job runs again;
+    in a running run, it replaces the job's previous build. A result needs no announcement before it. The
+    result of a patch set that is not current, or of a run that was cancelled, is kept and never voted on.
+
+    Args:
+        store: of the builds.
+        report: about one build.
+        patterns: configured ones, for causes that name no failure that Benchgate knows.
+
+    Raises:
+        BadInput: the result is unknown, the job is not of kind ``external``, the number is that of a build of
+            another revision, or the build already ended with another result.
+        NotFound: the run has no such job.
+        Transient: the revision has no run, or it is not planned yet.
+    """
+    with store.transaction() as tx:
+        return _record(tx, report, patterns)
+
+
+def record_once(
+    store: Store, report: Report, sent: NewReport | None, patterns: ConfiguredPatterns = NO_PATTERNS
+) -> bool:
+    """Record a report; if it was sent under a key and is sent again, return the first answer.
+
+    Raises:
+        BadInput: as in :func:`record_external_build`, or the key was used for another report.
+        NotFound, Transient: as in :func:`record_external_build`. The report may be sent again under its key.
+    """
+    if sent is None:
+        return record_external_build(store, report, patterns)
+    with store.transaction() as tx:
+        first = tx.claim_report(sent)
+        if first is None:
+            is_news = _record(tx, report, patterns)
+            tx.answer_report(sent, is_news=is_news)
+            return is_news
+        if first.digest != sent.digest:
+            raise BadInput("this key was used for another report; send a new key", "Idempotency-Key")
+        return first.is_news
+
+
+def _record(tx: Transaction, report: Report, patterns: ConfiguredPatterns) -> bool:
+    if report.result == Notice.STARTED:
+        return (place := _place_of(tx, report)) is not None and _announce(tx, place, report)
+    if report.result == Notice.WITHDRAWN:
+        return (place := _place_of(tx, report)) is not None and _withdraw(tx, place)
+    outcome_of(report.result)  # raises before anything is looked for
+    return (place := _place_of(tx, report)) is not None and _finish(tx, place, report, patterns)
+
+
+def _end_of(report: Report, tested: MachineReport, patterns: ConfiguredPatterns) -> BuildEnd:
+    """Make the end of a build from a reported result, and from the tests that were reported before it."""
+    outcome, causes = outcome_of(report.result), causes_of(report.causes)
+    if CONSEQUENCES[outcome].counts is Counts.PASS:
+        return BuildEnd(outcome, causes)
+    named, is_cut = failures_of_causes(causes, patterns)
+    unnamed = [each for each in tested.failures if not any(each.subject in cause for cause in causes)]
+    # The results of a test say why it failed; a cause has only its name.
+    reported = {each.subject for each in tested.failures}
+    vague = [each for each in named if signature_of(each).covers_any_failure and each.subject in reported]
+    failures, has_more = distinct([*(each for each in named if each not in vague), *tested.failures])
+    shown = failure_causes(unnamed, is_cut=tested.is_cut and bool(unnamed))
+    is_cut = is_cut or tested.is_cut or has_more
+    return BuildEnd(outcome, (*causes, *shown), failures=failures, is_cut=is_cut)
+
+
+def _announce(tx: Transaction, place: _Place, report: Report) -> bool:
+    is_wanted = place.awaits_any if place.is_late else place.is_open
+    if not (is_wanted and place.is_newest(report.build)):
+        return False
+    tx.record_report(_adopt(tx, place, report), report.build, report.result)
+    return True
+
+
+def _finish(tx: Transaction, place: _Place, report: Report, patterns: ConfiguredPatterns) -> bool:
+    known = place.known(report.build)
+    tested = report_of(known) if known is not None else MachineReport()
+    if known is not None and known.has_result:
+        if known.reported == report.result:
+            return False
+        raise BadInput(
+            f"build {report.build.number} of {report.build.job} already ended with {known.reported}, and a "
+            "result is final; a repeated build has a new number",
+            "result",
+        )
+    if known is None:
+        if not place.is_newest(report.build) or not (place.is_open or place.is_late):
+            return False
+        build_id = _adopt(tx, place, report)
+    elif known.state is not BuildState.RUNNING and known.id == place.build.id and place.is_open:
+        build_id = _adopt(tx, place, report)  # the deadline passed before its result came
+    else:
+        build_id = known.id  # it runs, or it was cancelled or replaced before its result came
+    tx.record_report(build_id, report.build, report.result)
+    tx.store_findings(build_id, report.findings)
+    end = _end_of(report, tested, patterns)
+    if known is not None and known.id != build_id and known.execution:
+        tx.store_execution(build_id, known.execution)
+    if tx.lock_build(build_id).state is BuildState.FINISHED:
+        tx.keep_result(build_id, end.outcome, end.causes)
+        tx.store_failures(build_id, BuildFailures(end.failures, end.is_cut))
+    else:
+        finish(tx, build_id, end)
+    return True
+
+
+def _withdraw(tx: Transaction, place: _Place) -> bool:
+    if not place.awaits_any:
+        return False
+    finish(tx, place.build.id, BuildEnd(Outcome.CANCELLED, (WITHDRAWN,)))
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The build of a job in the newest run of a revision, and all builds that the job had on it."""
+
+    run: RunRecord
+    build: BuildRecord
+    builds: tuple[BuildRecord, ...]
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether no vote can come of the run any more."""
+        return self.run.is_outdated or self.run.state not in {RunState.RUNNING, RunState.FINISHED}
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether a new build counts; a branch is measured once."""
+        return not self.is_late and (self.run.kind is RunKind.CHECK or self.run.state is RunState.RUNNING)
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Return whether the other CI reported no build for the place."""
+        return self.build.external_number is None
+
+    @property
+    def awaits_any(self) -> bool:
+        """Return whether this waits for a build that the other CI has not started."""
+        return self.build.state is BuildState.RUNNING and self.is_unnamed
+
+    def known(self, reported: ExternalBuild) -> BuildRecord | None:
+        """Return the newest build that has the reported number."""
+        named = [build for build in self.builds if build.external_number == reported.number]
+        return named[-1] if named else None
+
+    def is_newest(self, reported: ExternalBuild) -> bool:
+        """Return whether a number is new; numbers grow, so a smaller one is of an older build."""
+        if self.build.outcome is Outcome.NOT_BUILT and self.is_unnamed:
+            return False  # no matching files changed, even if the other CI builds it
+        return all(reported.number > (build.external_number or 0) for build in self.builds)
+
+
+def _place_of(tx: Transaction, report: Report) -> _Place | None:
+    """Find and lock the build of another CI's job; None if the run ended before it was planned."""
+    target, job = report.target, report.build.job
+    run = tx.newest_run(target.change, target.kind, target.revision)
+    # The same answer for a change of another project: the sender may not know whether it exists.
+    if run is None or target.project not in {None, run.project}:
+        # Another CI may learn of a patch set first, or of a merged change.
+        raise Transient(
+            f"there is no {target.kind} run of {target.revision} on change {target.change.number}; "
+            "if Benchgate has not seen it yet, send the report again",
+            _UNSEEN_SECONDS,
+        )
+    if run.state is RunState.PLANNING:
+        raise Transient(f"run {run.id} is not planned yet")
+    planned = tx.builds_of(run.id)
+    build = next((build for build in planned if build.job == job), None)
+    if build is None:
+        if not planned:
+            return None
+        raise NotFound(f"run {run.id} has no job {job}")
+    if not build.is_external:
+        raise BadInput(f"{job} is not of kind external", "job")
+    place = _Place(run, tx.lock_build(build.id), tuple(tx.builds_of_job(run, job)))
+    _check_number(tx, place, report.build)
+    return place
+
+
+def _check_number(tx: ExternalBuilds, place: _Place, reported: ExternalBuild) -> None:
+    """Check that a number is of one revision only."""
+    same = {build.id for build in place.builds}
+    run, number = place.run, reported.number
+    named = tx.builds_numbered(run.instance, run.project, reported.job, number)
+    if any(build.id not in same for build in named):
+        raise BadInput(
+            f"build {number} of {reported.job} was reported for another revision, and a number is of one "
+            "revision; report the revision that was built",
+            "number",
+        )
+
+
+def _adopt(tx: Transaction, place: _Place, report: Report) -> int:
+    """Return the build that takes a report: the one at the place if none was reported, else a new one."""
+    if place.awaits_any or (place.is_late and place.is_unnamed):
+        return place.build.id
+    target = report.target
+    (build_id,) = run_again(tx, place.run, {report.build.job: None})
+    if place.is_late and place.run.state is RunState.FINISHED:
+        # The new run only shows the result beside the other builds.
+        new = tx.newest_run(target.change, target.kind, target.revision)
+        tx.end_run((new or place.run).id, RunState.CANCELLED, LATE_RESULT)
+    return build_id

@@ -1,0 +1,54 @@
+"""The sweep: stalled steps, unresponsive machines and overdue builds are found and handled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.runs.states import MAX_ATTEMPTS
+from service.domain.wording.build_causes import CANCELLED, NO_MACHINE, NO_RESULT, unresponsive
+from service.ports.queue import Task
+from service.steps.runs.analyse import give_up
+
+if TYPE_CHECKING:
+    from service.ports.queue import Queue
+    from service.ports.store import Store
+    from service.ports.upkeep import Heartbeats, Hints, Upkeep
+
+CONTROL: Final = "control"
+STALLED_AFTER: Final = 5.0  # seconds; a task that is not lost arrives within a fraction of one
+
+
+def relay_hints(upkeep: Hints, queue: Queue) -> int:
+    """Publish the tasks in the outbox, and return how many; publishing a task twice does no harm."""
+    hints = upkeep.due_hints()
+    for hint in hints:
+        queue.send(hint.task, hint.entity, hint.pool)
+    upkeep.drop_hints([hint.outbox_id for hint in hints])
+    return len(hints)
+
+
+def sweep(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX_ATTEMPTS) -> None:
+    """Requeue builds of lost machines, end overdue and unwanted builds, and publish stalled tasks again."""
+    with store.exclusive("sweep") as is_ours:
+        if not is_ours:
+            return
+        for build_id in upkeep.requeue_lost_builds(max_attempts):
+            give_up(store, build_id, unresponsive(max_attempts))
+        for build_id in upkeep.overdue_builds():
+            with store.transaction() as tx:
+                is_external = tx.lock_build(build_id).is_external
+            give_up(store, build_id, NO_RESULT if is_external else NO_MACHINE)
+        upkeep.preempt_calibrations()
+        upkeep.drop_unwanted_builds()
+        for build_id in upkeep.cancelled_builds():
+            give_up(store, build_id, CANCELLED)
+        for task, entity in upkeep.stalled(STALLED_AFTER):
+            queue.send(task, entity, CONTROL)
+        for pool, build_id in upkeep.idle_pools(STALLED_AFTER):
+            queue.send(Task.EXECUTE, build_id, pool)
+
+
+def ask_for_heartbeats(upkeep: Heartbeats, queue: Queue) -> None:
+    """Request a heartbeat from each machine, through the queue from which its pool takes builds."""
+    for pool in upkeep.pools():
+        queue.send(Task.HEARTBEAT, 0, pool)

@@ -1,0 +1,1 @@
+"""Resolve the repositories that a project is made of."""

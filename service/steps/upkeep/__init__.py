@@ -1,1 +1,0 @@
-"""Upkeep: lost tasks, unresponsive machines and failed steps."""

@@ -1,0 +1,1 @@
+"""Compare recorded result files."""

@@ -1,1 +1,0 @@
-"""The forms by which people change a known failure, or add one by a pattern."""

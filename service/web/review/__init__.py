@@ -1,0 +1,1 @@
+"""Take webhooks, page actions and the questions of Gerrit's Checks tab."""

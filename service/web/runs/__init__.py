@@ -1,0 +1,1 @@
+"""Receive builds that other CIs run."""

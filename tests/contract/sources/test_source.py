@@ -1,0 +1,205 @@
+"""The contract of a repository's mirror, in memory and with git."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+from service.adapters.sources.git.mirror import GitSource
+from service.domain.project.manifest_key import ManifestKey
+from service.domain.values.errors import Cancelled, Incomplete, NotFound
+from tests.integration.adapters.sources.git.git_repository import Repository
+from tests.support.building.build_host import Commit, MemorySource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from service.ports.building import Source
+
+PROJECT, UNKNOWN = "kv_engine", "f" * 40
+MASTER = "refs/heads/master"
+
+
+class SourceSite(Protocol):
+    """A repository that a test commits to."""
+
+    @property
+    def source(self) -> Source: ...
+
+    def commit(self, files: Mapping[str, str], parent: str | None = None, ref: str = MASTER) -> str:
+        """Create a commit, move a ref to it, and fetch the ref."""
+
+    def commit_without_submodule(self) -> str:
+        """Create a commit with a file ``x`` and a submodule ``lib`` that nobody has, and fetch it."""
+
+    def other(self) -> str:
+        """Create a manifest with the project and one repository ``lib``, and return its commit."""
+
+
+class MemorySite:
+    def __init__(self) -> None:
+        self.source = MemorySource()
+
+    def commit(self, files: Mapping[str, str], parent: str | None = None, ref: str = MASTER) -> str:
+        return self.source.commit(f"{len(self.source.commits):040}", parent, files, ref)
+
+    def commit_without_submodule(self) -> str:
+        self.source.commits[UNKNOWN] = Commit(None, {"x": "1"}, Incomplete("submodule lib", "missing"))
+        return UNKNOWN
+
+    def other(self) -> str:
+        self.source.others["lib"], self.source.folder = UNKNOWN, PROJECT
+        return UNKNOWN
+
+
+class GitSite:
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._repository = Repository(directory / "repository")
+        self.source = GitSource(directory / "mirrors", lambda _: str(self._repository.path))
+
+    def commit(self, files: Mapping[str, str], parent: str | None = None, ref: str = MASTER) -> str:
+        contents = {name: text.encode() for name, text in files.items()}
+        commit = self._repository.commit(contents, *([parent] if parent else []), ref=ref)
+        self.source.fetch(PROJECT, ref)
+        return commit
+
+    def commit_without_submodule(self) -> str:
+        urls = b"[submodule 'lib']\npath = lib\nurl = ../lib\n".replace(b"'", b'"')
+        commit = self._repository.commit({"x": b"1", ".gitmodules": urls, "lib": UNKNOWN})
+        self.source.fetch(PROJECT, commit)
+        return commit
+
+    def other(self) -> str:
+        text = '<manifest><remote name="o" fetch="."/><default remote="o" revision="master"/>'
+        text += f'<project name="repository" path="{PROJECT}"/><project name="lib"/></manifest>'
+        Repository(self._directory / "manifest").commit({"default.xml": text.encode()})
+        return Repository(self._directory / "lib").commit({"y": b"y"})
+
+
+@pytest.fixture(params=["memory", pytest.param("git", marks=pytest.mark.integration)])
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> SourceSite:
+    return MemorySite() if request.param == "memory" else GitSite(tmp_path)
+
+
+class TestSource:
+    def test_a_branch_has_a_head(self, site: SourceSite) -> None:
+        first = site.commit({"x": "1"})
+        assert site.source.head(PROJECT, "master") == first
+        second = site.commit({"x": "2"}, first)
+        assert site.source.head(PROJECT, "master") == second
+        with pytest.raises(NotFound):
+            site.source.head(PROJECT, "gone")
+
+    def test_an_unknown_revision_is_not_found(self, site: SourceSite) -> None:
+        site.commit({"x": "1"})
+        source = site.source
+        looks: tuple[Callable[[], object], ...] = (
+            lambda: source.tree(PROJECT, UNKNOWN),
+            lambda: source.parent(PROJECT, UNKNOWN),
+            lambda: source.read(PROJECT, UNKNOWN, "x"),
+        )
+        for look in looks:
+            with pytest.raises(NotFound):
+                look()
+
+    def test_equal_files_have_one_tree(self, site: SourceSite) -> None:
+        first = site.commit({"x": "1", "y": "2"})
+        other = site.commit({"x": "2"}, first)
+        again = site.commit({"y": "2", "x": "1"}, other)
+        trees = [site.source.tree(PROJECT, each) for each in (first, other, again)]
+        assert trees[0] == trees[2] != trees[1]
+
+    def test_a_commit_has_a_parent_unless_it_is_the_first(self, site: SourceSite) -> None:
+        root = site.commit({"x": "1"})
+        child = site.commit({"x": "2"}, root)
+        assert (site.source.parent(PROJECT, child), site.source.parent(PROJECT, root)) == (root, None)
+
+    def test_a_commit_is_merged_into_the_branches_that_have_it(self, site: SourceSite) -> None:
+        root = site.commit({"x": "1"})
+        head = site.commit({"x": "2"}, root)
+        change = site.commit({"x": "3"}, root, "refs/changes/01/1/1")
+        is_merged = [site.source.is_merged(PROJECT, each, "master") for each in (root, head, change)]
+        assert is_merged == [True, True, False]
+        with pytest.raises(NotFound):
+            site.source.is_merged(PROJECT, root, "gone")
+
+    def test_a_file_is_read_as_it_was_in_a_revision(self, site: SourceSite) -> None:
+        old = site.commit({"benchgate.yaml": "version: 1\n"})
+        site.commit({"benchgate.yaml": "π\n"}, old)
+        texts = [site.source.read(PROJECT, each, "benchgate.yaml") for each in (old, MASTER)]
+        assert texts == ["version: 1\n", "π\n"]
+        assert site.source.read(PROJECT, old, "missing") is None
+
+    def test_a_checkout_has_the_files_and_is_removed_afterwards(self, site: SourceSite) -> None:
+        commit = site.commit({"x": "1", "y": "2"})
+        with site.source.checkout(PROJECT, commit) as directory:
+            assert {name: (directory / name).read_text() for name in ("x", "y")} == {"x": "1", "y": "2"}
+        assert not directory.exists()
+
+    def test_a_watch_can_end_a_checkout(self, site: SourceSite) -> None:
+        commit = site.commit({"x": "1"})
+
+        def cancel() -> None:
+            raise Cancelled("not needed")
+
+        with pytest.raises(Cancelled), site.source.checkout(PROJECT, commit, watch=cancel):
+            pass
+
+    def test_a_checkout_without_its_submodule_is_incomplete(self, site: SourceSite) -> None:
+        commit = site.commit_without_submodule()
+        with pytest.raises(Incomplete, match="submodule lib"), site.source.checkout(PROJECT, commit):
+            pass
+        with site.source.checkout(PROJECT, commit, whole=False) as directory:
+            assert (directory / "x").read_text() == "1"
+
+    def test_a_workspace_has_the_project_in_its_folder_and_commits_of_the_others(
+        self, site: SourceSite
+    ) -> None:
+        commit, other = site.commit({"x": "1"}), site.other()
+        workspace = site.source.workspace(PROJECT, "master", ManifestKey("../manifest", "master"))
+        assert (workspace.folder, *((each.path, each.commit) for each in workspace.others)) == (
+            PROJECT,
+            ("lib", other),
+        )
+        with site.source.checkout(PROJECT, commit, workspace) as directory:
+            assert (directory / PROJECT / "x").read_text() == "1"
+
+
+class TestDifferences:
+    def test_an_unknown_revision_is_not_found(self, site: SourceSite) -> None:
+        commit = site.commit({"x": "1"})
+        source = site.source
+        for look in (
+            lambda: source.changed_paths(PROJECT, UNKNOWN, commit),
+            lambda: source.changed_lines(PROJECT, UNKNOWN, commit, ("x",)),
+            lambda: source.changed_lines(PROJECT, commit, UNKNOWN, ("x",)),
+        ):
+            with pytest.raises(NotFound):
+                look()
+
+    def test_changed_paths_are_those_that_differ(self, site: SourceSite) -> None:
+        base = site.commit({"same": "1", "changed": "1", "gone": "old"})
+        patch = site.commit({"same": "1", "changed": "2", "new": "text"}, base)
+        assert sorted(site.source.changed_paths(PROJECT, base, patch)) == ["changed", "gone", "new"]
+        assert list(site.source.changed_paths(PROJECT, patch, patch)) == []
+
+    def test_changed_lines_are_those_that_the_revision_adds_or_changes(self, site: SourceSite) -> None:
+        old = {"same.c": "1\n", "changed.c": "1\n2\n3\n4\n", "gone.c": "old\n", "new.txt": "1\n"}
+        new = {"same.c": "1\n", "changed.c": "one\n2\n4\n5\n6\n", "new.c": "a\nb\n", "new.txt": "2\n"}
+        base = site.commit(old)
+        patch = site.commit(new, base)
+        changed = site.source.changed_lines(PROJECT, base, patch, (".c", ".h"))
+        assert changed == {"changed.c": (range(1, 2), range(4, 6)), "new.c": (range(1, 3),)}
+
+    def test_a_moved_file_has_no_changed_lines(self, site: SourceSite) -> None:
+        text = "".join(f"line {number}\n" for number in range(20))
+        base = site.commit({"old.c": text})
+        patch = site.commit({"new.c": text}, base)
+        assert site.source.changed_lines(PROJECT, base, patch, (".c",)) == {}
+
+    def test_all_lines_of_the_first_commit_are_changed(self, site: SourceSite) -> None:
+        root = site.commit({"x.c": "1\n2\n", "empty.c": "", "x.txt": "1\n"})
+        assert site.source.changed_lines(PROJECT, None, root, (".c",)) == {"x.c": (range(1, 3),)}

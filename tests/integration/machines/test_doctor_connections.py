@@ -1,0 +1,190 @@
+"""``benchgate doctor --connections``: each configured connection is tried, and no password is printed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+from click.testing import CliRunner
+
+from service.cli import EXIT_CANNOT, EXIT_OK
+from service.cli.local.doctor import command
+from tests.integration.adapters.runs.broker_server import running_broker
+from tests.support.postgres import running_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from click.testing import Result
+
+    from tests.integration.adapters.runs.broker_server import Broker
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    with running_server() as server, server.database() as fresh:
+        yield fresh
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with running_broker(tmp_path_factory.mktemp("broker")) as running:
+        yield running
+
+
+@contextmanager
+def running_gerrit(capabilities: Mapping[str, object], seen: list[object]) -> Iterator[str]:
+    """Gerrit's answers to the command; anonymous readers see no change. Yields the address."""
+    answers = {
+        "/a/accounts/self": {"_account_id": 7, "name": "Build Bot", "username": "buildbot"},
+        "/a/accounts/self/capabilities": capabilities,
+        "/a/changes/": seen,
+        "/changes/": [],
+    }
+
+    class Gerrit(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = b")]}'\n" + json.dumps(answers[self.path.partition("?")[0]]).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Gerrit) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def doctor(monkeypatch: pytest.MonkeyPatch, home: Path, settings: Mapping[str, str]) -> Result:
+    for name, value in settings.items():
+        monkeypatch.setenv(f"BENCHGATE_{name}", value)
+    result = CliRunner().invoke(command, ["--connections", "--json", "--home", str(home)])
+    for value in settings.values():
+        password = urlsplit(value).password if "://" in value else value
+        assert password is None or password not in result.output
+    return result
+
+
+def found(result: Result) -> list[tuple[str, str, str]]:
+    findings = json.loads(result.output)["findings"]
+    return [(finding["state"], finding["name"], finding["value"]) for finding in findings]
+
+
+def test_nothing_is_configured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    result = doctor(monkeypatch, tmp_path, {})
+    assert result.exit_code == EXIT_OK
+    assert found(result) == [
+        ("unknown", "database, owner", "not configured here (BENCHGATE_DATABASE_URL)"),
+        ("unknown", "database, machine", "not configured here (BENCHGATE_MACHINE_DATABASE_URL)"),
+        ("unknown", "broker", "not configured here (BENCHGATE_REDIS_URL)"),
+        ("unknown", "Gerrit", "not configured here (BENCHGATE_GERRIT_URL)"),
+    ]
+
+
+def test_the_host_of_a_machine_knows_two_connections(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database: Database, broker: Broker
+) -> None:
+    settings = {"MACHINE_DATABASE_URL": database.machine_url, "REDIS_URL": broker.url("pool.perf")}
+    result = doctor(monkeypatch, tmp_path, settings)
+    assert result.exit_code == EXIT_OK
+    assert [(state, name) for state, name, _ in found(result)] == [
+        ("unknown", "database, owner"),
+        ("ok", "database, machine"),
+        ("ok", "broker"),
+        ("unknown", "Gerrit"),
+    ]
+
+
+def test_rights_of_the_control_plane_on_a_machine_end_with_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database: Database, broker: Broker
+) -> None:
+    settings = {"MACHINE_DATABASE_URL": database.owner_url, "REDIS_URL": broker.url("control")}
+    result = doctor(monkeypatch, tmp_path, settings)
+    assert result.exit_code == EXIT_CANNOT
+    assert ("bad", "database, machine", "benchgate owns the database") in found(result)
+    value = "user control, on this machine: may read the queue of the control plane"
+    assert ("warn", "broker", value) in found(result)
+
+
+def test_the_account_of_an_administrator_of_gerrit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with running_gerrit({"administrateServer": True, "queryLimit": {"min": 0, "max": 500}}, [{}]) as url:
+        monkeypatch.setenv("BENCHGATE_GERRIT_USER", "buildbot")
+        settings = {"GERRIT_URL": url, "GERRIT_PASSWORD": "of-the-bot"}
+        result = doctor(monkeypatch, tmp_path, settings)
+    assert result.exit_code == EXIT_CANNOT
+    assert [row for row in found(result) if row[1] == "Gerrit"] == [
+        ("ok", "Gerrit", "account Build Bot, on this machine: reads changes and votes"),
+        (
+            "bad",
+            "Gerrit",
+            "administrateServer: Build Bot may do everything in Gerrit, also vote for everybody",
+        ),
+        ("warn", "Gerrit", "shows no change to readers who do not sign in, so the pages show them none"),
+    ]
+
+
+def test_a_gerrit_without_changes_hides_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with running_gerrit({"streamEvents": True}, []) as url:
+        monkeypatch.setenv("BENCHGATE_GERRIT_USER", "buildbot")
+        result = doctor(monkeypatch, tmp_path, {"GERRIT_URL": url, "GERRIT_PASSWORD": "of-the-bot"})
+    assert result.exit_code == EXIT_OK
+    assert [state for state, name, _ in found(result) if name == "Gerrit"] == ["ok"]
+
+
+def test_each_of_several_gerrits_has_its_own_findings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    away = {"url": "http://127.0.0.1:1", "user": "ci", "password": "of-the-ci"}
+    with running_gerrit({"runAs": True}, []) as url:
+        core = {"url": url, "user": "buildbot", "password": "of-the-bot"}
+        monkeypatch.setenv("BENCHGATE_GERRITS", json.dumps({"edge": away, "core": core}))
+        result = doctor(monkeypatch, tmp_path, {})
+    assert result.exit_code == EXIT_CANNOT
+    assert [(state, name) for state, name, _ in found(result) if name.startswith("Gerrit")] == [
+        ("ok", "Gerrit core"),
+        ("bad", "Gerrit core"),
+        ("bad", "Gerrit edge"),
+    ]
+    assert "of-the" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("variable", "address", "name"),
+    [
+        ("DATABASE_URL", "postgresql://benchgate:s3cret@127.0.0.1:1/benchgate", "database, owner"),
+        ("DATABASE_URL", "postgresql//benchgate:s3cret@/benchgate", "database, owner"),
+        ("DATABASE_URL", "postgresql://benchgate:s3cret@host:port/benchgate", "database, owner"),
+        ("DATABASE_URL", "mysql://benchgate:s3cret@127.0.0.1:1/benchgate", "database, owner"),
+        ("REDIS_URL", "redis://web:s3cret@127.0.0.1:1/0", "broker"),
+        ("REDIS_URL", "redis://web:s3cret@127.0.0.1:port/0", "broker"),
+        ("REDIS_URL", "rediss://web:s3/cret@127.0.0.1:1/0", "broker"),
+        ("REDIS_URL", "http://web:s3cret@127.0.0.1:1/0", "broker"),
+        ("GERRIT_URL", "http://bot:s3cret@127.0.0.1:1", "Gerrit"),
+        ("GERRIT_URL", "http://127.0.0.1:1", "Gerrit"),
+    ],
+)
+def test_a_connection_that_fails_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, address: str, name: str
+) -> None:
+    monkeypatch.setenv("BENCHGATE_GERRIT_USER", "buildbot")
+    result = doctor(monkeypatch, tmp_path, {variable: address})
+    assert result.exit_code == EXIT_CANNOT, result.output
+    (value,) = (value for state, which, value in found(result) if (state, which) == ("bad", name))
+    assert value.startswith("cannot be used: ")
+    assert "s3" not in result.output

@@ -1,0 +1,246 @@
+"""A/A evidence, and when pools have time to gather it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from service.adapters.postgres.reading import PostgresReading
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import RunKind, SeriesKey
+from service.domain.verdict.calibration.evidence import Session
+from service.domain.verdict.calibration.schedule import ASKED_WITHIN, BranchKey
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
+from service.ports.records import NewBuild, NewRun
+from tests.integration.postgres.samples import NASTY, claimed, worklist
+from tests.support.store_samples import BUILD, change, queue, start
+
+if TYPE_CHECKING:
+    from service.adapters.postgres.store import PostgresStore
+    from service.adapters.postgres.upkeep import PostgresUpkeep
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+
+CONFIG: dict[str, Any] = {"kind": "benchmark", "suites": [{"name": "executor", "program": "build/p"}]}
+CHECK = replace(BUILD, spec={"kind": "check", "config": CONFIG})
+BRANCH = BranchKey("perf", "review", "kv_engine", "master")
+QUIET = Session((0.5, -0.25, 0.0), Verdict.SAME)
+ALARM = Session((0.125,) * 4, Verdict.SLOWER)
+
+
+def calibration(sequence: str) -> NewBuild:
+    spec = {"kind": "calibration", "config": CONFIG}
+    return replace(BUILD, spec=spec, sequence=sequence, priority=9, is_voting=False)
+
+
+def calibration_run(pool: str = "perf") -> NewRun:
+    run = NewRun(RunKind.CALIBRATION, None, "review", "kv_engine", "master", "3" * 40)
+    return replace(run, pool=pool)
+
+
+def key(benchmark: str = "BM_a") -> SeriesKey:
+    return SeriesKey("review", "kv_engine", "master", "perf", "cv-perf", "executor", benchmark, "cpu_time")
+
+
+def calibrate(
+    store: PostgresStore,
+    database: Database,
+    sequence: str,
+    sessions: dict[SeriesKey, Session],
+    machine: str = "perf-01",
+) -> None:
+    """A whole calibration on a machine; builds of an equal sequence continue one another."""
+    with store.transaction() as tx:
+        run = start(tx, calibration_run())
+        build = tx.lock_build(tx.add_build(run, 0, calibration(sequence)))
+        build = replace(build, machine=machine)
+        tx.store_results(build, RunKind.CALIBRATION, dict.fromkeys(sessions, ("s", "lower")), [], [])
+        tx.store_evidence(build, sessions)
+        tx.finish_build(build.id, Outcome.PASSED, [])
+        tx.end_run(run, RunState.FINISHED)
+
+
+class TestEvidence:
+    def test_the_name_of_a_benchmark_may_be_any_text(self, store: PostgresStore, database: Database) -> None:
+        calibrate(store, database, "1", {key(NASTY): QUIET})
+        with store.transaction() as tx:
+            assert tx.evidence("perf-01", [key(NASTY)])[key(NASTY)].newest == (QUIET,)
+
+    def test_it_is_read_by_machine_and_series(self, store: PostgresStore, database: Database) -> None:
+        worklist(database)
+        worklist(database, "perf-02")
+        for sequence in "123":
+            calibrate(store, database, sequence, {key("BM_b"): QUIET, key(): ALARM})
+        calibrate(store, database, "4", {key(): QUIET}, "perf-02")
+        reading = PostgresReading(database.owner)
+        found = reading.voting_statuses(10)
+        assert [each.machine for each in found] == ["perf-01", "perf-01", "perf-02"]
+        assert {(each.series.benchmark, each.voting_status.sessions) for each in found[:2]} == {
+            ("BM_a", 3),
+            ("BM_b", 3),
+        }
+        assert (found[2].series.benchmark, found[2].voting_status.sessions) == ("BM_a", 1)
+        alarming = next(each.voting_status for each in found if each.voting_status.alarms)
+        assert alarming.why_not == Reason(ReasonKind.SUSPENDED, (3, 3))
+        assert list(reading.voting_statuses(1, 2)) == [found[2]]
+
+    def test_the_newest_session_names_the_pairs_that_the_job_asks_for(
+        self, store: PostgresStore, database: Database
+    ) -> None:
+        worklist(database)
+        calibrate(store, database, "1", {key(): QUIET})
+        reading = PostgresReading(database.owner)
+        assert wanted_pairs(reading) == 40
+        database.change("""UPDATE build SET spec = jsonb_set(spec, '{config,policy}', '{"probation": 7}')""")
+        assert wanted_pairs(reading) == 7
+        database.change("UPDATE build SET spec = '{}'")
+        assert wanted_pairs(reading) == 40
+
+
+class TestIdlePools:
+    @pytest.fixture
+    def checked(self, store: PostgresStore, database: Database) -> int:
+        """A machine, and a branch whose check is done."""
+        worklist(database)
+        [build] = queue(store, CHECK)
+        with store.transaction() as tx:
+            tx.finish_build(build, Outcome.PASSED, [])
+        return build
+
+    def test_a_branch_that_was_checked_lately_may_be_calibrated(
+        self, upkeep: PostgresUpkeep, checked: int
+    ) -> None:
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert (job.branch, job.job, job.config) == (BRANCH, "cv-perf", CONFIG)
+        assert (job.since, job.pairs, job.sessions, job.is_due) == (None, 0, 0, True)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "UPDATE build SET state = 'queued'",
+            "UPDATE build SET state = 'running'",
+            "UPDATE machine SET last_seen_at = now() - interval '2 min'",
+            "UPDATE machine SET pool = 'other'",
+            "UPDATE machine SET obstacle = 'steal of 20 %'",
+            "UPDATE run SET created_at = now() - interval '8 days'",
+            "UPDATE run SET kind = 'post-submit'",
+            "UPDATE build SET kind = 'command'",
+            "UPDATE build SET kind = 'ctest', is_exclusive = false",
+        ],
+    )
+    def test_no_job_is_idle_without_a_free_machine_or_a_recent_check(
+        self, upkeep: PostgresUpkeep, database: Database, checked: int, change: str
+    ) -> None:
+        database.change(change)
+        assert upkeep.idle_jobs(ASKED_WITHIN) == []
+
+    def test_the_series_that_is_known_least_counts_on_every_machine_of_the_pool(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
+    ) -> None:
+        calibrate(store, database, "1", {key(): QUIET, key("BM_gone"): QUIET})
+        calibrate(store, database, "2", {key(): QUIET, key("BM_b"): ALARM})
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert (job.pairs, job.sessions) == (4, 1)
+        worklist(database, "perf-02")
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert (job.pairs, job.sessions) == (0, 0)
+
+    def test_a_renamed_benchmark_is_known_by_its_former_name_too(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
+    ) -> None:
+        for sequence in "12":
+            calibrate(store, database, sequence, {key("BM_old"): QUIET})
+        calibrate(store, database, "3", {key("BM_new"): QUIET})
+        with store.transaction() as tx:
+            tx.continue_series({key("BM_new"): key("BM_old")})
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert (job.pairs, job.sessions) == (9, 3)
+
+    def test_the_last_calibration_is_remembered_whatever_came_of_it(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
+    ) -> None:
+        with store.transaction() as tx:
+            run = start(tx, calibration_run())
+            tx.end_run(run, RunState.REFUSED)
+        database.change("UPDATE run SET created_at = now() - interval '30 min' WHERE kind = 'calibration'")
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert job.since == pytest.approx(1800, abs=60)
+        assert not job.is_due
+
+    def test_one_that_was_cancelled_is_forgotten_after_minutes(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
+    ) -> None:
+        """It measured nothing; one that was finished before it still counts."""
+        calibrate(store, database, "1", {key(): QUIET})
+        age = "UPDATE run SET created_at = now() - interval '{0} min' WHERE kind = 'calibration'"
+        database.change(age.format(50))
+        with store.transaction() as tx:
+            run = start(tx, calibration_run())
+            build = tx.add_build(run, 0, calibration("2"))
+            tx.finish_build(build, Outcome.CANCELLED, [])
+            tx.end_run(run, RunState.FINISHED)
+        newest = age + f" AND id = {run}"
+        database.change(newest.format(9))
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert job.since == pytest.approx(9 * 60, abs=30)
+        database.change(newest.format(11))
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert job.since == pytest.approx(50 * 60, abs=30)
+
+
+class TestPreemption:
+    @pytest.fixture
+    def calibrating(self, store: PostgresStore, database: Database) -> int:
+        """A calibration that the pool's only machine holds."""
+        with store.transaction() as tx:
+            build = tx.add_build(start(tx, calibration_run()), 0, calibration("1"))
+        with claimed(worklist(database)):
+            pass
+        return build
+
+    def test_a_silent_machine_is_not_free(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, calibrating: int
+    ) -> None:
+        queue(store, CHECK)
+        worklist(database, "perf-02")
+        database.change("UPDATE machine SET last_seen_at = now() - interval '1 h' WHERE name = 'perf-02'")
+        assert upkeep.preempt_calibrations() == [calibrating]
+
+    def test_only_calibrations_are_preempted(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database
+    ) -> None:
+        queue(store, CHECK, replace(CHECK, job="other"))
+        with claimed(worklist(database)):
+            pass
+        assert upkeep.preempt_calibrations() == []
+
+
+def test_a_calibration_that_waits_is_not_reported(store: PostgresStore, database: Database) -> None:
+    worklist(database)
+    with store.transaction() as tx:
+        tx.upsert_change(change())
+        tx.add_build(start(tx, calibration_run()), 0, calibration("1"))
+    (waiting,) = PostgresReading(database.owner).condition().queues
+    assert (waiting.pool, waiting.waiting) == ("perf", 0)
+
+
+def test_the_previous_version_of_the_code_still_works(database: Database) -> None:
+    """Parts that are not upgraded yet store runs without a pool."""
+    database.change(
+        """INSERT INTO run (kind, state, instance, project, branch, revision)
+           VALUES ('post-submit', 'planning', 'review', 'kv', 'master', '1')"""
+    )
+    assert database.value("SELECT pool FROM run") == ""
+
+
+def wanted_pairs(reading: PostgresReading) -> object:
+    """The pairs that the newest session's job asks for, of a series on probation."""
+    why_not = reading.voting_statuses(1)[0].voting_status.why_not
+    assert why_not is not None
+    assert why_not.kind is ReasonKind.ON_PROBATION
+    return why_not.facts[1]

@@ -1,0 +1,258 @@
+"""``benchgate init`` on projects that real CMake configures and builds."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from service.adapters.building.sandbox.unsandboxed import DirectRunner
+from service.cli.local.progress import TerminalProgress
+from service.domain.project.project_file import parse_project_file
+from service.steps.project.init_inquiry import Inquiry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+pytestmark = pytest.mark.integration
+
+LIST: Final = """
+#include <stdio.h>
+#include <string.h>
+int main(int count, char **words) {
+    if (count == 2 && strcmp(words[1], "--benchmark_list_tests=true") == 0) puts("BM_Push/8\\nBM_Pop");
+    return 0;
+}
+"""
+# A library of the name, in a directory of the project, stands in for Google Benchmark.
+PROJECT: Final = {
+    "CMakeLists.txt": """
+cmake_minimum_required(VERSION 3.16)
+project(queue LANGUAGES C)
+option(${PROJECT_NAME}_BUILD_BENCHMARKS "Build the benchmarks" OFF)
+if(${PROJECT_NAME}_BUILD_BENCHMARKS)
+  add_subdirectory(third_party/benchmark)
+  add_subdirectory(bench)
+endif()
+""",
+    "third_party/benchmark/CMakeLists.txt": """
+project(benchmark LANGUAGES C)
+option(BENCHMARK_BUILD_32_BITS "Build for 32 bits" OFF)
+if(BENCHMARK_BUILD_32_BITS)
+  message(FATAL_ERROR "no 32 bits here")
+endif()
+add_library(benchmark STATIC empty.c)
+add_executable(own_test own_test.c)
+target_link_libraries(own_test benchmark)
+""",
+    "third_party/benchmark/empty.c": "int empty(void) { return 0; }\n",
+    "third_party/benchmark/own_test.c": LIST,
+    "bench/CMakeLists.txt": """
+add_executable(queue_bench queue_bench.c)
+target_link_libraries(queue_bench benchmark)
+add_executable(broken broken.c)
+target_link_libraries(broken benchmark)
+add_executable(other other.c)
+target_link_libraries(other benchmark)
+""",
+    "bench/queue_bench.c": LIST,
+    "bench/other.c": """
+#include <stdio.h>
+const char *const flag = "benchmark_list_tests";  // as a program of the library has it
+int main(int count, char **words) { fprintf(stderr, "Invalid flag '%s'\\n", words[count - 1]); return 1; }
+""",
+    "bench/broken.c": "int main(void) { return undeclared; }\n",
+}
+
+TOOL: Final = "set(TOOL loaded)\n"
+NOTHING: Final = {"CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(empty NONE)\n"}
+
+
+def write(directory: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def init(directory: Path, files: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    write(directory, files)
+    return call_init(directory / "benchgate.yaml")
+
+
+def call_init(file: Path, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "service.cli", "init", str(file)]
+    return subprocess.run(words, check=False, capture_output=True, text=True, cwd=directory)
+
+
+def commit(directory: Path) -> str:
+    git = ("git", "-C", str(directory), "-c", "user.name=Dev", "-c", "user.email=dev@example.org")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
+        subprocess.run([*git, *words], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    return head.stdout.strip()
+
+
+def test_the_programs_of_a_project_are_built_and_asked(tmp_path: Path) -> None:
+    done = init(tmp_path, PROJECT)
+
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "benchgate.yaml").read_text()
+    (job,) = parse_project_file(text).jobs
+    assert job.benchmark.programs == ("build/bench/queue_bench",)
+    assert job.benchmark.build.configure.endswith(" -Dqueue_BUILD_BENCHMARKS=ON")
+    assert "- name: queue_bench   # 2 benchmarks\n" in text
+    assert "with your own permissions and network" in done.stderr
+    assert "left out: build/bench/broken was not built" in done.stderr
+    reason = "exit code 1: Invalid flag '--benchmark_list_tests=true'"
+    assert f"left out: build/bench/other lists no benchmark: {reason}; if it needs arguments" in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("CMakeLists.txt", "third_party", "bench", "benchgate.yaml")
+    }
+
+
+def test_what_fetch_content_downloads_is_pinned(tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    sources = {
+        name.removeprefix("third_party/benchmark/"): text
+        for name, text in PROJECT.items()
+        if name.startswith("third_party/")
+    }
+    write(library, sources)
+    head = commit(library)
+    fetching = f"""
+include(FetchContent)
+FetchContent_Declare(benchmark GIT_REPOSITORY {library} GIT_TAG HEAD
+  PATCH_COMMAND ${{CMAKE_COMMAND}} -E true)
+FetchContent_MakeAvailable(benchmark)
+"""
+    project = {name: text for name, text in PROJECT.items() if not name.startswith("third_party/")}
+    top = project["CMakeLists.txt"].replace("  add_subdirectory(third_party/benchmark)\n", fetching)
+
+    done = init(tmp_path / "project", {**project, "CMakeLists.txt": top})
+
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "project" / "benchgate.yaml").read_text()
+    edit = "  # EDIT: its PATCH_COMMAND does not run"
+    assert f"  benchmark: {edit}\n    git: file://{library}\n    commit: {head}\n" in text
+    assert "\n  check the lines marked EDIT\n" in done.stdout
+    assert f"""BENCHGATE_FETCH_FROM='["file://{tmp_path}/"]' benchgate gate""" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("place", "directory", "command"),
+    [
+        ("my project", "my project", "benchgate gate --project-file benchgate.yaml\n"),
+        (
+            "my project",
+            ".",
+            "benchgate gate --repo 'my project' --project-file 'my project/benchgate.yaml'\n",
+        ),
+        ("my project/below", "my project", "benchgate gate --project-file below/benchgate.yaml\n"),
+    ],
+)
+def test_the_printed_command_tries_the_file_from_this_directory(
+    tmp_path: Path, place: str, directory: str, command: str
+) -> None:
+    write(tmp_path / place, {"Makefile": ""})
+    subprocess.run(["git", "init", "-q", str(tmp_path / "my project")], check=True)
+    file = (tmp_path / place / "benchgate.yaml").relative_to(tmp_path / directory)
+
+    done = call_init(file, tmp_path / directory)
+
+    assert done.stdout.endswith(f"  {command}"), done.stderr
+    assert ("is not the top of the repository" in done.stderr) is place.endswith("below")
+
+
+def test_what_a_project_downloads_by_itself_is_put_where_it_looks_for_it(tmp_path: Path) -> None:
+    write(tmp_path / "served" / "data", {"numbers.txt": "8"})
+    write(tmp_path / "served", {"tool-1.2.cmake": TOOL})
+    commit(tmp_path / "served" / "data")
+    below = f"""
+cmake_minimum_required(VERSION 3.16)
+project(bench LANGUAGES C)
+file(DOWNLOAD file://{tmp_path}/served/tool-1.2.cmake ${{CMAKE_BINARY_DIR}}/cmake/tool.cmake
+     EXPECTED_HASH SHA256={hashlib.sha256(TOOL.encode()).hexdigest()})
+include(${{CMAKE_BINARY_DIR}}/cmake/tool.cmake)
+add_custom_target(data test -d data || git clone -q {tmp_path}/served/data
+                  WORKING_DIRECTORY ${{CMAKE_BINARY_DIR}})
+add_subdirectory(third_party/benchmark)
+add_executable(queue_bench queue_bench.c)
+target_link_libraries(queue_bench benchmark)
+add_dependencies(queue_bench data)
+"""
+    files = {
+        "CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(queue NONE)\n",
+        "tests/bench/CMakeLists.txt": below,
+        "tests/bench/queue_bench.c": LIST,
+        **{f"tests/bench/{name}": text for name, text in PROJECT.items() if name.startswith("third_party/")},
+    }
+
+    done = init(tmp_path / "project", files)
+
+    assert done.returncode == 0, done.stderr
+    (job,) = parse_project_file((tmp_path / "project" / "benchgate.yaml").read_text()).jobs
+    build = job.benchmark.build
+    assert (list(build.dependencies), build.keep) == (["tool-1", "data"], ("data",))
+    # Without the sources of the downloads, only the lines that put them in place make it build.
+    write(tmp_path / "deps" / "tool-1", {"tool-1.2.cmake": TOOL})
+    (tmp_path / "served").rename(tmp_path / "gone")
+    (tmp_path / "gone" / "data").rename(tmp_path / "deps" / "data")
+    subprocess.run(
+        ["sh", "-c", f"set -e\n{build.configure}\n{build.compile}"],
+        check=True,
+        capture_output=True,
+        cwd=tmp_path / "project",
+        env={**os.environ, "BENCHGATE_DEPS": str(tmp_path / "deps")},
+    )
+    assert (tmp_path / "project" / "build" / "data" / "numbers.txt").is_file()
+
+
+def test_only_a_repository_itself_has_a_commit(tmp_path: Path) -> None:
+    """Git would also name that of the repository around a directory: the project's own."""
+    write(tmp_path, {"unpacked/x": "", "broken/.git/x": ""})
+    commit(tmp_path)
+    write(tmp_path, {"own/x": ""})
+    own = commit(tmp_path / "own")
+    inquiry = Inquiry(DirectRunner(), tmp_path, tmp_path, TerminalProgress())
+
+    commits = [inquiry.commit_of(str(tmp_path / name)) for name in ("own", "unpacked", "broken", "none")]
+    assert commits == [own, "", "", ""]
+
+
+def test_the_next_build_system_counts_if_one_has_no_benchmark_programs(tmp_path: Path) -> None:
+    # Without project(), Meson fails too if it is installed.
+    done = init(tmp_path, {**NOTHING, "meson.build": "executable('core_bench', 'a.c')\n"})
+
+    assert done.returncode == 0, done.stderr
+    assert " for Meson\n  benchmark program build/core_bench\n" in done.stdout
+    assert "no program of this CMake project links Google Benchmark" in done.stderr
+
+
+def test_a_project_without_benchmark_programs_ends_with_one_sentence(tmp_path: Path) -> None:
+    done = init(tmp_path, {**NOTHING, "meson.build": "# no programs\n", "Makefile": ""})
+
+    assert done.returncode == 3
+    last = done.stderr.splitlines()[-1]
+    assert last == (
+        "benchgate: no program of this CMake project links Google Benchmark; Meson could not be asked"
+    )
+    assert not (tmp_path / "benchgate.yaml").exists()
+
+
+def test_a_project_that_does_not_configure_gets_a_file_with_lines_to_edit(tmp_path: Path) -> None:
+    files = {
+        "CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(queue NONE)\n"
+        "find_package(NoSuchPackage REQUIRED)\nadd_subdirectory(bench)\n",
+        "bench/CMakeLists.txt": PROJECT["bench/CMakeLists.txt"],
+    }
+    done = init(tmp_path, files)
+
+    assert done.returncode == 0, done.stderr
+    assert "NoSuchPackage" in done.stderr
+    assert "program: build/bench/queue_bench   # EDIT\n" in (tmp_path / "benchgate.yaml").read_text()

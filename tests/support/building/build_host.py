@@ -1,0 +1,400 @@
+"""A build host in memory: sources hold the speed of their programs, and a sandbox replays it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from service.domain.building.sandbox_command import Completed
+from service.domain.building.spec import BuildSpec, Revision
+from service.domain.machines.environment import Load
+from service.domain.values.errors import Incomplete, LeaseLost, NotFound
+from service.domain.values.identity import RunKind
+from service.steps.building.session import BuildHost, BuildSession
+from tests.support.memory.dependencies import MemoryDependencies, MemoryManifest
+from tests.support.memory.files import (
+    MemoryArtifacts,
+    MemoryInspector,
+    MemoryPacker,
+    MemoryScratch,
+    lines_between,
+)
+from tests.unit.domain.gbench_files import row, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from service.domain.building.sandbox_command import Command
+    from service.domain.building.spec import BinaryKey
+    from service.domain.measuring.lint.touched_lines import Lines
+    from service.domain.measuring.pair_record import PairRecord
+    from service.domain.project.job import Job
+    from service.domain.sources.workspace import Workspace
+    from service.ports.building import ByteSink
+    from service.ports.machines import BuildOutput
+
+CODE = "bench.json"
+PROGRAM = "build/bench"
+NOISE = 0.001
+SKIPPED = {False: {}, True: {"error_occurred": True, "error_message": "not this time"}}
+
+
+def code(**seconds: float) -> str:
+    """A source file whose program has these benchmarks."""
+    return json.dumps({"benchmarks": seconds})
+
+
+@dataclass(frozen=True)
+class Commit:
+    parent: str | None
+    files: Mapping[str, str]
+    incomplete: Incomplete | None = None  # why its sources cannot be had
+
+
+@dataclass
+class MemorySource(MemoryManifest):
+    """Commits by id, branches and refs by name. ``meanwhile`` happens while a file is read."""
+
+    commits: dict[str, Commit] = field(default_factory=dict)
+    refs: dict[str, str] = field(default_factory=dict)
+    fetched: list[str] = field(default_factory=list)
+    fault: Exception | None = None
+    meanwhile: Callable[[], None] = lambda: None
+
+    def commit(self, commit: str, parent: str | None, files: Mapping[str, str], *refs: str) -> str:
+        self.commits[commit] = Commit(parent, files)
+        self.refs.update(dict.fromkeys(refs, commit))
+        return commit
+
+    def fetch(self, project: str, *refs: str) -> None:
+        if self.fault is not None:
+            raise self.fault
+        self.fetched.extend(refs)
+
+    def tree(self, project: str, revision: str) -> str:
+        files = json.dumps(self._commit(revision).files, sort_keys=True)
+        return hashlib.sha1(files.encode(), usedforsecurity=False).hexdigest()
+
+    def head(self, project: str, branch: str) -> str:
+        ref = f"refs/heads/{branch}"
+        if ref not in self.refs:
+            raise NotFound(f"no branch {branch}")
+        return self.refs[ref]
+
+    def parent(self, project: str, revision: str) -> str | None:
+        return self._commit(revision).parent
+
+    def is_merged(self, project: str, revision: str, branch: str) -> bool:
+        at: str | None = self.head(project, branch)
+        while at is not None and at != revision:
+            at = self._commit(at).parent
+        return at is not None
+
+    def read(self, project: str, revision: str, path: str) -> str | None:
+        self.meanwhile()
+        return self._commit(revision).files.get(path)
+
+    def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
+        old, new = self._commit(base).files, self._commit(patch).files
+        return sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
+
+    def changed_lines(self, project: str, base: str | None, patch: str, endings: Collection[str]) -> Lines:
+        old = {} if base is None else self._commit(base).files
+        return lines_between(old, self._commit(patch).files, tuple(endings))
+
+    @contextmanager
+    def checkout(
+        self,
+        project: str,
+        revision: str,
+        workspace: Workspace | None = None,
+        *,
+        whole: bool = True,
+        watch: Callable[[], None] = lambda: None,
+    ) -> Iterator[Path]:
+        watch()
+        commit = self._commit(revision)
+        if whole and commit.incomplete is not None:
+            raise commit.incomplete
+        with self.lay_out(revision, workspace, commit.files) as directory:
+            yield directory
+
+    def _commit(self, revision: str) -> Commit:
+        commit = self.refs.get(revision, revision)
+        if commit not in self.commits:
+            raise NotFound(f"no revision {revision}")
+        return self.commits[commit]
+
+
+@dataclass
+class MemorySandbox:
+    """Compiles by copying the code, and runs it as a benchmark program with small, repeatable noise.
+
+    ``launches`` remembers (commit's code, filter) of every launch that measured, ``cpus`` where it ran,
+    ``pads`` by how much its environment was larger, ``warm_ups`` the launches that do not count;
+    ``before`` is called with the number of each launch that measured and may raise. ``counted`` has the
+    filters of launches under callgrind, which follow the code's ``instructions`` per iteration;
+    ``before_count`` is called with the code of each. ``seconds`` are what a launch that measured takes unless
+    the code says otherwise, ``build_seconds`` what a command of the build takes, ``taken`` what all launches
+    took so far. A code's ``spread`` is that of its launches, and ``sets up`` the seconds of its rehearsals.
+    """
+
+    commands: list[str] = field(default_factory=list)
+    launches: list[tuple[str, str]] = field(default_factory=list)
+    cpus: list[tuple[int, ...] | None] = field(default_factory=list)
+    pads: list[int] = field(default_factory=list)
+    warm_ups: list[tuple[str, str]] = field(default_factory=list)
+    counted: list[str] = field(default_factory=list)
+    before: Callable[[int], None] = lambda _: None
+    before_count: Callable[[str], None] = lambda _: None
+    seconds: float = 0.0
+    build_seconds: float = 0.0
+    taken: float = 0.0
+
+    @property
+    def clock(self) -> float:
+        """The seconds that all of them took."""
+        return self.taken + self.build_seconds * len(self.commands)
+
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
+        watch()
+        sources = Path(command.mounts[0].source)
+        if len(command.argv) == 3:
+            self.commands.append(command.argv[2])
+            return self._compile(sources, command.env.get("BENCHGATE_RELINK_SEED", ""))
+        if command.argv[3] in {"find_shared.sh", "put_back.sh", "remove.sh"}:
+            if command.argv[3] == "remove.sh":
+                (sources / PROGRAM).unlink(missing_ok=True)
+            return Completed(0, 0.1)  # no program has shared objects
+        output = Path(command.mounts[-1].source) / "result.json"
+        program = (sources / command.argv[4]).read_text()
+        flags = dict(re.findall(r"--(\w+)=(.*)", "\n".join(command.argv)))
+        if "benchmark_list_tests" in flags:
+            return self._list(program, flags, output)
+        if "valgrind" in command.argv[2]:
+            self.before_count(program)
+            self.counted.append(flags["benchmark_filter"])
+            return _count(program, flags, output.with_name("callgrind.out"), log)
+        if "BENCHGATE_PAD" not in command.env:
+            self.warm_ups.append((program, flags["benchmark_filter"]))
+            return _rehearse(program, flags, output)
+        self.before(len(self.launches))
+        self.launches.append((program, flags["benchmark_filter"]))
+        self.cpus.append(command.cpus)
+        self.pads.append(len(command.env["BENCHGATE_PAD"]))
+        return self._measure(program, flags, output)
+
+    def in_force(self) -> Mapping[str, str]:
+        return {"isolation": "none"}
+
+    def _compile(self, sources: Path, link_seed: str) -> Completed:
+        program = json.loads((sources / CODE).read_text())
+        if "does not compile" in program or ("does not link again" in program and link_seed):
+            return Completed(2, 1.0)
+        if link_seed and "links always alike" not in program:
+            program = {**program, "link": link_seed, **program.get("linked again", {})}
+        if "makes nothing" not in program:
+            (sources / PROGRAM).write_text(json.dumps(program))
+        return Completed(0, 1.0)
+
+    def _list(self, program: str, flags: Mapping[str, str], output: Path) -> Completed:
+        behaviour = json.loads(program)
+        if "does not list" in behaviour:
+            return Completed(1, 0.1)
+        lines = [*behaviour.get("prints", ()), *_chosen(program, flags.get("benchmark_filter", "."))]
+        output.write_text("\n".join(lines))
+        return Completed(0, 0.1)
+
+    def _measure(self, program: str, flags: Mapping[str, str], output: Path) -> Completed:
+        behaviour = json.loads(program)
+        seconds = behaviour.get("seconds", self.seconds)
+        self.taken += seconds
+        own_launches = sum(each == program for each, _ in self.launches)
+        if "crashes" in behaviour or own_launches in behaviour.get("crashes at", ()):
+            return Completed(139, 0.1)
+        if "writes" in behaviour:
+            output.write_text(behaviour["writes"])
+            return Completed(0, 0.1)
+        skipped = {name for name, every in behaviour.get("skips", {}).items() if own_launches % every == 0}
+        noise = random.Random(len(self.launches))  # noqa: S311 - repeatable on purpose
+        of_launch = random.Random(f"launch {len(self.launches)}")  # noqa: S311 - as above
+        level = math.exp(of_launch.gauss(0.0, behaviour.get("spread", 0.0)))
+        rows: list[dict[str, Any]] = [
+            row(
+                name,
+                repetition_index=k,
+                real_time=1e9 * value,
+                cpu_time=1e9 * value,
+                **SKIPPED[name in skipped],
+            )
+            for name in _chosen(program, flags["benchmark_filter"])
+            for k in range(int(flags["benchmark_repetitions"]))
+            for value in [level * behaviour["benchmarks"][name] * (1 + NOISE * noise.random())]
+        ]
+        output.write_bytes(whole(*rows, library_version="v1.9.4"))
+        return Completed(0, seconds)
+
+
+def _rehearse(program: str, flags: Mapping[str, str], output: Path) -> Completed:
+    """Run each benchmark once; a library whose filter matches nothing leaves an empty file."""
+    behaviour = json.loads(program)
+    if "crashes" in behaviour:
+        return Completed(139, 0.1)
+    names = _chosen(program, flags["benchmark_filter"])
+    if not {*behaviour.get("crashes on", ())}.isdisjoint(names):
+        return Completed(139, 0.0)
+    rows = [row(name) for name in names]
+    output.write_text(behaviour.get("writes", whole(*rows).decode() if rows else ""))
+    return Completed(0, behaviour.get("sets up", 0.0))
+
+
+def _count(program: str, flags: Mapping[str, str], dumps: Path, log: ByteSink | None) -> Completed:
+    """A hundred instructions around each loop; without a word on instructions, there is no Valgrind."""
+    assert log is not None
+    instructions = json.loads(program).get("instructions")
+    if instructions is None:
+        log.write(b"sh: 1: exec: valgrind: not found")
+        return Completed(127, 0.1)
+    (name,) = _chosen(program, flags["benchmark_filter"])
+    parts = ["# callgrind format"]
+    for number in (1, 10**6):
+        log.write(f"-- LOG(2): Running {name} for {number}\n".encode())
+        total = 100 + number * instructions[name]
+        parts += ["desc: Trigger: --dump-before=…", "events: Ir", f"totals: {total}"]
+    dumps.write_text("\n".join(parts))
+    return Completed(0, 1.0)
+
+
+def _chosen(program: str, pattern: str) -> list[str]:
+    return [name for name in json.loads(program)["benchmarks"] if re.search(pattern, name)]
+
+
+@dataclass
+class MemoryClaimed:
+    """A claimed build. ``fault`` is raised by the watch; once the lease is lost nothing can be written.
+
+    ``records`` are its pairs in the order in which they were recorded, ``reads`` how often a worker asked for
+    them. ``is_lost_at_last``: the lease is found to be lost only when the end is reported.
+    """
+
+    fixed: Sequence[Mapping[str, Any]] | None = None
+    records: list[PairRecord] = field(default_factory=list)
+    reads: int = 0
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    seed: str = "seed"
+    name: str = "perf/1"
+    attempt: int = 1
+    is_lost: bool = False
+    is_lost_at_last: bool = False
+    fault: Exception | None = None
+    binaries: dict[str, str] = field(default_factory=dict)
+    phases: list[str] = field(default_factory=list)
+    executions: list[Mapping[str, Any]] = field(default_factory=list)
+    output: BuildOutput | None = None
+    log: bytes = b""
+    releases: list[float] = field(default_factory=list)
+
+    def watch(self) -> None:
+        self._hold()
+        if self.fault is not None:
+            raise self.fault
+
+    def enter(self, phase: str) -> None:
+        self._hold()
+        self.phases.append(phase)
+
+    def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        self._hold()
+        if self.fixed is None:
+            self.fixed = json.loads(json.dumps(listing))
+        return self.fixed or ()
+
+    def pairs(self) -> Sequence[PairRecord]:
+        self._hold()
+        self.reads += 1
+        return sorted(self.records, key=lambda each: (each.variant, each.pair))
+
+    def record(self, pair: PairRecord, launches: Sequence[Mapping[str, Any]]) -> None:
+        self._hold()
+        before = sum(each.variant == pair.variant for each in self.records)
+        assert pair.pair == before, "pairs are recorded in order, without gaps, once"
+        self.records.append(pair)
+
+    def find(self, key: BinaryKey) -> str | None:
+        self._hold()
+        return self.binaries.get(key.digest)
+
+    def keep(self, key: BinaryKey, artifact: str, manifest: Mapping[str, Any]) -> None:
+        self._hold()
+        self.binaries.setdefault(key.digest, artifact)
+
+    @contextmanager
+    def publish(self, log: BuildOutput) -> Iterator[None]:
+        self.output = log
+        yield
+
+    def complete(self, execution: Mapping[str, Any]) -> None:
+        self.is_lost |= self.is_lost_at_last
+        self._hold()
+        self.executions.append(json.loads(json.dumps(execution)))
+        self.log = b"" if self.output is None else self.output.kept()
+
+    def release(self, delay: float = 0.0) -> None:
+        self.is_lost |= self.is_lost_at_last
+        self._hold()
+        self.releases.append(delay)
+
+    def close(self) -> None:
+        pass
+
+    def _hold(self) -> None:
+        if self.is_lost:
+            raise LeaseLost("another worker holds the build")
+
+
+class Silence:
+    """Progress that nobody reads."""
+
+    def say(self, text: str, done: float | None = None) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
+def memory_host(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **other: Any) -> BuildHost:  # noqa: ANN401
+    """A build host in memory; its clock runs by the seconds of launches and builds."""
+    nothing = Load(0.0, 0.0, 1, {}, {}, {}, 100)
+    return BuildHost(
+        source=source,
+        sandbox=sandbox,
+        artifacts=other.get("artifacts", MemoryArtifacts()),
+        packer=other.get("packer", MemoryPacker()),
+        inspector=other.get("inspector", MemoryInspector()),
+        toolchain="gcc 14",
+        cpus=other.get("cpus", ()),
+        host_cpus=other.get("host_cpus", ()),
+        scratch=MemoryScratch(scratch),
+        dependencies=other.get("dependencies", MemoryDependencies(scratch)),
+        linkers=other.get("linkers", scratch),
+        read_load=other.get("read_load", lambda: nothing),
+        clock=lambda: sandbox.clock,
+    )
+
+
+def spec_of(job: Job, project: str = "kv") -> BuildSpec:
+    """A check of two commits named base and patch."""
+    base, patch = (Revision(name, f"tree of {name}", name, "reviewed") for name in ("base", "patch"))
+    return BuildSpec(RunKind.CHECK, "gerrit", project, "master", base, patch, job)
+
+
+def session_of(host: BuildHost, job: Job, claimed: MemoryClaimed | None = None) -> BuildSession:
+    """A session in which steps work on a job, with nobody who follows."""
+    return BuildSession(claimed or MemoryClaimed(), spec_of(job), host, Silence())

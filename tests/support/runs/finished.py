@@ -1,0 +1,59 @@
+"""A change whose build a machine has worked on: what the control plane finds afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from service.domain.runs.states import BuildState
+from service.ports.records import StoredPair
+from service.steps.machines.execute import execute_build
+from service.steps.runs.analyse import analyse
+from tests.support.building.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
+from tests.support.memory.files import MemoryArtifacts
+from tests.support.review.changes import Service, change_at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.domain.runs.machine_report import MachineReport
+
+
+@dataclass
+class Farm:
+    """A service with one machine, which has its own scratch space."""
+
+    scratch: Path
+    service: Service = field(default_factory=Service)
+    artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
+    sandbox: MemorySandbox = field(default_factory=MemorySandbox)
+
+    def review(self, number: int = 1) -> None:
+        """A patch set is uploaded, and its run planned."""
+        self.service.see(change_at(number))
+        self.service.plan(len(self.service.store.memory.runs))
+
+    def execute(self, build_id: int = 1) -> MachineReport | None:
+        """The machine works on a build and reports it."""
+        memory = self.service.store.memory
+        build = memory.builds[build_id - 1]
+        assert build.sequence_id is not None
+        claimed = MemoryClaimed(spec=build.spec)
+        host = memory_host(self.service.source, self.sandbox, self.scratch, artifacts=self.artifacts)
+        execution = execute_build(claimed, host, Silence())
+        memory.listings[build.sequence_id] = claimed.fixed or ()
+        memory.pairs[build.sequence_id] = [
+            StoredPair(each.pair, self.artifacts.put(each.raw), each.variant) for each in claimed.pairs()
+        ]
+        self.report(execution, build_id)
+        return execution
+
+    def report(self, execution: MachineReport | None, build_id: int = 1) -> None:
+        """The end of a machine's work reaches the database."""
+        found = execution.to_mapping() if execution else None
+        store = self.service.store
+        store.update(build_id, state=BuildState.EXECUTED, execution=found, machine="perf-01")
+
+    def analyse(self, build_id: int = 1) -> None:
+        """The results become verdicts."""
+        analyse(self.service.store, self.artifacts, build_id)

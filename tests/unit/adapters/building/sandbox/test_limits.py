@@ -1,0 +1,133 @@
+"""The choice of control groups, and the limits written into them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.adapters.building.sandbox.limits import Group, Hierarchy, describe, find_hierarchies
+from service.domain.building.sandbox_command import Limits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+V1_MOUNTS = """\
+31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755
+32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
+34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset
+35 31 0:32 /docker/ab12 /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+39 31 0:36 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids
+"""
+V1_OWN = "8:pids:/system.slice/worker\n5:memory:/docker/ab12\n3:cpuset:/\n2:cpu,cpuacct:/system.slice\n0::/\n"
+V2_MOUNTS = "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n"
+
+
+def _host(root: Path, mounts: str, own: str) -> Path:
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/self/mountinfo").write_text(mounts)
+    (root / "proc/self/cgroup").write_text(own)
+    return root / "sys/fs/cgroup"
+
+
+def test_version_2_is_used_if_it_limits_memory_and_processes(tmp_path: Path) -> None:
+    own = _host(tmp_path, V2_MOUNTS, "0::/benchgate.service/main\n") / "benchgate.service/main"
+    own.mkdir(parents=True)
+    (own.parent / "cgroup.subtree_control").write_text("memory pids cpuset cpu")
+    (own / "cgroup.subtree_control").mkdir()  # refuses to be written, as the kernel does
+
+    found = find_hierarchies(tmp_path, lambda _: True)
+
+    assert found == (Hierarchy(own.parent, frozenset({"memory", "pids", "cpuset"}), 2),)
+    assert describe(found) == "cgroup v2 memory,pids,cpuset"
+
+
+def test_a_hybrid_host_uses_version_1_in_the_mounts_of_this_process(tmp_path: Path) -> None:
+    unified = "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+    top = _host(tmp_path, V1_MOUNTS + unified, V1_OWN)
+
+    found = find_hierarchies(tmp_path, lambda _: True)
+
+    assert set(found) == {
+        Hierarchy(top / "memory", frozenset({"memory"}), 1),
+        Hierarchy(top / "pids/system.slice/worker", frozenset({"pids"}), 1),
+        Hierarchy(top / "cpuset", frozenset({"cpuset"}), 1),
+        Hierarchy(top / "cpu,cpuacct/system.slice", frozenset({"cpuacct"}), 1),
+    }
+    assert describe(found) == "cgroup v1 memory,pids,cpuset"
+
+
+def test_groups_that_cannot_be_written_are_reported_and_not_used(tmp_path: Path) -> None:
+    _host(tmp_path, V1_MOUNTS, V1_OWN)
+
+    found = find_hierarchies(tmp_path, lambda hierarchy: "memory" not in hierarchy.controllers)
+
+    assert found == ()
+    assert describe(found).startswith("prlimit")
+
+
+def test_version_2_gets_its_limits_before_any_process_joins(tmp_path: Path) -> None:
+    hierarchy = Hierarchy(tmp_path, frozenset({"memory", "pids", "cpuset"}), 2)
+
+    group = Group([hierarchy], Limits(memory_bytes=1 << 30, processes=100), (2, 3))
+
+    (directory,) = tmp_path.iterdir()
+    assert str(directory) in group.join
+    assert {path.name: path.read_text() for path in directory.iterdir()} == {
+        "memory.max": str(1 << 30),
+        "pids.max": "104",
+        "cpuset.cpus": "2,3",
+    }
+
+
+def test_version_2_counts_processor_time_and_kills(tmp_path: Path) -> None:
+    group = Group([Hierarchy(tmp_path, frozenset({"memory", "pids"}), 2)], Limits())
+    (directory,) = tmp_path.iterdir()
+    (directory / "cpu.stat").write_text("usage_usec 1500000\nuser_usec 1000000\n")
+    (directory / "memory.events").write_text("low 0\nhigh 0\nmax 7\noom 1\noom_kill 2\n")
+
+    assert group.cpu_seconds() == 1.5
+    assert group.memory_kills() == 2
+
+
+@pytest.mark.parametrize(
+    ("events", "is_own"),
+    [
+        ("max 7\noom 1\noom_kill 2\n", True),
+        ("max 7\noom 0\noom_kill 2\n", False),  # the kernel freed enough at the limit; the host lacked memory
+        ("max 0\noom 0\noom_kill 2\n", False),
+    ],
+)
+def test_version_2_tells_its_own_limit_from_a_lack_of_memory_above_it(
+    tmp_path: Path, events: str, *, is_own: bool
+) -> None:
+    group = Group([Hierarchy(tmp_path, frozenset({"memory", "pids"}), 2)], Limits())
+    (directory,) = tmp_path.iterdir()
+    (directory / "memory.events").write_text(events)
+
+    assert group.memory_kills() == 2
+    assert group.has_reached_memory_limit() is is_own
+
+
+@pytest.mark.parametrize(
+    ("peaks", "is_own"),
+    [
+        ({"memory": 64 << 20, "memory.memsw": 64 << 20}, True),
+        ({"memory": (64 << 20) - 4096}, True),  # without swap accounting; the next two pages were too many
+        ({"memory": 40 << 20, "memory.memsw": 64 << 20}, True),
+        ({"memory": 40 << 20, "memory.memsw": 48 << 20}, False),
+        ({"memory": 40 << 20}, False),
+    ],
+)
+def test_version_1_tells_its_own_limit_from_a_lack_of_memory_above_it(
+    tmp_path: Path, peaks: dict[str, int], *, is_own: bool
+) -> None:
+    group = Group([Hierarchy(tmp_path, frozenset({"memory"}), 1)], Limits())
+    (directory,) = tmp_path.iterdir()
+    (directory / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
+    for name, peak in peaks.items():
+        (directory / f"{name}.max_usage_in_bytes").write_text(f"{peak}\n")
+        (directory / f"{name}.limit_in_bytes").write_text(f"{64 << 20}\n")
+
+    assert group.memory_kills() == 1
+    assert group.has_reached_memory_limit() is is_own

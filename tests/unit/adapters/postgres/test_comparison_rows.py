@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from service.adapters.postgres.verdict.shown_comparisons import comparison_of
+from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, Reason, ReasonKind
+
+if TYPE_CHECKING:
+    from sqlalchemy import RowMapping
+
+
+def row(reason: Reason) -> RowMapping:
+    stored = {
+        "series_id": 1,
+        "suite": "s",
+        "benchmark": "BM_a",
+        "metric": "cpu_time",
+        "unit": "s",
+        "better": "lower",
+        "verdict": "undecided",
+        "pairs": 12,
+        **dict.fromkeys(("ratio", "low", "high", "base", "patch")),
+        "reason": "",
+        "reasons": [reason.to_mapping()],
+    }
+    return cast("RowMapping", stored)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        Reason(ReasonKind.LAYOUT_NOT_CHECKED),
+        Reason(ReasonKind.LAYOUT_REFUTED, (1.0, 1.1)),
+        Reason(ReasonKind.SECOND_LIFTS, ("same", 24, 1.001)),
+    ],
+)
+def test_more_pairs_are_not_offered_if_they_cannot_decide(reason: Reason) -> None:
+    assert reason.kind in NOT_BY_PAIRS
+    assert not comparison_of(row(reason)).needs_pairs
+
+
+def test_more_pairs_are_offered_to_an_interval_that_is_too_wide() -> None:
+    assert comparison_of(row(Reason(ReasonKind.TOO_FEW_PAIRS, (5, 7)))).needs_pairs

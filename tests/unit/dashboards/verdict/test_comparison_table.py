@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dashboards.verdict.comparison_table import (
+    WIDTH,
+    Bar,
+    ComparisonTable,
+    Mark,
+    RowFilter,
+    filter_named,
+    lay_out,
+    sign_of,
+    word_of,
+)
+from service.domain.values.search import parse_words
+from service.domain.verdict.inference.verdict import Verdict
+from tests.support.reading.views import comparison
+
+if TYPE_CHECKING:
+    from service.ports.views import Comparison
+
+ROWS = [
+    comparison(1, "BM_Same/1", 1.001, Verdict.SAME),
+    comparison(2, "BM_Faster/1", 1.2, Verdict.FASTER),
+    comparison(3, "BM_Slower/1", 0.95, Verdict.SLOWER),
+    comparison(4, "BM_Slower/2", 0.80, Verdict.SLOWER),
+    comparison(5, "BM_New/1", None, Verdict.NEW),
+    comparison(6, "BM_Open/1", 0.99, Verdict.UNDECIDED),
+    comparison(7, "BM_Broken/1", None, Verdict.BROKEN, reason="boom"),
+]
+ALL_WORDS = parse_words("")
+
+
+def names(show: str, words: str = "") -> list[str]:
+    return [row.benchmark for row in lay_out(ROWS, filter_named(show), parse_words(words), 0.01).rows]
+
+
+def table_of(*rows: Comparison) -> ComparisonTable:
+    return lay_out(rows, RowFilter.ALL, ALL_WORDS, 0.01)
+
+
+def bar_of(row: Comparison) -> Bar:
+    bar = table_of(row).bar(row)
+    assert bar is not None
+    return bar
+
+
+def test_by_default_changed_and_undecided_rows_are_shown_the_worst_first() -> None:
+    assert names("significant") == [
+        *("BM_Broken/1", "BM_Slower/2", "BM_Slower/1"),
+        *("BM_Open/1", "BM_Faster/1", "BM_New/1"),
+    ]
+
+
+def test_hidden_rows_are_counted() -> None:
+    table = lay_out(ROWS, RowFilter.SIGNIFICANT, ALL_WORDS, 0.01)
+    assert table.hidden == 1
+    assert table.counts == {"broken": 1, "slower": 2, "undecided": 1, "faster": 1, "new": 1, "same": 1}
+
+
+def test_one_verdict_alone_can_be_shown() -> None:
+    assert names("same") == ["BM_Same/1"]
+
+
+def test_what_is_not_speed_gets_worse_and_its_sign_points_to_where_it_moved() -> None:
+    heap = comparison(8, "BM_Heap", 1.172, Verdict.SLOWER, metric="max_bytes_used", unit="B")
+    table = table_of(heap)
+    assert (sign_of(heap.verdict, heap, heap.metric), word_of(heap.verdict, heap.metric)) == ("▲", "worse")
+    assert (bar_of(heap).mark, table.words[Verdict.SLOWER]) == (Mark.UP, "worse")
+    assert table_of(heap, ROWS[2]).words[Verdict.SLOWER] == "slower or worse"
+    assert table_of(ROWS[2]).words[Verdict.SLOWER] == "slower"
+    assert sign_of(ROWS[2].verdict, ROWS[2], ROWS[2].metric) == "▼"
+
+
+def test_an_unknown_filter_shows_what_matters() -> None:
+    assert names("';--") == names("significant")
+
+
+def test_words_narrow_and_a_minus_excludes() -> None:
+    assert names("all", "bm_slower -/1") == ["BM_Slower/2"]
+
+
+def test_no_change_is_drawn_in_the_middle_and_the_floor_around_it() -> None:
+    row = comparison(1, "BM", 1.0, Verdict.SAME)
+    table, bar = table_of(row), bar_of(row)
+    assert bar.centre == WIDTH / 2
+    assert table.place(-0.01) < bar.left < bar.centre < bar.right < table.place(0.01)
+
+
+def test_an_interval_beyond_the_scale_is_cut_and_marked() -> None:
+    bar = bar_of(comparison(1, "BM", 53.0, Verdict.FASTER))
+    assert (bar.is_cut_right, bar.is_centre_cut, bar.is_cut_left) == (True, True, False)
+    assert bar.right == WIDTH
+
+
+def test_one_huge_effect_leaves_the_others_readable() -> None:
+    small = [comparison(k, f"BM/{k}", 1.02, Verdict.FASTER) for k in range(8)]
+    assert table_of(*small, comparison(99, "BM/99", 53.0, Verdict.FASTER)).scale < 0.05
+
+
+def test_rows_that_are_the_same_do_not_set_the_scale() -> None:
+    same = [comparison(k, f"BM_same/{k}", 1.0, Verdict.SAME) for k in range(460)]
+    slower = [comparison(1000 + k, f"BM_slower/{k}", 0.9 - 0.01 * k, Verdict.SLOWER) for k in range(9)]
+    wide = [
+        comparison(2000 + k, f"BM_open/{k}", 1.4, Verdict.UNDECIDED, low=0.96, high=1.9) for k in range(31)
+    ]
+    table = table_of(*same, *slower, *wide)
+    bars = [bar for row in slower if (bar := table.bar(row))]
+    assert len(bars) == 9
+    assert not any(bar.is_centre_cut for bar in bars)
+
+
+def test_if_no_row_is_slower_or_faster_all_rows_set_the_scale() -> None:
+    table = table_of(*(comparison(k, f"BM_{k}", 1.4, Verdict.UNDECIDED, low=0.9, high=1.5) for k in range(4)))
+    assert table.scale > 0.5
+
+
+def test_a_row_without_a_ratio_has_no_bar() -> None:
+    table = lay_out(ROWS, Verdict.BROKEN, ALL_WORDS, 0.01)
+    assert table.bar(table.rows[0]) is None
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_every_verdict_has_a_sign_and_a_mark(verdict: Verdict) -> None:
+    assert sign_of(verdict)
+    assert bar_of(comparison(1, "BM", 1.1, verdict)).mark in Mark
+
+
+def test_an_interval_is_written_as_its_ratio_is() -> None:
+    """Also one that reaches below twofold: "×2.42 [+35.2, +164.0]" reads as two different things."""
+    row = comparison(1, "BM_a", 2.42, Verdict.FASTER, low=1.352, high=2.64)
+    assert row.interval_text == "[×1.35, ×2.64]"

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dashboards.verdict.trend_figure import escaped, page_of, trend_figure
+from service.domain.values.identity import RunKind
+from service.domain.verdict.inference.verdict import Verdict
+from tests.support.reading.sample_project import HOSTILE_NAMES, sample_project
+from tests.support.reading.views import trend_point
+
+GOLDEN = Path(__file__).parent / "golden"
+READING = sample_project()
+
+
+def test_the_trend_is_drawn_as_recorded() -> None:
+    """Set BENCHGATE_UPDATE_GOLDEN=1 to record a wanted change."""
+    trend = READING.trend(1, 12)
+    text = json.dumps(trend_figure(trend), indent=1, ensure_ascii=False) + "\n"
+    golden = GOLDEN / "trend.json"
+    if os.environ.get("BENCHGATE_UPDATE_GOLDEN"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+def test_merged_commits_are_filled_and_patch_sets_hollow() -> None:
+    merged, proposed, *_ = trend_figure(READING.trend(1, 200))["data"]
+    assert sum(y is not None for y in merged["y"]) == 60
+    assert len(proposed["y"]) == 9
+    assert not any(symbol.endswith("-open") for symbol in merged["marker"]["symbol"])
+    assert all(symbol.endswith("-open") for symbol in proposed["marker"]["symbol"])
+
+
+def test_a_change_of_environment_begins_an_epoch_with_a_line_and_a_gap() -> None:
+    points = tuple(trend_point(k, 1.0, environment_id=1 if k == 0 else 2) for k in range(3))
+    figure = trend_figure(replace(READING.trends[0], points=points))
+    assert figure["data"][0]["y"] == [1.0, None, 1.0, 1.0]
+    assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [figure["data"][0]["x"][2]]
+
+
+def test_the_legend_has_the_plain_markers_whatever_the_first_verdict_is() -> None:
+    first = trend_point(0, 1.0, verdict=Verdict.SLOWER, ratio=0.9)
+    drawn = trend_figure(replace(READING.trends[0], points=(first,)))["data"]
+    named = [trace for trace in drawn if trace.get("showlegend", True)]
+    assert [(trace["name"], trace["marker"]["symbol"], trace["y"]) for trace in named] == [
+        ("merged", "circle", [None]),
+        ("patch sets", "circle-open", [None]),
+    ]
+
+
+def test_a_hover_card_names_the_unit_once() -> None:
+    point = trend_point(0, 7.26e8)
+    text = trend_figure(replace(READING.trends[0], points=(point,)))["data"][0]["hovertext"][0]
+    assert "<br>726 M items/s<br>" in text
+
+
+def test_more_bytes_point_up_and_are_called_worse() -> None:
+    point = trend_point(0, 1.0, verdict=Verdict.SLOWER, ratio=1.172)
+    series = replace(READING.trends[0].series, metric="max_bytes_used", unit="B")
+    trace = trend_figure(replace(READING.trends[0], series=series, points=(point,)))["data"][0]
+    assert trace["marker"]["symbol"] == ["triangle-up"]
+    assert "worse +17.2 %" in trace["hovertext"][0]
+
+
+def test_a_point_without_a_value_is_not_drawn() -> None:
+    figure = trend_figure(replace(READING.trends[0], points=(trend_point(0, 1.0, patch=None),)))
+    assert figure["data"][0]["y"] == []
+
+
+def with_patch_set(merged: int, patch: float) -> dict[str, Any]:
+    """Draw ``merged`` commits of 1.0 and 1.1 in turn, and a patch set."""
+    points = [trend_point(k, 1.0, patch=1.0 + k % 2 / 10) for k in range(merged)]
+    proposed = trend_point(merged, 1.0, patch=patch, kind=RunKind.CHECK)
+    layout: dict[str, Any] = trend_figure(replace(READING.trends[0], points=(*points, proposed)))["layout"]
+    return layout
+
+
+def test_a_patch_set_that_would_make_the_line_flat_is_left_beyond_the_scale() -> None:
+    layout = with_patch_set(8, 100.0)
+    assert layout["yaxis"]["range"] == pytest.approx([0.9875, 1.1125])
+    assert [each["text"] for each in layout["annotations"]] == [
+        "1 patch set is beyond this scale: double-click"
+    ]
+
+
+@pytest.mark.parametrize(("merged", "patch"), [(8, 3.0), (8, 0.4), (7, 100.0)])
+def test_a_patch_set_near_the_line_or_beside_few_commits_is_shown(merged: int, patch: float) -> None:
+    layout = with_patch_set(merged, patch)
+    assert "range" not in layout["yaxis"]
+    assert layout["annotations"] == []
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_no_text_of_a_patch_set_reaches_plotly_unescaped(name: str) -> None:
+    point = trend_point(0, 1.0, subject=name, author=name, machine=name, revision=name)
+    series = replace(READING.trends[0].series, metric=name, benchmark=name)
+    figure = trend_figure(replace(READING.trends[0], series=series, points=(point,)))
+    texts = [figure["data"][0]["hovertext"][0], figure["layout"]["yaxis"]["title"]["text"]]
+    left = "".join(texts).replace("<br>", "").replace("<b>", "", 1).replace("</b>", "", 1)
+    assert "<" not in left
+    assert "\u202e" not in left
+
+
+def test_a_point_leads_to_its_change_else_to_its_run_or_build() -> None:
+    point = trend_point(7, 1.0)
+    assert page_of(point) == "/changes/507"
+    assert page_of(replace(point, kind=RunKind.CHECK)) == "/changes/507/2"
+    assert page_of(replace(point, change_address=None)) == "/runs/1007"
+    assert page_of(replace(point, change_address=None, run_id=None)) == "/job/kv-engine-cv-perf/107/"
+
+
+def test_escaped_text_is_short_and_reads_as_it_was() -> None:
+    assert escaped("a<b>&amp;") == "a&lt;b&gt;&amp;amp;"
+    assert len(escaped("x" * 10_000)) == 160

@@ -1,0 +1,107 @@
+"""The benchmarks that get another pair, and the lines about cost and noise."""
+
+from __future__ import annotations
+
+import random
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.building.spec import LOCAL, Longer
+from service.domain.measuring.launch import Launch
+from service.domain.measuring.listing import Listing
+from service.domain.values.identity import RunKind, Side
+from service.steps.measuring.course import Course
+from service.steps.measuring.launching import Launcher
+from tests.support.building.build_host import Silence, memory_host, session_of, spec_of
+from tests.unit.steps.measuring.test_measure import BASE, JOB, PATCH, Bench, measure_trees
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.domain.building.spec import BuildSpec
+
+SPEC = spec_of(JOB)
+LOCALLY = replace(SPEC, instance=LOCAL)
+SAME_PROGRAM = Listing("bench", ("BM_a",), ("BM_a",), is_same_program=True)
+OTHER = Listing("bench", ("BM_a",), ("BM_a",))
+WANTED = {"bench": ("BM_a",)}
+
+
+def launches(pairs: int, spread: float = 0.3, seconds: float = 1.0) -> list[Launch]:
+    """Pairs of one benchmark that change nothing and scatter."""
+    draw = random.Random(7)  # noqa: S311 - repeatable on purpose
+    return [
+        Launch(
+            pair, side, "bench", {"BM_a": {"cpu_time": draw.lognormvariate(0.0, spread)}}, {}, seconds=seconds
+        )
+        for pair in range(pairs)
+        for side in Side
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "listing", "pairs", "is_wanted"),
+    [
+        (LOCALLY, SAME_PROGRAM, 0, False),
+        (LOCALLY, OTHER, 0, True),
+        (SPEC, SAME_PROGRAM, 0, True),
+        (SPEC, SAME_PROGRAM, 4, True),
+        (SPEC, SAME_PROGRAM, 5, False),
+        (SPEC, OTHER, 5, True),
+        (replace(SPEC, longer=Longer("*", 40)), SAME_PROGRAM, 4, False),
+        (replace(SPEC, kind=RunKind.CALIBRATION), OTHER, 20, True),
+    ],
+)
+def test_a_program_that_is_the_same_gets_pairs_only_as_evidence(
+    spec: BuildSpec, listing: Listing, pairs: int, *, is_wanted: bool
+) -> None:
+    course = Course.of(spec, (listing,))
+
+    assert course.wanted(launches(pairs), 600.0) == (WANTED if is_wanted else {})
+
+
+class TestOutlook:
+    def test_a_loud_machine_is_named_with_the_least_change_that_is_found(self) -> None:
+        course = Course.of(SPEC, (OTHER,))
+        said = course.outlook(launches(course.decisive, 0.3), 600.0)
+
+        assert said.startswith("pairs vary by ")
+        assert "will hardly be found in the machine time; `benchgate doctor` reports" in said
+
+    def test_a_quiet_machine_is_not(self) -> None:
+        course = Course.of(SPEC, (OTHER,))
+
+        assert course.outlook(launches(course.decisive, 0.005), 600.0) == ""
+
+    def test_launches_that_take_no_time_say_nothing(self) -> None:
+        course = Course.of(SPEC, (OTHER,))
+
+        assert course.outlook(launches(course.decisive, 0.3, seconds=0.0), 600.0) == ""
+
+
+class Notes(Silence):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.lines.append(text)
+
+
+def test_the_cost_of_a_pair_is_noted_once_and_kept_in_the_log(tmp_path: Path) -> None:
+    bench, notes = Bench(tmp_path, BASE, PATCH), Notes()
+    bench.sandbox.seconds = 24.0
+    host = memory_host(bench.source, bench.sandbox, tmp_path)
+    session = replace(session_of(host, JOB, bench.log), progress=notes)
+    with ExitStack() as stack:
+        trees = {side: stack.enter_context(bench._tree(side)) for side in Side}  # noqa: SLF001 - of a test
+        measure_trees(Launcher(session, trees))
+
+    (cost,) = notes.lines
+    assert cost == (
+        "a pair of launches takes 48 s: machine_time (10 min) is about 12 pairs, and 16 are needed to find a "
+        "difference; raise machine_time in benchgate.yaml, or measure less in a launch"
+    )
+    assert cost.encode() in session.log.kept()
