@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
-from xml.parsers import expat  # a document type is refused, and with it all entities
 
 from service.domain.values.errors import BadInput
 from service.domain.values.text import brief, listed
+from service.domain.values.xml import XmlParser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,25 +82,16 @@ class _Document:
         self._root = Element("", {}, file)
         self._open = [self._root]
         self._left_out = 0  # levels below an element without effect
-        self._parser = expat.ParserCreate()
-        self._parser.StartDoctypeDeclHandler = self._refuse_document_type
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
+        self._parser = XmlParser(self._start, self._end, self._fault)
 
     def read(self, text: str) -> tuple[Element, ...]:
         """Read the whole document."""
-        try:
-            self._parser.Parse(text, True)  # noqa: FBT003 - expat takes it by position
-        except expat.ExpatError as error:
-            reason = expat.ErrorString(error.code)
-            raise BadInput(f"it is not XML: {reason}", f"{self._file}:{error.lineno}") from None
-        except (LookupError, ValueError) as error:  # of an encoding that the document names
-            raise BadInput(f"it cannot be decoded: {brief(str(error))}", self._file) from None
+        self._parser.feed(text)
         return tuple(self._root.children[0].children)
 
     @property
     def _where(self) -> str:
-        return f"{self._file}:{self._parser.CurrentLineNumber}"
+        return f"{self._file}:{self._parser.line}"
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         outer = self._open[-1]
@@ -129,5 +120,5 @@ class _Document:
         else:
             self._open.pop()
 
-    def _refuse_document_type(self, *_: object) -> None:
-        raise BadInput("it has a document type", self._where)
+    def _fault(self, why: str, line: int) -> BadInput:
+        return BadInput(why, f"{self._file}:{line}" if line else self._file)

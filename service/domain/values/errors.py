@@ -65,6 +65,11 @@ class BadResults(BadInput):
     """A file of benchmark results has nothing that can be read."""
 
 
+def bad_line(what: str, line: int) -> BadResults:
+    """Make the error of a line of a result file; of the whole file if ``line`` is 0."""
+    return BadResults(f"line {line}: {what}" if line else what)
+
+
 class BadEvent(BadInput):
     """The body of an event is not a Gerrit event."""
 

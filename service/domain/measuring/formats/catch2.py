@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Final
-from xml.parsers import expat  # a document type is refused, and with it all entities
 
 from service.domain.measuring.formats.foreign import (
     LARGEST,
@@ -13,8 +12,9 @@ from service.domain.measuring.formats.foreign import (
     with_own_names,
 )
 from service.domain.measuring.formats.row import WHOLE_BELOW, is_finite
-from service.domain.values.errors import BadResults
+from service.domain.values.errors import BadResults, bad_line
 from service.domain.values.text import brief, plain
+from service.domain.values.xml import XmlParser
 
 _ROOTS: Final = ("Catch2TestRun", "Catch")  # of versions 3 and 2
 _NAMED: Final = frozenset({"TestCase", "Section"})
@@ -49,19 +49,10 @@ class _Document:
         self._depth = 0  # of the open benchmark
         self._iterations = 1
         self._found: list[ForeignBenchmark] = []
-        self._parser = expat.ParserCreate()
-        self._parser.StartDoctypeDeclHandler = _refuse_document_type
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
 
     def read(self, data: bytes) -> tuple[ForeignBenchmark, ...]:
         """Read the whole document."""
-        try:
-            self._parser.Parse(data, True)  # noqa: FBT003 - expat takes it by position
-        except expat.ExpatError as error:
-            raise BadResults(f"line {error.lineno}: it is not XML: {expat.ErrorString(error.code)}") from None
-        except (LookupError, ValueError) as error:  # of an encoding that the document names
-            raise BadResults(f"it cannot be decoded: {brief(str(error))}") from None
+        XmlParser(self._start, self._end, bad_line).feed(data)
         return with_own_names(self._found)
 
     def _start(self, element: str, attributes: dict[str, str]) -> None:
@@ -100,7 +91,3 @@ def _seconds(nanoseconds: str) -> float:
 def _iterations(count: str) -> int:
     is_whole = count.isascii() and count.isdigit() and len(count) < len(str(WHOLE_BELOW))
     return max(int(count), 1) if is_whole else 1
-
-
-def _refuse_document_type(*_: object) -> None:
-    raise BadResults("it has a document type")

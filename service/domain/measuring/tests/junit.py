@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
-from xml.parsers import expat  # a document type is refused, and with it all entities
 
 from service.domain.measuring.tests.cases import (
     MAX_BYTES,
@@ -16,8 +15,9 @@ from service.domain.measuring.tests.cases import (
     OtherReason,
     case_of,
 )
-from service.domain.values.errors import BadResults
+from service.domain.values.errors import BadResults, bad_line
 from service.domain.values.text import ESCAPE_SEQUENCE, brief
+from service.domain.values.xml import XmlParser
 
 if TYPE_CHECKING:
     from service.domain.measuring.tests.cases import TestCase, TestRun
@@ -32,7 +32,6 @@ _PIECE: Final = 1 << 20  # bytes parsed at once
 _LONGEST: Final = 8 << 20
 _TAG: Final = re.compile(rb"<[^\s<>/=]+")
 _ATTRIBUTE: Final = re.compile(rb"\s+[^\s=<>]+\s*=\s*(?:\"[^\"]*\"|'[^']*')")
-_BUFFER: Final = 1 << 16  # bytes of text handed over at once
 _KEPT: Final = 4000  # characters of a text, its last ones
 # CTest writes control characters of the output in this form.
 _NOT_XML: Final = re.compile(r"\[NON-XML-CHAR-0x([0-9A-F]{1,2})\]")
@@ -77,30 +76,19 @@ class _Document:
         self._others: list[str] = []  # failures and errors behind the first
         self._elements = 0
         self._cases = Cases()
-        self._parser = expat.ParserCreate()
-        self._parser.buffer_text = True
-        self._parser.buffer_size = _BUFFER
-        self._parser.StartDoctypeDeclHandler = _refuse_document_type
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text
+        self._parser = XmlParser(self._start, self._end, bad_line, self._text)
 
     def read(self, data: bytes) -> TestRun:
         """Read the whole document."""
-        try:
-            for begin in range(0, len(data), _PIECE):
-                self._parser.Parse(data[begin : begin + _PIECE], False)  # noqa: FBT003 - expat takes it by position
-                self._check_unfinished(data, begin + _PIECE)
-            self._parser.Parse(b"", True)  # noqa: FBT003
-        except expat.ExpatError as error:
-            raise BadResults(f"line {error.lineno}: it is not XML: {expat.ErrorString(error.code)}") from None
-        except (LookupError, ValueError) as error:  # of an encoding that the document names
-            raise BadResults(f"it cannot be decoded: {brief(str(error))}") from None
+        for begin in range(0, len(data), _PIECE):
+            self._parser.feed(data[begin : begin + _PIECE], is_last=False)
+            self._check_unfinished(data, begin + _PIECE)
+        self._parser.feed(b"")
         return self._cases.run()
 
     def _check_unfinished(self, data: bytes, end: int) -> None:
         """Refuse a tag that goes on behind a piece, before expat keeps millions of attributes."""
-        begin = self._parser.CurrentByteIndex
+        begin = self._parser.position
         if begin < end - _LONGEST:
             raise BadResults(f"a tag or comment has more than {_LONGEST} bytes")
         found = _TAG.match(data, begin, end)
@@ -199,10 +187,6 @@ class _Document:
         if status in {CaseStatus.FAILED, CaseStatus.NOT_RUN}:
             keys += ("system-out",)
         return next((text for key in keys if (text := _shown(self._texts.get(key, "")))), "")
-
-
-def _refuse_document_type(*_: object) -> None:
-    raise BadResults("it has a document type; results need none")
 
 
 def _placed(message: str) -> OtherReason:

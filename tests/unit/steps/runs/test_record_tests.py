@@ -208,7 +208,7 @@ def test_a_build_that_was_not_reported_has_no_tests(service: Service, artifacts:
     [
         (b"", "it is empty"),
         (b"<testsuite>", "line 1: it is not XML"),
-        (b'<!DOCTYPE x [<!ENTITY a "aaaa">]><testsuite/>', "it has a document type"),
+        (b'<!DOCTYPE x [<!ENTITY a "aaaa">]><testsuite/>', "line 1: it has a document type"),
         (b"<html/>", "its root is 'html'"),
         (b"<testsuite><testcase/></testsuite>", "a test has no name"),
         (b"<a>" * 101, "its root is 'a'"),
