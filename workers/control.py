@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import structlog
+from structlog.contextvars import bind_contextvars, clear_contextvars
 
 from service.config import ControlSettings
 from service.domain.runs.health import RECONCILE, VISIBILITY
@@ -144,10 +145,12 @@ _SOON: Final = 15.0  # seconds
 
 def run_step(task: Task, entity: int) -> None:
     """Run a step unless it is already running, and store a failure: the database decides about retries."""
+    clear_contextvars()
+    bind_contextvars(task=task, entity=entity)
     try:
         plane = control()
     except Transient as error:  # nothing can be stored now
-        log.warning("step.postponed", task=task, entity=entity, error=str(error))
+        log.warning("step.postponed", error=str(error))
         return
     try:
         # The schedule may publish a task again during a long step; it must not occupy a second worker.
@@ -156,10 +159,10 @@ def run_step(task: Task, entity: int) -> None:
                 return
             result = STEPS[task](plane, entity)
     except Transient as error:
-        log.warning("step.postponed", task=task, entity=entity, error=str(error))
+        log.warning("step.postponed", error=str(error))
         record_failure(plane.store, plane.upkeep, plane.links, task, entity, error)
     except Exception as error:
-        log.exception("step.failed", task=task, entity=entity)
+        log.exception("step.failed")
         record_failure(plane.store, plane.upkeep, plane.links, task, entity, error)
     else:
         plane.upkeep.clear_step_failure(task, entity)

@@ -7,6 +7,7 @@ from functools import cache
 
 import structlog
 from celery.signals import worker_shutting_down
+from structlog.contextvars import bind_contextvars, clear_contextvars
 
 from service.config import MachineSettings
 from service.ports.machines import Upcoming
@@ -49,11 +50,13 @@ def execute_task(entity: int) -> None:
     claimed = plane.worklist.claim(may_measure=upcoming is Upcoming.EXCLUSIVE and not obstacle)
     if claimed is None:
         return
-    log.info("build.claimed", build=claimed.name, hint=entity, attempt=claimed.attempt)
+    clear_contextvars()
+    bind_contextvars(build=claimed.name, attempt=claimed.attempt)
+    log.info("build.claimed", hint=entity)
     try:
         host = plane.host_for(str(claimed.spec.get("instance", "")))
         execution = execute_build(claimed, host, plane.progress, _draining.is_set)
-        log.info("build.executed", build=claimed.name, outcome=execution.outcome if execution else "returned")
+        log.info("build.executed", outcome=execution.outcome if execution else "returned")
     finally:
         claimed.close()
 

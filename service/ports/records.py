@@ -74,6 +74,11 @@ class RunRecord:
     is_called_off: bool = False
     is_outdated: bool = False
 
+    @property
+    def patch_set(self) -> int | None:
+        """The number of its patch set, which ends the ref."""
+        return int(self.ref.rpartition("/")[2]) if self.ref else None
+
 
 @dataclass(frozen=True, slots=True)
 class NewBuild:

@@ -116,7 +116,7 @@ def _end(  # noqa: PLR0911 - one for each way in which work can end
     except Stopped:
         return MachineReport(outcome=Outcome.CANCELLED)
     except (Transient, OSError) as error:  # an OSError that no adapter translated, such as a full disk
-        _LOG.warning("build.failed", build=claimed.name, attempt=claimed.attempt, error=str(error))
+        _LOG.warning("build.failed", error=str(error))
         if claimed.attempt < MAX_ATTEMPTS:
             claimed.release(RETRY_AFTER)
             return None
@@ -126,7 +126,7 @@ def _end(  # noqa: PLR0911 - one for each way in which work can end
     except Exception as error:  # noqa: BLE001 - the last resort, which logs it
         # Another attempt would end alike, and if a task raises, the build waits for the end of its lease and
         # shows no cause.
-        _LOG.exception("build.crashed", build=claimed.name, attempt=claimed.attempt)
+        _LOG.exception("build.crashed")
         return _infrastructure(crashed(error))
 
 

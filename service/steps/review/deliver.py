@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import structlog
+from structlog.contextvars import bind_contextvars
+
 from service.domain.review.change import Change, Posted, PostedMessage, Review
 from service.domain.review.vote_override import held_votes, lost_votes, not_removed
 from service.domain.runs.health import VOTE_ON
@@ -22,6 +25,7 @@ from service.domain.wording.delivery import (
     withheld,
 )
 from service.ports.records import ReviewState
+from service.steps.runs.log_context import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -36,6 +40,8 @@ _ENOUGH: Final = 2  # failures in a row: then the server fails, not a single cha
 _LONGEST: Final = 300.0  # seconds between two attempts
 _WITH_COMMENTS: Final = 5  # attempts to post the inline comments as well
 
+_LOG: Final = structlog.get_logger(__name__)
+
 
 def deliver_reviews(store: Store, upkeep: Delivery, server: ReviewServer) -> int:
     """Post every due review on a server in the order of the decisions; return how many were posted.
@@ -47,8 +53,11 @@ def deliver_reviews(store: Store, upkeep: Delivery, server: ReviewServer) -> int
         with store.exclusive(f"review {due.review.change.instance}/{due.review.change.number}") as is_ours:
             if not is_ours:
                 continue
+            bind_contextvars(change=name_of(due.review.change), revision=due.review.revision)
             try:
-                posted += _deliver(store, upkeep, server, due)
+                if _deliver(store, upkeep, server, due):
+                    _LOG.info("review.posted", review=due.review.marker, labels=dict(due.review.labels))
+                    posted += 1
                 failures = 0
             except Transient as error:
                 wait = min(2.0**due.attempts, _LONGEST) if error.retry_after is None else error.retry_after

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+import structlog
 
 from service.domain.building.spec import BuildSpec
 from service.domain.failures.known import KnownMatches
@@ -27,6 +29,7 @@ from service.domain.wording.overrides import beyond_sentences, waiver_sentence
 from service.ports.failures.matching import known_by_build
 from service.ports.records import BuildRecord, NewDecision, RunRecord, review_key
 from service.steps.failures.known_failures import keep_matches
+from service.steps.runs.log_context import bind_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,8 +49,12 @@ if TYPE_CHECKING:
         """The reads that tell which failed builds do not count."""
 
 
+_LOG: Final = structlog.get_logger(__name__)
+
+
 def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
     """Store the decision of a run and queue its review; called again after each override."""
+    bind_run(run)
     keep_matches(tx, run, builds)
     judged = list(zip(builds, waivers_on(tx, run, builds), strict=True))
     specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
@@ -66,6 +73,7 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     last = last_line(_next_steps(tx, judged, specs)) if run.kind is RunKind.CHECK else ""
     message = compose(header, reports, links.decision(run.id, number), _kept(tx, run, builds, specs), last)
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
+    _LOG.info("run.decided", decision=number, vote=vote, header=str(header))
     # A merged change without a build has no trend, and its message would say nothing.
     is_silent = run.kind is RunKind.POST_SUBMIT and header is Header.NOT_EXECUTED
     if run.change is not None and run.kind is not RunKind.CALIBRATION and not is_silent:

@@ -22,6 +22,7 @@ from service.ports.queue import Task
 from service.ports.records import NewBuild, RunRecord
 from service.steps.project.read_project_file import NoProjectFile, read_project_file
 from service.steps.runs.check_own_file import OwnFile, read_own_file
+from service.steps.runs.log_context import bind_run
 from service.steps.runs.trust import is_allowed, reason_to_hold
 from service.steps.sources.find_workspace import find_workspace
 
@@ -43,6 +44,7 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
     """Plan a run, unless it is already planned or cancelled. ``run_url`` is the address of its page."""
     with store.transaction() as tx:
         run = tx.lock_run(run_id)
+    bind_run(run)
     if run.state is not RunState.PLANNING:
         return
     source.fetch(run.project, f"refs/heads/{run.branch}", run.ref or run.revision)

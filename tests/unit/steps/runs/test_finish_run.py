@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from structlog.contextvars import merge_contextvars
+from structlog.testing import capture_logs
 
 from service.domain.failures.failure import FailureKind, failure_of
 from service.domain.review.change import ChangeStatus
@@ -51,6 +53,17 @@ def finish(farm: Farm, *outcomes: Outcome) -> None:
     for build_id, outcome in enumerate(outcomes, 1):
         farm.report(MachineReport(outcome, (f"{outcome} for a reason",)), build_id)
         farm.analyse(build_id)
+
+
+def test_the_log_line_of_a_decision_names_run_change_and_patch_set(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path)
+    finish(farm, Outcome.FAILED)
+    with capture_logs(processors=[merge_contextvars]) as lines:
+        farm.service.vote()
+
+    (line,) = [line for line in lines if line["event"] == "run.decided"]
+    assert (line["run"], line["change"], line["patch_set"]) == (1, f"{KEY.instance}~{KEY.number}", 1)
+    assert (line["vote"], line["decision"]) == (-1, 1)
 
 
 def test_a_finished_run_is_decided_and_its_review_queued(tmp_path: Path) -> None:
