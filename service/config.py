@@ -24,7 +24,6 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from service.domain.values.errors import BadInput
 from service.domain.values.loopback import is_loopback
-from service.sandbox_settings import SandboxSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -312,7 +311,7 @@ class ControlSettings(_Settings):
         return self.home / "review.sqlite"
 
 
-class MachineSettings(_Settings, SandboxSettings):
+class MachineSettings(_Settings):
     """Settings of a machine worker, without the owner's database URL and the review server's credentials."""
 
     machine_database_url: str = Field("", description="URL with the role benchgate_machine")
@@ -328,6 +327,11 @@ class MachineSettings(_Settings, SandboxSettings):
         15.0, gt=0.5, description="seconds without a heartbeat after which another machine may take the build"
     )
     cpus: list[int] = Field(default_factory=list, description="CPUs for measured programs; empty: all")
+    sandbox: Literal["bubblewrap", "none"] = "bubblewrap"
+    mounts: list[str] = Field(
+        default_factory=list,
+        description="directories of tool chains and libraries that builds and launches see, read-only",
+    )
     log_bytes: int = Field(
         64 << 20,
         ge=1 << 20,
