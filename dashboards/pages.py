@@ -1,4 +1,4 @@
-"""The routes of the pages: read, lay out, render."""
+"""Route the pages: read, lay out, render."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
 
 from dashboards.assets import create_assets
 from dashboards.building.log_text import tail_of
 from dashboards.building.routes import JobName, Number, add_logs
-from dashboards.measuring.test_record import add_tests, tests_of
-from dashboards.measuring.test_table import lay_out
+from dashboards.measuring.test_table import add_tests, lay_out, tests_of
 from dashboards.rendering import NO_URLS, Pages, account_link_of, problem_page
 from dashboards.review import patch_set_table
 from dashboards.runs.next_steps import steps_after
 from dashboards.runs.sentences import verdict_sentence
-from dashboards.trend_page import add_trends
 from dashboards.verdict import comparison_table
+from dashboards.verdict.trend_figure import page_of, trend_figure
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
@@ -40,6 +39,44 @@ if TYPE_CHECKING:
     from service.steps.runs.check_health import HealthCheck
 
     ReadingOf = Callable[[Request], Reading]
+    from collections.abc import Callable
+
+    from service.ports.reading import SeriesReading
+
+_MOST_SERIES: Final = 50
+_POINTS: Final = 200
+SeriesId = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
+Points = Annotated[int, Query(ge=1, le=2000)]
+
+
+def add_trends(router: APIRouter, reading_of: Callable[[Request], SeriesReading], pages: Pages) -> None:
+    """Add ``/trends`` and the figures that it draws."""
+
+    @router.get("/trends")
+    def trends(
+        request: Request,
+        q: Annotated[str, Query(max_length=200)] = "",
+        series: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)] = None,
+        points: Points = _POINTS,
+    ) -> HTMLResponse:
+        reading = reading_of(request)
+        matching = reading.series(parse_words(q), _MOST_SERIES + 1)
+        return pages.render(
+            request,
+            "trends.html",
+            q=q,
+            matching=matching[:_MOST_SERIES],
+            has_more=len(matching) > _MOST_SERIES,
+            trend=None if series is None else reading.trend(series, points),
+            points=points,
+            page_of=page_of,
+        )
+
+    @router.get("/trends/{series_id}/figure.json")
+    def figure(request: Request, series_id: SeriesId, points: Points = _POINTS) -> JSONResponse:
+        trend = reading_of(request).trend(series_id, points)
+        return JSONResponse(trend_figure(trend), headers={"Cache-Control": "no-cache"})
+
 
 INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements that it draws
 _PAGE: Final = 50

@@ -16,7 +16,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from dashboards import formatting
 from dashboards.assets import asset_path
 from dashboards.machines.environment import build_facts, machine_facts, stages
-from dashboards.review.review_links import ReviewLinks
 from dashboards.runs.next_steps import button_of, row_offers, title_of
 from dashboards.runs.sentences import delivery, override_text
 from dashboards.verdict.comparison_table import Mark, RowFilter, sign_of, word_of
@@ -39,6 +38,27 @@ if TYPE_CHECKING:
 
     from service.domain.access.caller import AccountLink
     from service.steps.runs.check_health import HealthCheck, HealthReport
+
+
+class ReviewLinks:
+    """The addresses of changes and commits on the review server.
+
+    Args:
+        base_url: the server's address; without one, as for the console, all addresses are empty.
+    """
+
+    def __init__(self, base_url: str) -> None:
+        self._base = base_url.rstrip("/")
+
+    def patch_set(self, project: str, change: int, patch_set: int | None) -> str:
+        """Make the address of a patch set of a change; of the whole change if it is None."""
+        number = str(change) if patch_set is None else f"{change}/{patch_set}"
+        return f"{self._base}/c/{quote(project)}/+/{number}" if self._base else ""
+
+    def commit(self, revision: str) -> str:
+        """Make the address that leads to the change of a commit."""
+        return f"{self._base}/q/{quote(revision, safe='')}" if self._base else ""
+
 
 _FRESH_SECONDS: Final = 5.0  # every page shows the service's condition; the database is asked this often
 _TITLES: Final[Mapping[int, str]] = MappingProxyType(

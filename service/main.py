@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 
-from dashboards.access.account_page import account_renderer
-from dashboards.access.audit_page import create_audit
+from dashboards.access.pages import account_renderer, create_audit
 from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page

@@ -15,8 +15,7 @@ from service.domain.runs.health import RECONCILE, VISIBILITY
 from service.domain.values.errors import Transient
 from service.ports.queue import Task
 from service.steps.failures.configured_failures import Search
-from service.steps.failures.post_counts import post_counts
-from service.steps.failures.read_bugs import read_bugs
+from service.steps.failures.read_bugs import post_counts, read_bugs
 from service.steps.review.deliver import deliver_reviews
 from service.steps.review.look_at_change import handle_event
 from service.steps.review.reconcile import reconcile

@@ -16,8 +16,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
-from service.adapters.building.sandbox.keyring import KEYCTL, UNAVAILABLE, join_new_keyring
+from service.adapters.building.sandbox.bubblewrap import (
+    KEYCTL,
+    UNAVAILABLE,
+    BubblewrapSandbox,
+    join_new_keyring,
+)
 from service.adapters.building.sandbox.machine_mounts import read_mount
 from service.domain.building.sandbox_command import Mount
 from service.domain.values.errors import Unfit

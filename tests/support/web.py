@@ -18,8 +18,7 @@ import uvicorn
 from prometheus_client import CollectorRegistry
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from dashboards.access.account_page import account_renderer
-from dashboards.access.audit_page import create_audit
+from dashboards.access.pages import account_renderer, create_audit
 from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page

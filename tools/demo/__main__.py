@@ -11,10 +11,9 @@ import click
 
 from service.cli import EXIT_CANNOT, EXIT_OK, run
 from service.cli.operating.status_lines import StatusLines
-from service.cli.services.announce import announced
 from service.cli.services.preconditions import check_host
 from service.cli.services.start_site import running_site
-from service.cli.services.up import stop_on_signals
+from service.cli.services.up import announced, stop_on_signals
 from tools.demo.console import on_console
 from tools.demo.gerrit import on_gerrit
 from tools.demo.gerrit_server import fetch_gerrit

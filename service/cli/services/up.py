@@ -9,15 +9,34 @@ from typing import TYPE_CHECKING
 
 import click
 
+from service.adapters.access.sign_in_secret import remove_secret, renew_secret
 from service.cli.operating.status_lines import StatusLines
-from service.cli.services.announce import announced
 from service.cli.services.find_site import home_option
 from service.cli.services.start_site import running_site
 from service.config import ControlSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from service.cli.services.child_processes import Site
+
+
+@contextmanager
+def announced(site: Site, say: Callable[[str], None]) -> Iterator[None]:
+    """Say where the pages are and how the user of this machine signs in, if that is how people sign in.
+
+    The link for signing in works until the end of the block.
+    """
+    say(f"the dashboard is at {site.base_url} (Ctrl-C stops everything)")
+    if not ControlSettings(base_url=site.base_url).has_local_identity:
+        yield
+        return
+    say(f"to act on its pages, open {site.base_url}/sign-in?secret={renew_secret(site.home)}")
+    try:
+        yield
+    finally:
+        remove_secret(site.home)
 
 
 @click.command()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.adapters.access.sign_in_secret import read_secret
-from service.cli.services.announce import announced
 from service.cli.services.child_processes import Site
+from service.cli.services.up import announced
 from service.domain.machines.slots import Slot
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing_extensions import override
 
 from service.adapters.postgres.access.lookup_keys import ADDRESS, ID_AT_ADDRESS, address_keys, without_change
 from service.adapters.postgres.access.sight import OF_CHANGE, Sighted, visible_change
-from service.adapters.postgres.review.shown_requests import page_requests
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.decisions import PostgresDecisions
 from service.adapters.postgres.runs.failing_steps import failing_steps
@@ -20,6 +19,7 @@ from service.adapters.postgres.verdict.shown_comparisons import measured_patch_s
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.wording.health import failure_sentences
+from service.ports.page_requests import ShownRequest
 from service.ports.reading import ChangeReading
 from service.ports.views import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail
 
@@ -31,6 +31,18 @@ if TYPE_CHECKING:
     from service.domain.values.identity import ChangeAddress
     from service.ports.cursor import Cursor
     from service.ports.views import MeasuredPatchSets
+
+_QUERY: Final = text("""
+SELECT id, person, text, created_at, state = 'pending' AS is_pending, answer FROM heard
+WHERE patch_set_id = :patch_set_id AND source = 'page' ORDER BY id DESC LIMIT 50
+""")
+
+
+def page_requests(connection: Connection, patch_set_id: int) -> tuple[ShownRequest, ...]:
+    """Return the newest requests of a patch set, newest first."""
+    rows = connection.execute(_QUERY, {"patch_set_id": patch_set_id}).mappings()
+    return tuple(from_row(ShownRequest, row) for row in rows)
+
 
 _NEWEST_DECISION: Final = """
 LEFT JOIN LATERAL (

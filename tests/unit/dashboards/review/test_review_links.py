@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dashboards.review.review_links import ReviewLinks
+from dashboards.rendering import ReviewLinks
 
 
 def test_a_hostile_project_or_revision_stays_inside_the_address() -> None:

@@ -10,7 +10,7 @@ from typing_extensions import override
 from service.domain.review.links import Links
 from service.domain.values.errors import Forbidden, Permanent, Refused, Transient
 from service.ports.failures.bugs import Bug
-from service.steps.failures.post_counts import post_counts
+from service.steps.failures.read_bugs import post_counts
 from tests.support.failures.notes import DAY, MemoryBugNotes
 from tests.support.failures.tracker import FakeBugTracker
 

@@ -8,7 +8,7 @@ import pytest
 
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.domain.values.errors import NotFound
-from service.steps.runs.delete_old_logs import delete_old_logs
+from service.steps.runs.sweep import delete_old_logs
 from tests.support.memory.old_logs import DAY, HOUR, MemoryOldLogs
 
 if TYPE_CHECKING:

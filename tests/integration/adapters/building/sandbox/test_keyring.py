@@ -9,8 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
-from service.adapters.building.sandbox.keyring import KEYCTL, UNAVAILABLE, join_new_keyring
+from service.adapters.building.sandbox.bubblewrap import (
+    KEYCTL,
+    UNAVAILABLE,
+    BubblewrapSandbox,
+    join_new_keyring,
+)
 from tests.integration.adapters.building.sandbox.sandboxed import run
 
 pytestmark = pytest.mark.integration

@@ -1,10 +1,11 @@
-"""The page of the audit log, and its export."""
+"""Show the account of the person who signed in, and the audit log with its export."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import APIRouter, Query, Request
@@ -16,7 +17,10 @@ from service.domain.values.errors import BadInput
 from service.domain.values.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from fastapi import Request
+    from fastapi.responses import HTMLResponse
 
     from service.domain.access.audit import AuditEntry
     from service.ports.access import AuditLog
@@ -111,3 +115,11 @@ def _values(entry: AuditEntry) -> dict[str, str | int]:
     """The fields of an entry; hashes as hexadecimal digits, all that a check of the chain needs."""
     values = {name: getattr(entry, name) for name in _COLUMNS}
     return {name: value.hex() if isinstance(value, bytes) else value for name, value in values.items()}
+
+
+def account_renderer(
+    health: HealthCheck, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> Callable[[Request, object], HTMLResponse]:
+    """Return the renderer of the account page, which takes the page's view; ``now`` is the clock."""
+    pages = Pages(health)
+    return lambda request, view: pages.render(request, "account.html", view=view, now=now())
