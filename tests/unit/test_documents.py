@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from click import Context
 
+from service.cli import benchgate
 from service.domain.project.job_kinds import KINDS, JobKind
 from service.domain.project.project_file import keys_of, parse_project_file
 from service.domain.runs.vote import CONSEQUENCES, Counts
@@ -30,6 +32,9 @@ _PAGES: Final = {
     **dict.fromkeys(["clang-format", "clang-tidy", "clang-analyzer"], "lint-jobs.md"),
     **dict.fromkeys(["benchmark", "external"], "reference.md"),
 }
+_COMMAND_LINES: Final = re.compile(
+    r"^```(?:sh|console)\n.*?^```|`(?:benchgate|make) [^`\n]+`", re.DOTALL | re.MULTILINE
+)
 _CODE_OR_TEST: Final = re.compile(r"`([\w/-]+(?:\.\w+|/))?((?:::\w+)*)`")
 
 
@@ -69,7 +74,7 @@ def test_the_jobs_of_the_examples_are_right() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_keys_of_a_kind_are_in_the_tables_of_its_page(kind: str) -> None:
-    page = (ROOT / "docs" / _PAGES[kind]).read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "user" / _PAGES[kind]).read_text(encoding="utf-8")
     described = {
         key
         for cells in re.findall(r"^\| (`[^|]*`) \|", page, re.MULTILINE)
@@ -80,7 +85,7 @@ def test_the_keys_of_a_kind_are_in_the_tables_of_its_page(kind: str) -> None:
 
 
 def test_each_requirement_of_access_names_code_and_tests_that_exist() -> None:
-    lines = _REQUIREMENT.findall((ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+    lines = _REQUIREMENT.findall((ROOT / "docs" / "operator" / "security.md").read_text(encoding="utf-8"))
     missing = [name for line in lines for name in missing_of(line)]
     assert (len(lines) >= LEAST_REQUIREMENTS, missing) == (True, [])
 
@@ -113,8 +118,29 @@ def missing_of(requirement: str) -> list[str]:
     return missing
 
 
+def test_the_index_names_every_document() -> None:
+    index = ROOT / "docs" / "README.md"
+    linked = {(index.parent / target).resolve() for target, _ in _LINK.findall(prose_of(index))}
+    pages = {path for path in ROOT.glob("docs/*/*.md") if path not in linked}
+
+    assert sorted(str(path.relative_to(ROOT)) for path in pages) == []
+
+
+def test_the_documents_name_commands_and_targets_that_exist() -> None:
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in DOCUMENTS)
+    examples = "\n".join(_COMMAND_LINES.findall(texts))
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert (
+        set(re.findall(r"(?<!-U )\bbenchgate ([a-z]+)\b", examples))
+        - set(benchgate.list_commands(Context(benchgate)))
+        == set()
+    )
+    assert set(re.findall(r"\bmake ([a-z]+(?:-[a-z]+)*)(?![\w-])", examples)) - set(targets) == set()
+
+
 def test_the_reference_prints_for_each_outcome_whether_a_patch_could_choose_it() -> None:
-    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "user" / "reference.md").read_text(encoding="utf-8")
     rows = [
         [cell.strip() for cell in line.strip("| ").split(" | ")]
         for line in text.partition("## Outcomes and the vote")[2].splitlines()

@@ -41,7 +41,7 @@ def command(machine_password_from: str | None, administrator_url_from: str | Non
         raise Permanent(
             f"{administrator_url_from}: {error}; its role must be a superuser of the server. A server that "
             'docker-compose.yml of an earlier version made has no such role: see "Upgrade of a compose '
-            'installation" in docs/operations.md'
+            'installation" in docs/operator/operations.md'
         ) from error
     if machine_password_from:
         admit_machines(settings.database_url, _value_of(machine_password_from))

@@ -2,7 +2,7 @@
 
 The fastest of many repetitions of 2 ms spreads by a tenth to a half as much as the fastest of three that take
 the same time together: disturbances of a CPU come in bursts, and a short repetition fits between two bursts.
-``docs/measurements.md`` has the measured spreads.
+``docs/contributor/measurements.md`` has the measured spreads.
 """
 
 from __future__ import annotations

@@ -50,8 +50,7 @@ class Jenkins:
     def __init__(self, root: Path, site: RunningSite) -> None:
         root.mkdir()
         self.root = root
-        report, report_tests = scripts_of("jenkins.md")
-        (look_up,) = scripts_of("gerrit-trigger.md")
+        report, report_tests, look_up = scripts_of("operator/other-ci.md")
         self.scripts = {"report": report, "report-tests": report_tests, "look-up": look_up}
         for name, text in self.scripts.items():
             (root / name).write_text(text, encoding="utf-8")

@@ -116,7 +116,7 @@ _ONLY_THESE: Final[Mapping[BuildSystem, str]] = MappingProxyType(
 )
 _HEAD: Final = """\
 # Benchgate reads this file from the branch that changes are merged into.
-# `benchgate check` lists its errors; Benchgate's docs/reference.md describes all keys.
+# `benchgate check` lists its errors; Benchgate's docs/user/reference.md describes all keys.
 version: 1
 label: Verified                 # the Gerrit label to vote on
 {dependencies}jobs:
@@ -131,7 +131,7 @@ label: Verified                 # the Gerrit label to vote on
       vote_at: 2%               # an estimate of at least this, certainly above `floor`, votes -1
       machine_time: 10m         # measuring time of all suites together
   # tests:                      # other kinds run tests and linters, without measuring:
-  #   kind: command             # also ctest and gtest; Benchgate's docs/test-jobs.md describes them
+  #   kind: command             # also ctest and gtest; Benchgate's docs/user/test-jobs.md describes them
   #   command: make check
 """
 

@@ -142,7 +142,7 @@ def test_a_refused_login_of_the_administrator_names_the_variable(
     assert isinstance(done.exception, Permanent)
     assert str(done.exception).startswith("ADMINISTRATOR_URL: database: ")
     assert f'password authentication failed for user "{user}"' in str(done.exception)
-    assert '"Upgrade of a compose installation" in docs/operations.md' in str(done.exception)
+    assert '"Upgrade of a compose installation" in docs/operator/operations.md' in str(done.exception)
     assert password not in str(done.exception)
 
 

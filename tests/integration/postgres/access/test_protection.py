@@ -135,7 +135,7 @@ def test_the_upgrade_of_a_compose_installation_checks_the_dump_before_it_removes
     database: Database,
 ) -> None:
     """``pg_restore --list`` would read the table of contents only, and accept a dump that is cut."""
-    document = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    document = (ROOT / "docs/operator/operations.md").read_text(encoding="utf-8")
     upgrade = document[document.index("### Upgrade of a compose installation") :]
     check = re.search(r"postgres pg_restore (--\S+) < benchgate.dump &&", upgrade)
     assert check is not None

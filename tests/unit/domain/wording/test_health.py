@@ -215,7 +215,7 @@ def test_a_missing_right_is_not_reported_after_a_granted_vote_or_a_week() -> Non
 
 @pytest.mark.parametrize("sentence", [sentence for _, sentence in CASES])
 def test_operations_md_lists_every_sentence(sentence: str) -> None:
-    table = (Path(__file__).parents[4] / "docs" / "operations.md").read_text(encoding="utf-8")
+    table = (Path(__file__).parents[4] / "docs" / "operator" / "operations.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| ([A-Z…][^|]+) \|", table, flags=re.MULTILINE)
     forms = [".+".join(map(re.escape, each.rstrip(".").split("…"))) for each in listed]
 
