@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from inspect import get_annotations
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -14,9 +15,11 @@ from service.cli import benchgate
 from service.domain.project.job_kinds import KINDS, JobKind
 from service.domain.project.project_file import keys_of, parse_project_file
 from service.domain.runs.vote import CONSEQUENCES, Counts
+from service.ports.queue import Task
 
 ROOT: Final = Path(__file__).parents[2]
 DOCUMENTS: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("native/*.md")])
+ARCHITECTURE: Final = ROOT / "docs" / "contributor" / "architecture.md"
 _EXAMPLE: Final = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _LINK: Final = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 _PATH: Final = re.compile(r"`((?:bench|dashboards|docs|migrations|service|tests|tools|workers)/[\w./-]+)`")
@@ -139,14 +142,37 @@ def test_the_documents_name_commands_and_targets_that_exist() -> None:
     assert set(re.findall(r"\bmake ([a-z]+(?:-[a-z]+)*)(?![\w-])", examples)) - set(targets) == set()
 
 
+def table_below(heading: str, document: Path) -> list[list[str]]:
+    """Return the cells of the first table below a heading, without its head."""
+    lines = document.read_text(encoding="utf-8").partition(f"## {heading}\n")[2].splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("|"))
+    rows = takewhile(lambda line: line.startswith("|"), lines[start + 2 :])
+    return [[cell.strip(" `") for cell in row.strip("| ").split(" | ")] for row in rows]
+
+
+def test_the_architecture_names_each_subject() -> None:
+    named = {subject for subject, *_ in table_below("Ten subjects on every floor", ARCHITECTURE)}
+    rooms = {path.name for path in (ROOT / "service" / "domain").iterdir() if (path / "__init__.py").exists()}
+    steps = {path.name for path in (ROOT / "service" / "steps").iterdir() if (path / "__init__.py").exists()}
+
+    assert rooms == named | {"values", "wording"}
+    assert steps - named == set()
+
+
+def test_the_architecture_names_the_step_of_each_task() -> None:
+    rows = table_below("The flow", ARCHITECTURE)
+
+    assert {task for task, *_ in rows} == set(Task)
+    assert [
+        step
+        for _, step, _ in rows
+        if not (ROOT / "service" / "steps" / f"{step.replace('.', '/')}.py").is_file()
+    ] == []
+
+
 def test_the_reference_prints_for_each_outcome_whether_a_patch_could_choose_it() -> None:
-    text = (ROOT / "docs" / "user" / "reference.md").read_text(encoding="utf-8")
-    rows = [
-        [cell.strip() for cell in line.strip("| ").split(" | ")]
-        for line in text.partition("## Outcomes and the vote")[2].splitlines()
-        if line.startswith("| ")
-    ]
-    printed = [(result, counts.replace("−", "-"), answer) for _, result, counts, answer in rows[1:]]
+    rows = table_below("Outcomes and the vote", ROOT / "docs" / "user" / "reference.md")
+    printed = [(result, counts.replace("−", "-"), answer) for _, result, counts, answer in rows]
     words = {Counts.IGNORED: "ignored"}
     expected = [
         (str(each.result), words.get(each.counts, str(each.counts)), each.choosable)
