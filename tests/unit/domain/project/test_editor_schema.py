@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +15,8 @@ from tests.support.review.changes import PROJECT_FILE
 from tests.unit.domain.project.test_project_file import JOB, WHOLE
 
 ROOT: Final = Path(__file__).parents[4]
-README: Final = re.search(r"```yaml\n(version: 1.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+REFERENCE: Final = (ROOT / "docs" / "user" / "reference.md").read_text()
+EXAMPLE: Final = REFERENCE.partition("```yaml\n")[2].partition("```")[0]
 BOOLEAN: Final = "tag:yaml.org,2002:bool"
 
 
@@ -45,11 +45,11 @@ def wrong(validator: Draft202012Validator, text: str) -> list[str]:
     "text",
     [
         (ROOT / "native" / "benchgate.yaml").read_text(),
-        README[1] if README else "",
+        EXAMPLE,
         WHOLE.replace("kind: style-check, pool: lint", "kind: external"),
         PROJECT_FILE,
     ],
-    ids=["native", "README", "every key", "short"],
+    ids=["native", "reference", "every key", "short"],
 )
 def test_a_good_file_is_good_in_an_editor(validator: Draft202012Validator, text: str) -> None:
     assert parse_project_file(text).jobs
