@@ -258,7 +258,7 @@ class Cell:
 def fill(name: str, effect: float, noise: Noise, rules: Rules, trials: int, *, are_all: bool = False) -> Cell:
     """Simulate suites of which the first benchmark is slower by ``effect``, or all are.
 
-    The ``name`` is a part of the seed: with another one, ``docs/contributor/measurements.md`` needs the tables anew.
+    The ``name`` is a part of the seed: after a change, make the tables of the measurements anew.
     """
     effects = [effect if k == 0 or are_all else 0.0 for k in range(BENCHMARKS)]
     suites = (Pairs(effects, noise, f"{name} {effect} {trial}") for trial in range(trials))

@@ -66,7 +66,9 @@ def command(home: Path, port: int, pools: tuple[str, ...]) -> None:
         announced(site, lines.say),
     ):
         if not (ControlSettings().git_url or ControlSettings().git_urls):
-            lines.say("BENCHGATE_GIT_URL is not set, so no change can be fetched; see docs/operator/operations.md")
+            lines.say(
+                "BENCHGATE_GIT_URL is not set, so no change can be fetched: see docs/operator/operations.md"
+            )
         supervisor.run(stop.is_set)
         lines.say("stopping")
 
