@@ -1,1 +1,1 @@
-"""Run processes and touch files safely, whoever wrote them."""
+"""Run processes and touch files safely, also those that untrusted programs wrote."""
