@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from service.domain.access.audit import AuditEntry, AuditKind, ProtectionFault
-    from service.domain.access.caller import Person, Role, TokenHolder
-    from service.domain.access.scopes import Scope
+    from service.domain.access.caller import Role, TokenHolder, User
+    from service.domain.access.scopes import TokenScope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSession:
-    """A session to open; the arguments are those of :class:`service.domain.access.caller.Person`."""
+    """A session to open; the arguments are those of :class:`service.domain.access.caller.User`."""
 
     subject: str
     name: str
@@ -31,7 +31,7 @@ class Sessions(Protocol):
     def open(self, session: NewSession) -> str:
         """Store a session; return its secret, which nothing returns again."""
 
-    def find(self, secret: str) -> Person | None:
+    def find(self, secret: str) -> User | None:
         """Return the person of a session; None if it has expired, was closed, or never was."""
 
     def close(self, session: bytes) -> None:
@@ -62,7 +62,7 @@ class NewToken:
     """
 
     name: str
-    scopes: frozenset[Scope]
+    scopes: frozenset[TokenScope]
     lifetime: timedelta
     created_by: str
     subject: str = ""
@@ -76,7 +76,7 @@ class Token:
 
     id: int
     name: str
-    scopes: frozenset[Scope]
+    scopes: frozenset[TokenScope]
     created_by: str
     subject: str  # of the person who created it; empty if a command did
     created_at: datetime

@@ -1,1 +1,1 @@
-"""Access: who calls, what a caller may do, and the log of what was done."""
+"""Authentication, authorisation and the audit log."""

@@ -1,4 +1,4 @@
-"""The audit log: entries in a chain of hashes, so that a changed or missing one is found."""
+"""Hash-chained audit log: a changed, missing or reordered entry breaks the chain."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AuditKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """An entry as it is stored. The hash covers every field, so all are texts, without a second spelling.
+    """A stored entry. The hash covers every field, so each value has exactly one spelling.
 
     Args:
         id: grows by one with every entry, from 1.
@@ -59,20 +59,20 @@ class AuditEntry:
 
     @property
     def details(self) -> Mapping[str, str]:
-        """The details by name."""
+        """The parsed body."""
         details: dict[str, str] = json.loads(self.body)
         return details
 
 
 def body_of(details: Mapping[str, str]) -> str:
-    """Write the details of an entry; equal details give equal texts."""
+    """Serialise details as canonical JSON: equal details give equal texts."""
     return json.dumps(dict(details), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def canonical(entry: AuditEntry) -> bytes:
-    """Return the bytes that the hash of an entry covers: each field in UTF-8 behind its length in four bytes.
+    """Serialise the fields that the hash covers: each in UTF-8, after its length in four bytes.
 
-    No two entries with different fields share them, because a length says where its field ends.
+    The lengths mark where each field ends, so different entries never give the same bytes.
     """
     fields = (str(entry.id), entry.at, entry.kind, entry.actor, entry.subject, entry.body)
     texts = [field.encode() for field in fields]
@@ -80,13 +80,13 @@ def canonical(entry: AuditEntry) -> bytes:
 
 
 def hash_of(entry: AuditEntry) -> bytes:
-    """Compute the hash of an entry: SHA-256 of the hash before it and its canonical bytes."""
+    """Compute SHA-256 over the previous hash and the canonical bytes of the entry."""
     return sha256(entry.previous + canonical(entry)).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class ProtectionFault:
-    """A protection that the stored log lacks, in a sentence; ``remedy`` says how to restore it."""
+    """A missing protection of the stored log; ``remedy`` says how to restore it."""
 
     sentence: str
     remedy: str
@@ -96,7 +96,7 @@ class ProtectionFault:
 
 
 class FaultKind(StrEnum):
-    """The faults of a chain."""
+    """Kinds of broken links in a chain."""
 
     CHANGED = "changed"  # its fields do not give its hash
     MISSING = "missing"
@@ -111,7 +111,7 @@ _FAULTS: Final[Mapping[FaultKind, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ChainFault:
     """The first entry that breaks a chain."""
 
     kind: FaultKind
@@ -123,27 +123,27 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
-    """The result of reading a chain from its start.
+    """The result of :func:`check_chain`.
 
     Args:
-        count: the entries up to the end, or before the first fault.
+        count: the entries before the first fault, or all.
         head: the hash of the last of them; ``NO_ENTRY`` without one.
-        fault: the first fault; nothing behind it was read.
-        has_seen: one of the entries has the hash that was asked for.
+        fault: the first fault; later entries were not read.
+        has_seen: one of the entries has the hash ``seen``.
     """
 
     count: int
     head: bytes
-    fault: Fault | None
+    fault: ChainFault | None
     has_seen: bool
 
 
 def check_chain(entries: Iterable[AuditEntry], seen: bytes = NO_ENTRY) -> Chain:
-    """Check a chain from its first entry on, one entry at a time, with hashes computed anew.
+    """Recompute every hash from the first entry on, up to the first fault.
 
     Args:
-        entries: all entries in their order.
-        seen: a hash that was the head of this chain once; ``NO_ENTRY``: none is asked for.
+        entries: all entries in order.
+        seen: a former head of this chain to look for; ``NO_ENTRY``: none.
     """
     count, head = 0, NO_ENTRY
     has_seen = seen == NO_ENTRY
@@ -157,11 +157,11 @@ def check_chain(entries: Iterable[AuditEntry], seen: bytes = NO_ENTRY) -> Chain:
     return Chain(count=count, head=head, fault=fault, has_seen=has_seen)
 
 
-def _fault_of(entry: AuditEntry, expected: int, head: bytes) -> Fault | None:
+def _fault_of(entry: AuditEntry, expected: int, head: bytes) -> ChainFault | None:
     if entry.id > expected:
-        return Fault(FaultKind.MISSING, expected)
+        return ChainFault(FaultKind.MISSING, expected)
     if entry.id < expected:
-        return Fault(FaultKind.OUT_OF_ORDER, entry.id)
+        return ChainFault(FaultKind.OUT_OF_ORDER, entry.id)
     if hash_of(entry) != entry.hash:
-        return Fault(FaultKind.CHANGED, entry.id)
-    return None if entry.previous == head else Fault(FaultKind.OUT_OF_ORDER, entry.id)
+        return ChainFault(FaultKind.CHANGED, entry.id)
+    return None if entry.previous == head else ChainFault(FaultKind.OUT_OF_ORDER, entry.id)

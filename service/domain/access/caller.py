@@ -1,4 +1,4 @@
-"""Callers: who sends a request, and which roles and scopes they have."""
+"""Callers of the web server: anonymous, a signed-in user, or a program with a token."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from service.domain.access.scopes import Scope
+    from service.domain.access.scopes import TokenScope
 
 
-LOCAL_EMAIL: Final = "local"  # of the user of this machine; no provider's address lacks the "@"
+LOCAL_EMAIL: Final = "local"  # this machine's own user; real addresses contain an "@"
 
 
 class Role(StrEnum):
-    """The roles of people who sign in, from the fewest rights to the most; each includes those before it."""
+    """Roles of signed-in users, weakest first; each includes those before it."""
 
     READER = "reader"
     REVIEWER = "reviewer"
@@ -33,15 +33,14 @@ class Anonymous:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class User:
     """A person who signed in.
 
     Args:
-        subject: the identity provider's name for the person, which never changes; ``local`` for the user of
-            this machine.
-        name: the display name that the provider gives; anybody may choose theirs, so it proves nothing.
-        email: verified by the provider; empty if it is not. The review server links it to an account.
-        role: the highest that the person's groups gave at sign-in.
+        subject: the identity provider's permanent ID; ``local`` for the user of this machine.
+        name: the display name from the provider; people choose it freely, so it proves nothing.
+        email: as verified by the provider, else empty. The review server links it to an account.
+        role: the highest role that the user's groups gave at sign-in.
         session: the digest of the session's secret.
     """
 
@@ -56,35 +55,35 @@ class Person:
 class TokenHolder:
     """A program with an API token that is neither expired nor revoked.
 
-    ``subject`` and ``email`` are those of the person who made the token, empty if a command made it: the
-    program sees what that person's account on the review server sees.
+    ``subject`` and ``email`` are its creator's, and empty if a command created it. The program sees what the
+    creator's account on the review server sees.
     """
 
     token_id: int
     name: str
-    scopes: frozenset[Scope]
+    scopes: frozenset[TokenScope]
     subject: str = ""
     email: str = ""
 
 
-Caller = Anonymous | Person | TokenHolder
+Caller = Anonymous | User | TokenHolder
 
 
-# A working day without signing in again, and a role that is at most as old as that: it is read at sign-in.
+# One working day. It also bounds the age of a role, which is read at sign-in.
 LONGEST_SESSION: Final = timedelta(hours=12)
-# A browser left open does not stay signed in overnight, but over lunch and meetings.
+# Long enough for lunch and meetings; a browser left open is signed out overnight.
 LONGEST_IDLE: Final = timedelta(hours=2)
-# Each request would otherwise write to the database.
+# Saves a database write for each request.
 SEEN_PRECISION: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
 class AccountLink:
-    """A link to the account page for a person who signed in, to the page for signing in for the others.
+    """A link to the account page of a signed-in user, and to the sign-in page for others.
 
     Args:
-        path: its address, which leads back to the page with the link.
-        is_sign_in: it is the page for signing in.
+        path: the link's target, with the current page as the page to return to.
+        is_sign_in: the target is the sign-in page.
     """
 
     path: str

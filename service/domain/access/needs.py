@@ -1,4 +1,4 @@
-"""Needs: the right that a route asks of its caller, and the refusal of a caller without it."""
+"""Decide whether a caller has the right that a route needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, assert_never
 
-from service.domain.access.caller import Anonymous, Person, Role, TokenHolder
+from service.domain.access.caller import Anonymous, Role, TokenHolder, User
 from service.domain.access.scopes import ScopeKind
 from service.domain.values.errors import NotAllowed
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Need(StrEnum):
-    """The rights that routes ask for."""
+    """Rights that routes need."""
 
     NOTHING = "nothing"
     READ = "read"
-    SESSION = "session"  # what a person does to their own sessions and tokens
-    ACT = "act"  # requests to run, cancel or override builds; the review server's groups decide further
-    REPORT = "report"  # results of another CI; the route compares the token's project and job
+    SESSION = "session"  # manage one's own sessions and tokens
+    ACT = "act"  # request to run, cancel or override builds; the review server's groups also decide
+    REPORT = "report"  # send results of another CI; the route also checks the token's project and job
     OPERATE = "operate"
 
 
@@ -34,7 +34,7 @@ _ROLES: Final[Mapping[Need, Role | None]] = MappingProxyType(
         Need.READ: Role.READER,
         Need.SESSION: Role.READER,
         Need.ACT: Role.REVIEWER,
-        Need.REPORT: None,  # no person sends the results of a program
+        Need.REPORT: None,  # for programs only
         Need.OPERATE: Role.OPERATOR,
     }
 )
@@ -42,8 +42,8 @@ _SCOPES: Final[Mapping[Need, frozenset[ScopeKind]]] = MappingProxyType(
     {
         Need.NOTHING: frozenset(ScopeKind),
         Need.READ: frozenset({ScopeKind.READ, ScopeKind.OPERATE}),
-        Need.SESSION: frozenset(),  # a stolen token must not make another one
-        Need.ACT: frozenset(),  # a token is no person, and has no account on the review server
+        Need.SESSION: frozenset(),  # a stolen token must not create another one
+        Need.ACT: frozenset(),  # a token has no account on the review server
         Need.REPORT: frozenset({ScopeKind.REPORT}),
         Need.OPERATE: frozenset({ScopeKind.OPERATE}),
     }
@@ -51,19 +51,16 @@ _SCOPES: Final[Mapping[Need, frozenset[ScopeKind]]] = MappingProxyType(
 
 
 def refusal(caller: Caller, need: Need, *, is_public: bool) -> NotAllowed | None:
-    """Return the error for a caller without a right, which names what is missing; None if they have it.
+    """Return the error that names the missing right; None if the caller has it.
 
-    Args:
-        caller: the sender of the request.
-        need: the right that the route asks for.
-        is_public: reading needs no sign-in.
+    ``is_public``: reading needs no sign-in.
     """
     if need is Need.NOTHING or (need is Need.READ and is_public):
         return None
     match caller:
         case Anonymous():
             return NotAllowed(_sign_in(need), may_sign_in=True)
-        case Person():
+        case User():
             return _refusal_by_role(caller.role, need)
         case TokenHolder():
             return _refusal_by_scope({scope.kind for scope in caller.scopes}, need)

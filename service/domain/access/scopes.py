@@ -23,7 +23,7 @@ LONGEST_SCOPE: Final = 600
 
 
 class ScopeKind(StrEnum):
-    """The kinds of scopes."""
+    """Kinds of scopes."""
 
     READ = "read"
     OPERATE = "operate"
@@ -31,8 +31,8 @@ class ScopeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Scope:
-    """One right of a token; ``project`` and ``job`` are those of a report and empty otherwise."""
+class TokenScope:
+    """One right of a token; only a report has ``project`` and ``job``."""
 
     kind: ScopeKind
     project: str = ""
@@ -42,12 +42,12 @@ class Scope:
         return f"{self.kind}:{self.project}/{self.job}" if self.kind is ScopeKind.REPORT else self.kind.value
 
     def covers(self, instance: str, project: str, job: str) -> bool:
-        """Return whether this scope is for reports on a job of a project."""
+        """Return whether this scope allows reports on a job of a project."""
         name = f"{instance}~{project}" if "~" in self.project else project
         return self.kind is ScopeKind.REPORT and (self.project, self.job) == (name, job)
 
 
-def parse_scope(text: str) -> Scope:
+def parse_scope(text: str) -> TokenScope:
     """Parse a scope; a project's name may contain slashes, a job's name cannot.
 
     Raises:
@@ -55,16 +55,16 @@ def parse_scope(text: str) -> Scope:
     """
     kind, colon, rest = text.partition(":")
     if not colon and kind in {ScopeKind.READ, ScopeKind.OPERATE}:
-        return Scope(ScopeKind(kind))
+        return TokenScope(ScopeKind(kind))
     project, slash, job = rest.rpartition("/")
     is_name = bool(slash and project and job) and len(text) <= LONGEST_SCOPE and clean(text) == text
     if kind == ScopeKind.REPORT and is_name:
-        return Scope(ScopeKind.REPORT, project, job)
+        return TokenScope(ScopeKind.REPORT, project, job)
     raise BadInput(f"{_FORMS}, not {plain(text, 100)!r}", "scope")
 
 
-def cover_report(scopes: Collection[Scope], instance: str, project: str, job: str) -> bool:
-    """Return whether one of the scopes is for reports on a job of a project."""
+def cover_report(scopes: Collection[TokenScope], instance: str, project: str, job: str) -> bool:
+    """Return whether one of the scopes allows reports on a job of a project."""
     return any(scope.covers(instance, project, job) for scope in scopes)
 
 
@@ -72,7 +72,7 @@ def role_of(groups: Collection[str], role_groups: Mapping[Role, Collection[str]]
     """Return the highest role that a person's groups give; None: the person may not sign in.
 
     Args:
-        groups: of the person, by the provider.
+        groups: the person's, as the identity provider reports them.
         role_groups: the groups that give each role. Without groups for readers, everybody whom the provider
             admits is a reader; without groups for another role, nobody has it.
     """

@@ -1,4 +1,4 @@
-"""API tokens: their text, the digest that is stored, their lifetimes, and the scopes that a role may give."""
+"""Create and check API tokens. Only their digests are stored."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from service.domain.values.text import brief, clean
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from service.domain.access.scopes import Scope
+    from service.domain.access.scopes import TokenScope
 
 SECRET_BYTES: Final = 32  # 256 random bits cannot be guessed, so a digest without salt suffices
 DEFAULT_DAYS: Final = 30
 MOST_DAYS: Final = 90  # a forgotten token ends within a quarter
 MOST_SCOPES: Final = 20
-SHOWN_AFTER_END: Final = timedelta(days=30)  # lists show ended tokens for so long; the audit log has all
+SHOWN_AFTER_END: Final = timedelta(days=30)  # in lists; the audit log has all
 MOST_SHOWN: Final = 1000
 LONGEST_NAME: Final = 100
-_PREFIX: Final = "bgt_"  # scanners for leaked secrets find tokens by it
+_PREFIX: Final = "bgt_"  # secret scanners search for it
 _TEXT: Final = re.compile(r"bgt_[A-Za-z0-9_-]{43}")
 _ROLES: Final[Mapping[ScopeKind, Role]] = MappingProxyType(
     {
@@ -38,26 +38,26 @@ _ROLES: Final[Mapping[ScopeKind, Role]] = MappingProxyType(
 
 
 def token_text(secret: bytes) -> str:
-    """Return the text of a token made of :data:`SECRET_BYTES` random bytes."""
+    """Encode :data:`SECRET_BYTES` random bytes as a token."""
     if len(secret) != SECRET_BYTES:
         raise ValueError(f"a token has {SECRET_BYTES} random bytes, not {len(secret)}")
     return _PREFIX + urlsafe_b64encode(secret).rstrip(b"=").decode()
 
 
 def digest_of(text: str) -> bytes | None:
-    """Return the digest under which a token is stored; None if the text cannot be a token."""
+    """Return the digest by which a token is stored; None if the text cannot be a token."""
     return sha256(text.encode()).digest() if _TEXT.fullmatch(text) else None
 
 
 def lifetime_of(days: int) -> timedelta:
-    """Return the lifetime of a token; BadInput if it is out of range."""
+    """Convert days to a token's lifetime; raise BadInput if they are out of range."""
     if not 1 <= days <= MOST_DAYS:
         raise BadInput(f"{days} is out of range; allowed is 1 to {MOST_DAYS}", "days")
     return timedelta(days=days)
 
 
 def checked_name(name: str) -> str:
-    """Return the name of a token without outer blanks; BadInput if it cannot be shown in a list."""
+    """Strip a token's name; raise BadInput if it cannot be shown in a list."""
     name = name.strip()
     if not name or len(name) > LONGEST_NAME or clean(name) != name:
         raise BadInput(
@@ -66,8 +66,8 @@ def checked_name(name: str) -> str:
     return name
 
 
-def scopes_refusal(role: Role, scopes: Collection[Scope]) -> NotAllowed | None:
-    """Return the error for a person whose role may not give a token these scopes; None if it may."""
+def scopes_refusal(role: Role, scopes: Collection[TokenScope]) -> NotAllowed | None:
+    """Return the error if a role may not give a token these scopes; None if it may."""
     for scope in sorted(scopes):
         needed = _ROLES[scope.kind]
         if not role.includes(needed):

@@ -22,7 +22,7 @@ from service.ports.audited import command_by
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.access.caller import Person
+    from service.domain.access.caller import User
     from service.ports.access import Sessions, Token, Tokens
 
 
@@ -36,7 +36,7 @@ class TokenRequest:
 
 
 def create_token(
-    tokens: Tokens, wanted: TokenRequest, creator: Person, ticket: bytes | None = None
+    tokens: Tokens, wanted: TokenRequest, creator: User, ticket: bytes | None = None
 ) -> tuple[Token, str]:
     """Create a token of a person; return it with its text, which nothing returns again.
 
@@ -66,12 +66,12 @@ def create_token_by_command(tokens: Tokens, wanted: TokenRequest, user: str) -> 
     return tokens.add(_new(wanted, user))
 
 
-def tokens_for(tokens: Tokens, person: Person) -> Sequence[Token]:
+def tokens_for(tokens: Tokens, person: User) -> Sequence[Token]:
     """Return the tokens that a person may revoke, the newest first: their own, for an operator all."""
     return tokens.list(_owner(person))
 
 
-def revoke_token(tokens: Tokens, token_id: int, by: Person) -> bool:
+def revoke_token(tokens: Tokens, token_id: int, by: User) -> bool:
     """Revoke a token at once; return whether it was valid until now.
 
     Raises:
@@ -108,7 +108,7 @@ def end_access(tokens: Tokens, sessions: Sessions, user: str, subject: str | Non
     return sessions_ended, tokens_revoked
 
 
-def _new(wanted: TokenRequest, created_by: str, creator: Person | None = None) -> NewToken:
+def _new(wanted: TokenRequest, created_by: str, creator: User | None = None) -> NewToken:
     if not 1 <= len(wanted.scopes) <= MOST_SCOPES:
         raise BadInput(f"a token has 1 to {MOST_SCOPES} scopes, not {len(wanted.scopes)}", "scope")
     return NewToken(
@@ -121,6 +121,6 @@ def _new(wanted: TokenRequest, created_by: str, creator: Person | None = None) -
     )
 
 
-def _owner(person: Person) -> str | None:
+def _owner(person: User) -> str | None:
     """Return whose tokens a person may see and revoke; None: everybody's."""
     return None if person.role.includes(Role.OPERATOR) else person.subject

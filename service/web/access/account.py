@@ -19,7 +19,7 @@ from service.web.access.tickets import check_ticket, ticket_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.access.caller import Person
+    from service.domain.access.caller import User
     from service.ports.access import Token, Tokens
 
 _SEE_OTHER: Final = 303
@@ -38,7 +38,7 @@ class AccountView:
         created: the text of a token that was just created; empty: none was.
     """
 
-    person: Person
+    person: User
     tokens: Sequence[Token]
     created: str = ""
     default_days: int = DEFAULT_DAYS

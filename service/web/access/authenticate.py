@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.concurrency import run_in_threadpool
 
-from service.domain.access.caller import Anonymous, Person
+from service.domain.access.caller import Anonymous, User
 from service.domain.values.errors import BadInput, NotAllowed
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Access:
     rights: Mapping[tuple[str, str], Need]
     is_public: bool
     address: Address
-    find_session: Callable[[str], Person | None]
+    find_session: Callable[[str], User | None]
     find_token: Callable[[str], TokenHolder | None]
     limits: RateLimits
     has_way_in: bool
@@ -74,10 +74,10 @@ def known_caller(request: Request) -> Caller:
     return caller
 
 
-def person_of(request: Request) -> Person:
+def person_of(request: Request) -> User:
     """Return the person who sent a request whose route, by the table of rights, admits nobody else."""
     caller = known_caller(request)
-    if not isinstance(caller, Person):
+    if not isinstance(caller, User):
         raise NotAllowed("only a person who signed in can do this")
     return caller
 

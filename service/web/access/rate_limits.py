@@ -10,7 +10,7 @@ from limits import parse
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
-from service.domain.access.caller import Person, TokenHolder
+from service.domain.access.caller import TokenHolder, User
 from service.domain.values.errors import TooMany
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class RateLimits:
             TooMany: the person or the token sent too many.
         """
         match caller:
-            case Person():
+            case User():
                 self._hit(_CHANGES, "person", caller.subject)
             case TokenHolder():
                 self._hit(_CHANGES, "token", str(caller.token_id))

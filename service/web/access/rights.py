@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from fastapi import Request  # noqa: TC002 - FastAPI reads the annotation
 
-from service.domain.access.caller import Person
+from service.domain.access.caller import User
 from service.domain.access.needs import Need, refusal
 from service.domain.values.errors import NotAllowed
 from service.web.access.authenticate import caller_of, leave_anonymous
@@ -36,7 +36,7 @@ async def authorize(request: Request) -> None:
         return
     changes = request.method not in SAFE_METHODS
     caller = await caller_of(request)
-    if changes and isinstance(caller, Person):
+    if changes and isinstance(caller, User):
         require_same_origin(request.headers, access.address)
     refused = refusal(caller, need, is_public=access.is_public)
     if refused is not None:

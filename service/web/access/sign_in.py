@@ -21,7 +21,7 @@ from service.web.access.forms import form_of
 from service.web.access.same_origin import require_same_origin
 
 if TYPE_CHECKING:
-    from service.domain.access.caller import AccountLink, Person, TokenHolder
+    from service.domain.access.caller import AccountLink, TokenHolder, User
     from service.domain.access.needs import Need
     from service.ports.access import Sessions, Tokens
     from service.steps.access.sign_in import ProviderSignIn
@@ -82,7 +82,7 @@ class WaysIn:
     provider: ProviderSignIn | None = None
     local: LocalIdentity | None = None
 
-    def find_session(self, secret: str) -> Person | None:
+    def find_session(self, secret: str) -> User | None:
         """Return the person of a session; None if it is over, or was opened by a way that is closed now."""
         person = self.sessions.find(secret)
         return None if person is None or self._is_closed_to(person.subject) else person

@@ -12,13 +12,13 @@ from service.domain.values.errors import NotAllowed
 from service.domain.wording.refusals import FORM_USED
 
 if TYPE_CHECKING:
-    from service.domain.access.caller import Person
+    from service.domain.access.caller import User
 
 _NONCE_BYTES: Final = 16
 _PURPOSE: Final = b"benchgate form"  # the session's digest must not sign anything else by the same bytes
 
 
-def ticket_for(person: Person, action: str) -> str:
+def ticket_for(person: User, action: str) -> str:
     """Make a ticket for a form; each is another one, so that compressed pages reveal nothing about it.
 
     Args:
@@ -29,7 +29,7 @@ def ticket_for(person: Person, action: str) -> str:
     return urlsafe_b64encode(nonce + _sign(person, action, nonce)).decode("ascii")
 
 
-def check_ticket(person: Person, action: str, ticket: str) -> bytes:
+def check_ticket(person: User, action: str, ticket: str) -> bytes:
     """Check the ticket of a form, and return its key: refuse an action whose key is already stored.
 
     Raises:
@@ -45,6 +45,6 @@ def check_ticket(person: Person, action: str, ticket: str) -> bytes:
     return nonce
 
 
-def _sign(person: Person, action: str, nonce: bytes) -> bytes:
+def _sign(person: User, action: str, nonce: bytes) -> bytes:
     key = hmac.digest(person.session, _PURPOSE, "sha256")
     return hmac.digest(key, nonce + action.encode(), "sha256")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import RedirectResponse
 
-from service.domain.access.caller import Person
+from service.domain.access.caller import User
 from service.domain.access.needs import Need, refusal
 from service.domain.failures.known import MOST_DAYS, TRANSITIONS, TriageState
 from service.domain.values.errors import BadInput
@@ -37,7 +37,7 @@ class KnownForm:
 
     states: Sequence[TriageState]
     path: str
-    person: Person
+    person: User
     missing: str = ""
     most_days: int = MOST_DAYS
 
@@ -61,7 +61,7 @@ class PageKnownChanges:
     def form_for(self, request: Request, detail: KnownDetail) -> KnownForm | None:
         """Return the form of a page, or why the person has none; None if the caller may not act at all."""
         caller = known_caller(request)
-        if not isinstance(caller, Person) or refusal(caller, Need.ACT, is_public=True) is not None:
+        if not isinstance(caller, User) or refusal(caller, Need.ACT, is_public=True) is not None:
             return None
         missing = self._changes.refusal(caller.email, detail.row.instance, detail.groups)
         state = detail.row.state

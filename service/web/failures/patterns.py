@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse
 
-from service.domain.access.caller import Person
+from service.domain.access.caller import User
 from service.domain.access.needs import Need, refusal
 from service.domain.failures.known import DEFAULT_DAYS, MOST_DAYS, Scope, pattern_of
 from service.domain.review.comment_commands import MAX_REASON, MIN_REASON
@@ -50,7 +50,7 @@ class PatternForm:
         found: what the pattern would have matched; None without values that can be used.
     """
 
-    person: Person
+    person: User
     projects: Sequence[str]
     values: Mapping[str, str]
     problem: str = ""
@@ -78,7 +78,7 @@ class PagePatterns:
     def may_begin(self, request: Request) -> bool:
         """Return whether the caller's role admits it; the review server's groups decide later."""
         caller = known_caller(request)
-        return isinstance(caller, Person) and refusal(caller, Need.ACT, is_public=True) is None
+        return isinstance(caller, User) and refusal(caller, Need.ACT, is_public=True) is None
 
     def form_for(self, request: Request) -> PatternForm:
         """Return the form with the values of the query, and what they would have matched."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import RedirectResponse
 
-from service.domain.access.caller import Person
+from service.domain.access.caller import User
 from service.domain.access.needs import Need, refusal
 from service.domain.review.form_commands import command_from
 from service.domain.values.identity import ADDRESS, ChangeAddress
@@ -34,7 +34,7 @@ class ActionForms:
 
     offered: OfferedActions
     path: str
-    person: Person
+    person: User
 
     def ticket(self) -> str:
         """Make the ticket of one form."""
@@ -58,7 +58,7 @@ class PageActions:
     def forms_for(self, request: Request, page: PatchSetDetail, compared: Compared) -> ActionForms | None:
         """Return the forms of a page; None if its caller may not act at all."""
         caller = known_caller(request)
-        if not isinstance(caller, Person):
+        if not isinstance(caller, User):
             return None
         # The right of the route that the forms are sent to.
         if refusal(caller, Need.ACT, is_public=True) is not None:

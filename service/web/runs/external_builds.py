@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from service.domain.access.caller import TokenHolder
-from service.domain.access.scopes import Scope, ScopeKind, cover_report
+from service.domain.access.scopes import ScopeKind, TokenScope, cover_report
 from service.domain.building.findings import MOST as MOST_FINDINGS
 from service.domain.measuring.tests.junit import Dialect
 from service.domain.runs.external import (
@@ -249,6 +249,6 @@ def sender_of(caller: Caller, wanted: tuple[str, str, str], *, has_several: bool
     instance, project, job = wanted
     if not isinstance(caller, TokenHolder) or not cover_report(caller.scopes, instance, project, job):
         named = f"{instance}~{project}" if has_several else project
-        scope = Scope(ScopeKind.REPORT, named, job)
+        scope = TokenScope(ScopeKind.REPORT, named, job)
         raise NotAllowed(f"this report needs a token with the scope {scope}")
     return caller.token_id

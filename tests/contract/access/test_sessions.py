@@ -9,7 +9,7 @@ import pytest
 
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.sessions import PostgresSessions
-from service.domain.access.caller import LONGEST_IDLE, LONGEST_SESSION, Person, Role
+from service.domain.access.caller import LONGEST_IDLE, LONGEST_SESSION, Role, User
 from service.ports.access import NewSession
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.sessions import MemorySessions
@@ -100,7 +100,7 @@ class TestSessions:
         secret = site.sessions.open(ALICE)
         person = site.sessions.find(secret)
         assert person is not None
-        assert person == Person(
+        assert person == User(
             subject="al",
             name="Alice",
             email="alice@example.com",

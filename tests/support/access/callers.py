@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
 
-from service.domain.access.caller import Anonymous, Person
+from service.domain.access.caller import Anonymous, User
 from service.ports.access import NewSession
 from service.web.access.address import Address
 from service.web.access.authenticate import Access, known_caller
@@ -72,7 +72,7 @@ def who_router() -> APIRouter:
         match caller:
             case Anonymous():
                 return "anonymous"
-            case Person():
+            case User():
                 return f"{caller.role} {caller.subject}"
         return f"token {caller.name}"
 

@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from service.domain.access.caller import Person, Role, TokenHolder
+from service.domain.access.caller import Role, TokenHolder, User
 from service.domain.access.scopes import parse_scope
 from service.domain.review.change import PatchSet
 from service.steps.runs.record_external_build import record_once
@@ -43,7 +43,7 @@ def holder(*scopes: str, token_id: int = 1) -> TokenHolder:
 
 
 LINUX: Final = holder("report:kv/linux")
-PERSON: Final = Person(subject="o", name="", email="", role=Role.OPERATOR, session=b"")
+PERSON: Final = User(subject="o", name="", email="", role=Role.OPERATOR, session=b"")
 
 
 def service_waiting_for_ci() -> Service:
@@ -72,7 +72,7 @@ def send(
         case TokenHolder():
             callers.tokens["bgt_ci"] = caller
             headers["Authorization"] = "Bearer bgt_ci"
-        case Person():
+        case User():
             headers |= callers.as_person(caller.role)
     reports = create_external_builds(
         instances,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from service.domain.access.audit import AuditKind
-from service.domain.access.caller import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION, Person
+from service.domain.access.caller import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION, User
 from service.ports.access import NewSession, Sessions
 from service.ports.audited import sessions_subject
 from tests.support.memory.audit import MemoryAudit
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class _Stored:
-    person: Person
+    person: User
     opened_at: timedelta
     seen_at: timedelta
 
@@ -51,7 +51,7 @@ class MemorySessions(Sessions):
         self._stored = {key: each for key, each in self._stored.items() if not self._is_over(each)}
         secret = secrets.token_urlsafe(32)
         digest = _digest(secret)
-        person = Person(
+        person = User(
             subject=session.subject,
             name=session.name,
             email=session.email,
@@ -62,7 +62,7 @@ class MemorySessions(Sessions):
         return secret
 
     @override
-    def find(self, secret: str) -> Person | None:
+    def find(self, secret: str) -> User | None:
         self.found += 1
         stored = self._stored.get(_digest(secret))
         if stored is None or self._is_over(stored):

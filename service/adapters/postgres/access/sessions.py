@@ -13,7 +13,7 @@ from service.adapters.postgres.access.audit import PostgresAudit, log_appended
 from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.storable import CleanText
 from service.domain.access.audit import AuditKind
-from service.domain.access.caller import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION, Person, Role
+from service.domain.access.caller import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION, Role, User
 from service.ports.access import NewSession, Sessions
 from service.ports.audited import sessions_subject
 
@@ -73,7 +73,7 @@ class PostgresSessions(ShortTransactions, Sessions):
         return secret
 
     @override
-    def find(self, secret: str) -> Person | None:
+    def find(self, secret: str) -> User | None:
         digest = _digest(secret)
         with self._begin() as connection:
             values = {"digest": digest, "precision": SEEN_PRECISION, **_LIMITS}
@@ -82,9 +82,7 @@ class PostgresSessions(ShortTransactions, Sessions):
                 return None
             if row.is_seen_earlier:
                 connection.execute(_SEE, {"digest": digest})
-        return Person(
-            subject=row.subject, name=row.name, email=row.email, role=Role(row.role), session=digest
-        )
+        return User(subject=row.subject, name=row.name, email=row.email, role=Role(row.role), session=digest)
 
     @override
     def close(self, session: bytes) -> None:

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.store import PostgresStore
-from service.domain.access.audit import AuditKind, Fault, FaultKind, check_chain
+from service.domain.access.audit import AuditKind, ChainFault, FaultKind, check_chain
 from service.domain.values.errors import Permanent
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def test_one_changed_byte_names_the_entry(database: Database, column: str) -> No
         "ALTER TABLE audit.entry ENABLE ALWAYS TRIGGER refuse_changes",
     )
     log = PostgresAuditLog(database.owner)
-    assert check_chain(log.entries(0, 9)).fault == Fault(FaultKind.CHANGED, 2)
+    assert check_chain(log.entries(0, 9)).fault == ChainFault(FaultKind.CHANGED, 2)
     assert list(log.protection_faults()) == []
 
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Body, Request
 from dashboards.pages import create_pages
 from service.domain.access.caller import Role, TokenHolder
 from service.domain.access.needs import Need
-from service.domain.access.scopes import Scope, ScopeKind
+from service.domain.access.scopes import ScopeKind, TokenScope
 from service.domain.values.errors import TooMany
 from service.steps.runs.check_health import HealthCheck
 from service.web.access.authenticate import known_caller
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 PAGE: Final = {"Accept": "text/html"}
 READ_TOKEN: Final = "bgt_read"
-READER: Final = TokenHolder(token_id=7, name="reader", scopes=frozenset({Scope(ScopeKind.READ)}))
+READER: Final = TokenHolder(token_id=7, name="reader", scopes=frozenset({TokenScope(ScopeKind.READ)}))
 REPORT_TOKEN: Final = "bgt_report"
 REPORTER: Final = TokenHolder(
-    token_id=8, name="reporter", scopes=frozenset({Scope(ScopeKind.REPORT, project="kv", job="ci")})
+    token_id=8, name="reporter", scopes=frozenset({TokenScope(ScopeKind.REPORT, project="kv", job="ci")})
 )
 _RIGHTS: Final = {
     **RIGHTS,

@@ -11,7 +11,7 @@ import pytest
 
 from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.access.caller import Role, TokenHolder
-from service.domain.access.scopes import Scope, ScopeKind
+from service.domain.access.scopes import ScopeKind, TokenScope
 from service.domain.project.project_file import Permission
 from service.domain.review.change import Account
 from service.domain.runs.states import RunState
@@ -312,7 +312,9 @@ class TestRefusals:
 
     @pytest.mark.parametrize("scope", [ScopeKind.READ, ScopeKind.OPERATE])
     def test_a_token_is_refused(self, site: Site, scope: ScopeKind) -> None:
-        site.callers.tokens["bgt_x"] = TokenHolder(token_id=1, name="ci", scopes=frozenset({Scope(scope)}))
+        site.callers.tokens["bgt_x"] = TokenHolder(
+            token_id=1, name="ci", scopes=frozenset({TokenScope(scope)})
+        )
         answer = Browser(site, {"Authorization": "Bearer bgt_x"}).act(ticket="x")
         refused(site, answer, 403, "an API token cannot do this")
 

@@ -7,7 +7,7 @@ import pytest
 from service.adapters.access.recent_answers import KEPT_SECONDS, RecentAnswers
 from service.adapters.access.viewers import Viewers
 from service.adapters.system.circuit_breaker import SILENT_SECONDS
-from service.domain.access.caller import Anonymous, Person, Role, TokenHolder
+from service.domain.access.caller import Anonymous, Role, TokenHolder, User
 from service.domain.review.change import Account
 from service.domain.values.errors import Permanent, Transient
 from service.domain.values.identity import ChangeKey
@@ -47,8 +47,8 @@ def site() -> Site:
     return Site()
 
 
-def person(email: str, role: Role = Role.READER) -> Person:
-    return Person(subject="s", name="Alice", email=email, role=role, session=b"")
+def person(email: str, role: Role = Role.READER) -> User:
+    return User(subject="s", name="Alice", email=email, role=role, session=b"")
 
 
 def test_each_person_sees_what_their_account_sees(site: Site) -> None:

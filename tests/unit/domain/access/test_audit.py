@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from service.domain.access.audit import (
     NO_ENTRY,
     AuditEntry,
-    Fault,
+    ChainFault,
     FaultKind,
     body_of,
     canonical,
@@ -103,21 +103,21 @@ def test_a_changed_field_is_found_in_its_entry(field: str) -> None:
     value = getattr(CHAIN[2], field)
     changed = replace(CHAIN[2], **{field: value[:-1] + (b"?" if field == "hash" else "?")})
     found = check_chain([*CHAIN[:2], changed, CHAIN[3]])
-    assert (found.count, found.fault) == (2, Fault(FaultKind.CHANGED, 3))
+    assert (found.count, found.fault) == (2, ChainFault(FaultKind.CHANGED, 3))
 
 
 def test_an_entry_that_was_replaced_with_its_hash_does_not_carry_the_next_one() -> None:
     replaced = sealed(3, CHAIN[1].hash, actor="mallory")
-    assert check_chain([*CHAIN[:2], replaced, CHAIN[3]]).fault == Fault(FaultKind.OUT_OF_ORDER, 4)
+    assert check_chain([*CHAIN[:2], replaced, CHAIN[3]]).fault == ChainFault(FaultKind.OUT_OF_ORDER, 4)
 
 
 @pytest.mark.parametrize(("gone", "number"), [(0, 1), (1, 2), (2, 3)])
 def test_a_removed_entry_is_named(gone: int, number: int) -> None:
-    assert check_chain([*CHAIN[:gone], *CHAIN[gone + 1 :]]).fault == Fault(FaultKind.MISSING, number)
+    assert check_chain([*CHAIN[:gone], *CHAIN[gone + 1 :]]).fault == ChainFault(FaultKind.MISSING, number)
 
 
 def test_an_entry_that_comes_twice_is_out_of_order() -> None:
-    assert check_chain([*CHAIN[:2], CHAIN[1]]).fault == Fault(FaultKind.OUT_OF_ORDER, 2)
+    assert check_chain([*CHAIN[:2], CHAIN[1]]).fault == ChainFault(FaultKind.OUT_OF_ORDER, 2)
 
 
 def test_a_removed_tail_is_only_found_by_a_head_that_was_seen() -> None:
@@ -139,4 +139,4 @@ def test_a_removed_tail_is_only_found_by_a_head_that_was_seen() -> None:
     ],
 )
 def test_a_fault_names_the_entry_and_the_problem(kind: FaultKind, sentence: str) -> None:
-    assert str(Fault(kind, 3)) == sentence
+    assert str(ChainFault(kind, 3)) == sentence

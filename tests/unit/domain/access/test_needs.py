@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.access.caller import Anonymous, Person, Role, TokenHolder
+from service.domain.access.caller import Anonymous, Role, TokenHolder, User
 from service.domain.access.needs import Need, refusal
-from service.domain.access.scopes import Scope, parse_scope
+from service.domain.access.scopes import TokenScope, parse_scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from service.domain.access.caller import Caller
 
 
-def person(role: Role) -> Person:
-    return Person(subject="s", name="N", email="n@example.com", role=role, session=b"")
+def person(role: Role) -> User:
+    return User(subject="s", name="N", email="n@example.com", role=role, session=b"")
 
 
 def holder(*scopes: str) -> TokenHolder:
@@ -30,7 +30,7 @@ CALLERS: Mapping[str, Caller] = {
     "read token": holder("read"),
     "report token": holder("report:p/j"),
     "operate token": holder("operate"),
-    "token without scopes": TokenHolder(token_id=1, name="ci", scopes=frozenset[Scope]()),
+    "token without scopes": TokenHolder(token_id=1, name="ci", scopes=frozenset[TokenScope]()),
 }
 PEOPLE = {"reader", "reviewer", "operator"}
 ALLOWED = {

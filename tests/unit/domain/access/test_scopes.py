@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.access.scopes import Scope, ScopeKind, cover_report, parse_scope
+from service.domain.access.scopes import ScopeKind, TokenScope, cover_report, parse_scope
 from service.domain.values.errors import BadInput
 
 
@@ -12,7 +12,7 @@ def test_a_scope_is_written_as_it_is_read(text: str) -> None:
 
 
 def test_a_project_may_have_slashes() -> None:
-    assert parse_scope("report:platform/kv/cv-perf") == Scope(ScopeKind.REPORT, "platform/kv", "cv-perf")
+    assert parse_scope("report:platform/kv/cv-perf") == TokenScope(ScopeKind.REPORT, "platform/kv", "cv-perf")
 
 
 @pytest.mark.parametrize(

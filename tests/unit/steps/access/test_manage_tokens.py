@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from service.domain.access.caller import Person, Role
+from service.domain.access.caller import Role, User
 from service.domain.values.errors import BadInput, NotAllowed, NotFound
 from service.steps.access.manage_tokens import (
     TokenRequest,
@@ -19,8 +19,8 @@ from tests.support.memory.tokens import MemoryTokens
 READ = TokenRequest("dashboard", ["read"])
 
 
-def person(subject: str, role: Role = Role.READER, email: str = "") -> Person:
-    return Person(subject=subject, name="Somebody", email=email, role=role, session=b"")
+def person(subject: str, role: Role = Role.READER, email: str = "") -> User:
+    return User(subject=subject, name="Somebody", email=email, role=role, session=b"")
 
 
 ALICE = person("alice", email="alice@example.com")

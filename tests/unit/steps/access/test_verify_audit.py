@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from service.domain.access.audit import AuditKind, Fault, FaultKind, ProtectionFault
+from service.domain.access.audit import AuditKind, ChainFault, FaultKind, ProtectionFault
 from service.steps.access.verify_audit import verify_audit
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.store import MemoryStore
@@ -62,7 +62,7 @@ def test_a_changed_entry_fails() -> None:
             tx.record_act(kind, "ann", "review~7/1", {})
     store.memory.audit[1] = replace(store.memory.audit[1], kind="accept")
     found = verify_audit(MemoryAuditLog(store.memory))
-    assert (found.is_passed, found.chain.fault) == (False, Fault(FaultKind.CHANGED, 2))
+    assert (found.is_passed, found.chain.fault) == (False, ChainFault(FaultKind.CHANGED, 2))
 
 
 def test_a_head_that_was_seen_must_still_be_there() -> None:

@@ -10,7 +10,7 @@ import pytest
 from dashboards.rendering import sign_in_page
 from service.adapters.access.sign_in_secret import read_secret, renew_secret
 from service.domain.access.needs import Need
-from service.domain.access.scopes import Scope, ScopeKind
+from service.domain.access.scopes import ScopeKind, TokenScope
 from service.ports.access import NewToken
 from service.steps.access.sign_in import LOCAL_SUBJECT
 from service.web.access.address import Address
@@ -174,7 +174,7 @@ def test_once_there_is_a_gerrit_or_a_provider_the_tokens_of_this_machines_user_a
     tokens = MemoryTokens()
     reading = NewToken(
         name="ci",
-        scopes=frozenset({Scope(ScopeKind.READ)}),
+        scopes=frozenset({TokenScope(ScopeKind.READ)}),
         lifetime=timedelta(days=90),
         created_by="somebody",
         subject=subject,

@@ -6,15 +6,15 @@ from typing import Final
 
 import pytest
 
-from service.domain.access.caller import Person, Role
+from service.domain.access.caller import Role, User
 from service.domain.values.errors import NotAllowed
 from service.web.access.tickets import check_ticket, ticket_for
 
 ACTION: Final = "POST /changes/7/3/override"
 
 
-def person(session: bytes) -> Person:
-    return Person(subject="al", name="Al", email="", role=Role.REVIEWER, session=session)
+def person(session: bytes) -> User:
+    return User(subject="al", name="Al", email="", role=Role.REVIEWER, session=session)
 
 
 ALICE: Final = person(b"a" * 32)
@@ -39,7 +39,7 @@ def test_two_tickets_of_one_session_share_no_run_of_characters() -> None:
 
 
 @pytest.mark.parametrize("other", [person(b"b" * 32), person(b"")])
-def test_a_ticket_of_another_session_is_refused(other: Person) -> None:
+def test_a_ticket_of_another_session_is_refused(other: User) -> None:
     with pytest.raises(NotAllowed, match="reload the page"):
         check_ticket(ALICE, ACTION, ticket_for(other, ACTION))
 
