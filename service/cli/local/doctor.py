@@ -19,7 +19,7 @@ from service.cli.local.doctor_connections import connection_findings
 from service.cli.local.tables import SCHEMA_VERSION
 from service.cli.services.find_site import home_option
 from service.config import ControlSettings, MachineSettings
-from service.domain.machines.environment import Finding, State, load_between
+from service.domain.machines.environment import MachineFinding, State, load_between
 from service.domain.machines.fitness import findings
 from service.domain.values.errors import BadInput, Unfit
 from service.domain.values.text import plain
@@ -73,7 +73,7 @@ def command(ctx: click.Context, seconds: float, home: Path, *, connections: bool
 
 
 def _show(
-    ctx: click.Context, results: Sequence[Finding], further: Mapping[str, object], *, as_json: bool
+    ctx: click.Context, results: Sequence[MachineFinding], further: Mapping[str, object], *, as_json: bool
 ) -> None:
     if as_json:
         rows = [
@@ -85,17 +85,17 @@ def _show(
     ctx.exit(EXIT_CANNOT if any(f.state is State.BAD for f in results) else EXIT_OK)
 
 
-def _sandbox(mounts: Sequence[MachineMount]) -> Finding:
+def _sandbox(mounts: Sequence[MachineMount]) -> MachineFinding:
     try:
         in_force = BubblewrapSandbox(mounts=mounts).in_force()
     except Unfit as error:
-        return Finding("sandbox", State.BAD, "none", str(error))
-    return Finding("sandbox", State.OK, f"{in_force['sandbox']}, limits: {in_force['limits']}", "")
+        return MachineFinding("sandbox", State.BAD, "none", str(error))
+    return MachineFinding("sandbox", State.OK, f"{in_force['sandbox']}, limits: {in_force['limits']}", "")
 
 
 def mount_findings(
     entries: Iterable[str], refused: Mapping[str, str]
-) -> tuple[tuple[MachineMount, ...], tuple[Finding, ...]]:
+) -> tuple[tuple[MachineMount, ...], tuple[MachineFinding, ...]]:
     """Check each directory of BENCHGATE_MOUNTS; return those that can be shown, and a finding for each."""
     mounts, results = [], []
     for entry in entries:
@@ -103,25 +103,25 @@ def mount_findings(
         try:
             mount = read_mount(entry, refused)
         except BadInput as error:
-            results.append(Finding(name, State.BAD, "refused", str(error)))
+            results.append(MachineFinding(name, State.BAD, "refused", str(error)))
             continue
         mounts.append(mount)
-        results.append(Finding(name, State.OK, f"files: {mount.files}, digest: {mount.digest}"))
+        results.append(MachineFinding(name, State.OK, f"files: {mount.files}, digest: {mount.digest}"))
     return tuple(mounts), tuple(results)
 
 
-def pattern_findings(settings: ControlSettings) -> tuple[Finding, ...]:
+def pattern_findings(settings: ControlSettings) -> tuple[MachineFinding, ...]:
     """Read the configured patterns of failures; no finding without a file."""
     if settings.failure_patterns is None:
         return ()
     try:
         patterns = failure_patterns(settings)
     except BadInput as error:
-        return (Finding("failure patterns", State.BAD, "refused", str(error)),)
-    return (Finding("failure patterns", State.OK, f"{len(patterns)}", ""),)
+        return (MachineFinding("failure patterns", State.BAD, "refused", str(error)),)
+    return (MachineFinding("failure patterns", State.OK, f"{len(patterns)}", ""),)
 
 
-def print_findings(results: Sequence[Finding]) -> None:
+def print_findings(results: Sequence[MachineFinding]) -> None:
     """Print a table, and each remedy once with the checks that it fixes."""
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from service.domain.machines.environment import Finding
+    from service.domain.machines.environment import MachineFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class _Addresses:
     broker: str
 
 
-def connection_findings(home: Path) -> tuple[Finding, ...]:
+def connection_findings(home: Path) -> tuple[MachineFinding, ...]:
     """Try each connection that is configured here, and judge its rights.
 
     ``home`` is the directory of a ``benchgate up``; its servers count if no address is set.
@@ -72,7 +72,7 @@ def connection_findings(home: Path) -> tuple[Finding, ...]:
     )
 
 
-def _gerrit_findings(settings: ControlSettings) -> Iterator[Finding]:
+def _gerrit_findings(settings: ControlSettings) -> Iterator[MachineFinding]:
     """Yield the findings of each Gerrit; with several, each finding has its instance."""
     if not settings.has_gerrit:
         yield not_configured(GERRIT, "BENCHGATE_GERRIT_URL")
@@ -81,7 +81,7 @@ def _gerrit_findings(settings: ControlSettings) -> Iterator[Finding]:
         credentials = Bearer(bearer) if bearer else Password(gerrit.user, secret)
         variable = f"BENCHGATE_GERRITS[{instance}]" if settings.gerrits else "BENCHGATE_GERRIT_URL"
 
-        def read(url: str, credentials: Bearer | Password = credentials) -> Iterable[Finding]:
+        def read(url: str, credentials: Bearer | Password = credentials) -> Iterable[MachineFinding]:
             rights = read_gerrit_rights(url, credentials)
             return gerrit_findings(rights, is_public=settings.read == "public")
 
@@ -102,8 +102,8 @@ def _addresses(home: Path) -> _Addresses:
 
 
 def _tried(
-    name: str, address: tuple[str, str], read: Callable[[str], Iterable[Finding]]
-) -> tuple[Finding, ...]:
+    name: str, address: tuple[str, str], read: Callable[[str], Iterable[MachineFinding]]
+) -> tuple[MachineFinding, ...]:
     url, variable = address
     if not url:
         return (not_configured(name, variable),)

@@ -1,1 +1,1 @@
-"""Machines: the environment and whether it is fit for measuring."""
+"""Machines: their environment, connections, mounts and fitness for measuring."""

@@ -1,4 +1,4 @@
-"""The connections of this machine: the rights that each has, and which of them are too wide."""
+"""Judge the connections of this machine: which have more rights than they need."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.machines.environment import Finding, State
+from service.domain.machines.environment import MachineFinding, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from service.domain.access.audit import ProtectionFault
 
-# The names of the checks.
+# Names of the checks.
 OWNER: Final = "database, owner"
 MACHINE: Final = "database, machine"
 BROKER: Final = "broker"
 GERRIT: Final = "Gerrit"
 
-# An attribute of a PostgreSQL role: its effect. A machine has none.
+# Effects of the attributes of PostgreSQL roles. A machine's role must have none of them.
 _ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "SUPERUSER": "may do everything in every database, also change the audit log",
@@ -29,9 +29,9 @@ _ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
         "CREATEDB": "may create databases",
     }
 )
-# The state of an owner with an attribute. The other three are faults of the audit log's protection.
+# For an owner, these two are findings; the other three are faults of the audit log's protection.
 _OF_OWNER: Final[Mapping[str, State]] = MappingProxyType({"BYPASSRLS": State.BAD, "CREATEDB": State.WARN})
-# A command of the broker that no plane needs: its effect.
+# Effects of broker commands that no plane needs.
 BROKER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "FLUSHALL": "empty the server",
@@ -41,7 +41,7 @@ BROKER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "ACL": "read and change its users",
     }
 )
-# Capabilities of Gerrit that give another account away.
+# Gerrit's capabilities to act for other accounts.
 _OF_ADMINISTRATORS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "administrateServer": "may do everything in Gerrit, also vote for everybody",
@@ -49,7 +49,7 @@ _OF_ADMINISTRATORS: Final[Mapping[str, str]] = MappingProxyType(
         "modifyAccount": "may change the e-mail addresses and keys of other accounts",
     }
 )
-# Gerrit gives the first two to every account. The event stream needs the third, and the rest only read.
+# Gerrit gives the first two to every account, the event stream needs the third, and the rest only read.
 _NARROW: Final = frozenset(
     {
         *("queryLimit", "emailReviewers", "streamEvents", "priority", "batchChangesLimit"),
@@ -63,7 +63,7 @@ _LOCAL_BROKER: Final = f"{_BROKER_USERS}; under `benchgate up`, whose parts run 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The way to a server: to this machine itself, or over a network with or without TLS."""
+    """The network path to a server: local, or remote with or without TLS."""
 
     is_local: bool
     is_encrypted: bool
@@ -76,10 +76,10 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseRights:
-    """The rights of a role in PostgreSQL.
+    """Rights of a PostgreSQL role.
 
-    ``attributes`` are those of the role that are set, as SQL names them. ``faults`` are protections that
-    the audit log lacks. ``reachable`` is all that a machine can use beyond the functions made for it.
+    ``attributes`` are SQL names. ``faults`` are protections that the audit log lacks. ``reachable`` is what
+    a machine can use beyond the functions made for it.
     """
 
     role: str
@@ -93,7 +93,7 @@ class DatabaseRights:
 
 @dataclass(frozen=True, slots=True)
 class BrokerRights:
-    """The rights of a user of the broker: the commands of ``BROKER_COMMANDS`` that it may run."""
+    """Rights of a broker user: the commands of ``BROKER_COMMANDS`` that it may run."""
 
     user: str
     path: Path
@@ -103,9 +103,9 @@ class BrokerRights:
 
 @dataclass(frozen=True, slots=True)
 class GerritRights:
-    """The rights of an account of Gerrit.
+    """Rights of a Gerrit account.
 
-    ``shows_changes``: whether readers who do not sign in see changes, if the account sees any.
+    ``shows_changes``: anonymous readers see changes, or the account itself sees none.
     """
 
     account: str
@@ -114,35 +114,35 @@ class GerritRights:
     shows_changes: bool = True
 
 
-def not_configured(name: str, variable: str) -> Finding:
-    """Name a connection that has no address here."""
-    return Finding(name, State.UNKNOWN, f"not configured here ({variable})")
+def not_configured(name: str, variable: str) -> MachineFinding:
+    """Report a connection that this configuration does not set."""
+    return MachineFinding(name, State.UNKNOWN, f"not configured here ({variable})")
 
 
-def no_answer(name: str, problem: str) -> Finding:
-    """Name a connection that fails."""
-    return Finding(name, State.BAD, f"cannot be used: {problem}")
+def no_answer(name: str, problem: str) -> MachineFinding:
+    """Report a connection that fails."""
+    return MachineFinding(name, State.BAD, f"cannot be used: {problem}")
 
 
-def owner_findings(rights: DatabaseRights) -> Iterator[Finding]:
+def owner_findings(rights: DatabaseRights) -> Iterator[MachineFinding]:
     """Judge the connection of the control plane to the database."""
     role = rights.role
     value = f"role {role}, {rights.path}: " + ("owns the database" if rights.is_owner else "not the owner")
     owns = State.OK if rights.is_owner else State.WARN
-    yield Finding(OWNER, owns, value, "" if rights.is_owner else _NAME_THE_OWNER)
+    yield MachineFinding(OWNER, owns, value, "" if rights.is_owner else _NAME_THE_OWNER)
     yield from _unencrypted(OWNER, rights.path, "add ?sslmode=verify-full to BENCHGATE_DATABASE_URL")
     for name, state in _OF_OWNER.items():
         if name in rights.attributes and "SUPERUSER" not in rights.attributes:  # which implies all others
-            yield Finding(OWNER, state, f"{name}: {role} {_ATTRIBUTES[name]}", _without(role, name))
+            yield MachineFinding(OWNER, state, f"{name}: {role} {_ATTRIBUTES[name]}", _without(role, name))
     for fault in rights.faults:
-        yield Finding(OWNER, State.BAD, f"audit log: {fault}", fault.remedy)
+        yield MachineFinding(OWNER, State.BAD, f"audit log: {fault}", fault.remedy)
 
 
-def machine_findings(rights: DatabaseRights) -> Iterator[Finding]:
-    """Judge the machine plane's connection to the database: it may call the functions made for it, only."""
+def machine_findings(rights: DatabaseRights) -> Iterator[MachineFinding]:
+    """Judge the machine plane's connection to the database: it may only call the functions made for it."""
     role = rights.role
     value = f"role {role}, {rights.path}: calls {rights.functions} functions of the schema machine"
-    yield Finding(
+    yield MachineFinding(
         MACHINE,
         State.OK if rights.functions else State.BAD,
         value,
@@ -153,11 +153,11 @@ def machine_findings(rights: DatabaseRights) -> Iterator[Finding]:
     )
     for name, effect in _ATTRIBUTES.items():
         if name in rights.attributes:
-            yield Finding(MACHINE, State.BAD, f"{name}: {role} {effect}", _without(role, name))
+            yield MachineFinding(MACHINE, State.BAD, f"{name}: {role} {effect}", _without(role, name))
     if "SUPERUSER" in rights.attributes:
         return  # which reaches everything
     if rights.is_owner:
-        yield Finding(
+        yield MachineFinding(
             MACHINE,
             State.BAD,
             f"{role} owns the database",
@@ -165,13 +165,13 @@ def machine_findings(rights: DatabaseRights) -> Iterator[Finding]:
         )
         return
     for reachable in rights.reachable:
-        yield Finding(
+        yield MachineFinding(
             MACHINE, State.BAD, f"{role} can use {reachable}", f"REVOKE what gives it to {role} or PUBLIC"
         )
 
 
-def broker_findings(rights: BrokerRights, *, is_machine: bool) -> Iterator[Finding]:
-    """Judge the connection to the broker: a plane needs few commands, and a user of its own."""
+def broker_findings(rights: BrokerRights, *, is_machine: bool) -> Iterator[MachineFinding]:
+    """Judge the connection to the broker: each plane needs few commands and its own user."""
     effects = [effect for name, effect in BROKER_COMMANDS.items() if name in rights.commands]
     if is_machine and rights.reads_control:
         effects.append("read the queue of the control plane")
@@ -179,33 +179,37 @@ def broker_findings(rights: BrokerRights, *, is_machine: bool) -> Iterator[Findi
         f"may {', '.join(effects)}" if effects else "sends or takes hints"
     )
     if not effects and rights.user != "default":
-        yield Finding(BROKER, State.OK, value)
+        yield MachineFinding(BROKER, State.OK, value)
     elif rights.path.is_local:
-        yield Finding(BROKER, State.WARN, value, _LOCAL_BROKER)
+        yield MachineFinding(BROKER, State.WARN, value, _LOCAL_BROKER)
     else:
-        yield Finding(BROKER, State.BAD, value, f"{_BROKER_USERS}, and name one in BENCHGATE_REDIS_URL")
+        yield MachineFinding(
+            BROKER, State.BAD, value, f"{_BROKER_USERS}, and name one in BENCHGATE_REDIS_URL"
+        )
     yield from _unencrypted(
         BROKER, rights.path, "let the broker speak TLS, and begin BENCHGATE_REDIS_URL with rediss://"
     )
 
 
-def gerrit_findings(rights: GerritRights, *, is_public: bool) -> Iterator[Finding]:
-    """Judge the connection to Gerrit: the account needs rights on labels, and hardly a global capability.
+def gerrit_findings(rights: GerritRights, *, is_public: bool) -> Iterator[MachineFinding]:
+    """Judge the connection to Gerrit: the account needs rights on labels, and hardly any global capability.
 
-    ``is_public``: whether people may read the pages without signing in.
+    ``is_public``: people may read the pages without signing in.
     """
-    yield Finding(GERRIT, State.OK, f"account {rights.account}, {rights.path}: reads changes and votes")
+    yield MachineFinding(
+        GERRIT, State.OK, f"account {rights.account}, {rights.path}: reads changes and votes"
+    )
     yield from _unencrypted(GERRIT, rights.path, "begin Gerrit's address with https://")
     fix = f"remove {rights.account} from the groups that have the capability in All-Projects"
     for name, effect in _OF_ADMINISTRATORS.items():
         if name in rights.capabilities:
-            yield Finding(GERRIT, State.BAD, f"{name}: {rights.account} {effect}", fix)
+            yield MachineFinding(GERRIT, State.BAD, f"{name}: {rights.account} {effect}", fix)
     if "administrateServer" not in rights.capabilities:  # which implies all others
         others = sorted(rights.capabilities - _NARROW - _OF_ADMINISTRATORS.keys())
         if others:
-            yield Finding(GERRIT, State.WARN, f"not needed: {', '.join(others)}", fix)
+            yield MachineFinding(GERRIT, State.WARN, f"not needed: {', '.join(others)}", fix)
     if is_public and not rights.shows_changes:
-        yield Finding(
+        yield MachineFinding(
             GERRIT,
             State.WARN,
             "shows no change to readers who do not sign in, so the pages show them none",
@@ -213,9 +217,9 @@ def gerrit_findings(rights: GerritRights, *, is_public: bool) -> Iterator[Findin
         )
 
 
-def _unencrypted(name: str, path: Path, remedy: str) -> Iterator[Finding]:
+def _unencrypted(name: str, path: Path, remedy: str) -> Iterator[MachineFinding]:
     if not path.is_local and not path.is_encrypted:
-        yield Finding(name, State.WARN, "passwords and data cross the network without TLS", remedy)
+        yield MachineFinding(name, State.WARN, "passwords and data cross the network without TLS", remedy)
 
 
 def _without(role: str, attribute: str) -> str:

@@ -1,4 +1,4 @@
-"""The properties and load of a machine that affect measurements."""
+"""Describe what of a machine affects measurements: its properties and its load."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 UNKNOWN: Final = "unknown"
 _DECIDING: Final = ("cpu_model", "cores", "smt", "governor", "turbo", "kernel", "aslr")
 
-# One CPU that is half used by others already shows in the median of a launch.
+# Half a CPU of other work already shows in the median of a launch.
 LOAD_WARN: Final = 0.5
-# A launch lasts about a second, and effects of 1 % matter: stealing a hundredth of it is as large.
+# As large as the effects of 1 % that matter, in a launch of about a second.
 STEAL_WARN: Final = 0.01
 STEAL_BAD: Final = 0.05
-# Other work on all CPUs would disturb every launch; a reading over one second may miss a twentieth of it.
+# Work on all CPUs disturbs every launch; a reading over one second may miss a twentieth of it.
 FOREIGN_BAD: Final = 0.95
-# Below a tenth the kernel starts to reclaim pages, which stalls programs at random.
+# Below a tenth, the kernel reclaims pages and stalls programs at random.
 MEMORY_WARN: Final = 0.10
 MEMORY_BAD: Final = 0.03
-# The kernel reads these without a system call; each reading of another clock traps or uses a slow bus.
+# Programs read these without a system call; reading another clock traps or uses a slow bus.
 FAST_CLOCKS: Final = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"})
 
 
 @dataclass(frozen=True, slots=True)
 class MachineEnvironment:
-    """The properties of a machine; None if the machine does not show one. Nothing is guessed."""
+    """Properties of a machine; None where the machine does not report one. Nothing is guessed."""
 
     cpu_model: str | None  # the name that the processor reports
     cores: int | None  # physical cores that are online
@@ -50,14 +50,14 @@ class MachineEnvironment:
     memory_bytes: int | None  # total memory
 
     def to_mapping(self) -> dict[str, object]:
-        """Convert it to plain values for JSON; ``unknown`` for a property that the machine does not show."""
+        """Convert to plain values for JSON; a property that is not reported is ``unknown``."""
         values = asdict(self)
         for name in ("online_cpus", "caches"):
             values[name] = list(values[name]) or None
         return {name: UNKNOWN if value is None else value for name, value in values.items()}
 
     def fingerprint(self, in_force: Mapping[str, str]) -> str:
-        """Compute a digest that is equal for machines whose results may be compared.
+        """Compute a digest; machines with equal digests have comparable results.
 
         Args:
             in_force: the isolation and limits of the programs (``Sandbox.in_force``).
@@ -68,7 +68,7 @@ class MachineEnvironment:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The load of a machine at one moment."""
+    """A reading of a machine's load."""
 
     at: float  # seconds of a monotonic clock
     load1: float  # the kernel's one-minute average of runnable tasks
@@ -83,7 +83,7 @@ class Load:
 
     @property
     def steal_share(self) -> float | None:
-        """The share of CPU time since boot that the hypervisor stole; None if no time was counted."""
+        """The share of CPU time since boot that the hypervisor stole; None without any time."""
         stolen = sum(self.steal_ticks.values())
         total = stolen + sum(self.busy_ticks.values()) + sum(self.idle_ticks.values())
         return stolen / total if total else None
@@ -91,7 +91,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """Activity on some CPUs besides the program that was measured there."""
+    """Other activity on the CPUs of a measured program."""
 
     steal_share: float  # of the CPUs' time that the hypervisor stole, 0 to 1
     foreign_share: float | None  # of their time spent on other work; None: the program's own is unknown
@@ -104,9 +104,9 @@ def load_between(
 ) -> Disturbance:
     """Compute the disturbance of a program that ran on ``cpus`` between two readings.
 
-    The kernel counts in ticks, so the shares are coarse over a short time. Values within the counting error
-    become zero: up to one stolen tick per CPU, and up to two ticks of other work, because work is the sum
-    of several rounded counters and starting the program takes some milliseconds that are not its own.
+    The kernel counts in ticks, so shares over a short time are coarse. Values within the counting error
+    become zero: one stolen tick per CPU, and two ticks of other work, because work is the sum of several
+    rounded counters and starting the program takes some milliseconds that are not its own.
 
     Args:
         before: a reading before the program started.
@@ -140,7 +140,7 @@ def load_between(
 
 
 class State(StrEnum):
-    """The effect of a machine's property on measurements."""
+    """Grades of a property's effect on measurements."""
 
     OK = "ok"
     WARN = "warn"
@@ -149,8 +149,8 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """The judgement of one property of a machine. ``remedy`` is a command, a sentence or empty."""
+class MachineFinding:
+    """Judgement of one property. ``remedy`` is a command, a sentence or empty."""
 
     name: str
     state: State

@@ -1,4 +1,4 @@
-"""The directories of a machine that its operator shows to all programs of builds: which are refused."""
+"""Check the directories that an operator wants to mount into every sandbox."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 SETTING: Final = "BENCHGATE_MOUNTS"
 _ADVICE: Final = "list directories with nothing but tool chains and libraries, such as /opt/gcc-13"
 PRIVATE: Final = "which no program of a build may see"
-"""The reason of directories with files of the system and of its users."""
-# The system's own files come first, because they are the best reason against `/`.
+"""Why files of the system and of its users are refused."""
+# Private files come first, because they are the best reason against `/`.
 REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(
@@ -37,14 +37,14 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         ),
     }
 )
-"""The directories that cannot be shown, each with the reason."""
+"""Directories that cannot be mounted, with the reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineMount:
-    """A directory of the machine that each sandbox shows at the same path, read-only.
+    """A directory of the machine, mounted read-only into each sandbox at the same path.
 
-    ``digest`` is equal on machines where the directory has the same files. ``files`` is their number.
+    ``digest`` is over its files, and ``files`` is their number.
     """
 
     path: str
@@ -53,11 +53,11 @@ class MachineMount:
 
 
 def require_allowed(path: str, refused: Mapping[str, str]) -> None:
-    """Raise BadInput if a directory is, contains or is within one that cannot be shown.
+    """Raise BadInput if a directory is, contains or is within a refused one.
 
     Args:
-        path: the directory: absolute, and without a slash at its end.
-        refused: such directories that cannot be shown, each with the reason.
+        path: absolute, without a trailing slash.
+        refused: reasons by directory, in the same form.
     """
     for other, reason in refused.items():
         if path == other:

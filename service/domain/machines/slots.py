@@ -1,4 +1,4 @@
-"""The machines of a host that takes builds of several pools, and the share of its CPUs that a build uses."""
+"""Divide a host that serves several pools: into machines, and its CPUs among builds."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A machine of a host, which takes builds of one pool, one at a time."""
+    """A machine of a host; it takes builds of one pool, one at a time."""
 
     machine: str
     pool: str
 
 
 def slots_of(name: str, pools: Sequence[str], builds_beside: int) -> tuple[Slot, ...]:
-    """Return the machines with which a host takes builds of its pools.
+    """Divide a host into machines for its pools.
 
-    The first pool has one machine with the host's name: what is known about benchmarks belongs to that name.
-    The other pools share the number of builds that may run beside each other, rounded up.
+    The first pool gets one machine with the host's own name, to which the history of benchmarks belongs.
+    The other pools share the ``builds_beside`` concurrent builds evenly, rounded up.
 
     Raises:
         BadInput: a pool is named twice.
@@ -44,7 +44,7 @@ def slots_of(name: str, pools: Sequence[str], builds_beside: int) -> tuple[Slot,
 
 
 def share_of_cpus(cpus: int, builds_beside: int) -> Mapping[str, str]:
-    """Return the variables that keep the programs of a build to its share of the CPUs."""
+    """Return environment variables that limit a build's parallelism to its share of the CPUs."""
     share = max(1, cpus // builds_beside)
     return MappingProxyType(
         {

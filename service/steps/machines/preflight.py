@@ -10,7 +10,7 @@ from service.domain.machines.fitness import obstacles
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from service.domain.machines.environment import Finding, Load
+    from service.domain.machines.environment import Load, MachineFinding
 
 # On a quiet machine a build waits for the first reading only, half a second. That reading can include a
 # compiler that is about to end; only work that the second, longer one also sees is a lasting obstacle.
@@ -29,7 +29,7 @@ def obstacle_to_measuring(
         cpus: the CPUs that measured programs would use.
         pause: waits for a number of seconds.
     """
-    found: tuple[Finding, ...] = ()
+    found: tuple[MachineFinding, ...] = ()
     for seconds in READINGS:
         before = read_load()
         pause(seconds)

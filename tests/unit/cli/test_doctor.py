@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from service.cli.local.doctor import mount_findings, pattern_findings, print_findings
 from service.config import ControlSettings
-from service.domain.machines.environment import Finding, State
+from service.domain.machines.environment import MachineFinding, State
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,10 +17,10 @@ ASK = "the host of this virtual machine decides it; ask the host's operator"
 def test_a_remedy_of_several_checks_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     print_findings(
         [
-            Finding("governor", State.UNKNOWN, "unknown", ASK),
-            Finding("load", State.OK, "0.10 over a minute"),
-            Finding("turbo", State.UNKNOWN, "unknown", ASK),
-            Finding("swap", State.WARN, "1 GiB used", "sudo swapoff -a"),
+            MachineFinding("governor", State.UNKNOWN, "unknown", ASK),
+            MachineFinding("load", State.OK, "0.10 over a minute"),
+            MachineFinding("turbo", State.UNKNOWN, "unknown", ASK),
+            MachineFinding("swap", State.WARN, "1 GiB used", "sudo swapoff -a"),
         ]
     )
 
@@ -36,7 +36,7 @@ def test_a_remedy_of_several_checks_is_printed_once(capsys: pytest.CaptureFixtur
 
 
 def test_nothing_to_fix_prints_the_table_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    print_findings([Finding("load", State.OK, "0.10 over a minute")])
+    print_findings([MachineFinding("load", State.OK, "0.10 over a minute")])
     assert "how to fix it" not in capsys.readouterr().out
 
 
@@ -46,7 +46,7 @@ def test_the_configured_patterns_of_failures_are_read(tmp_path: Path) -> None:
     file = tmp_path / "patterns.yaml"
     file.write_text("device: '^fatal: '\n")
     settings = ControlSettings(failure_patterns=file)
-    assert pattern_findings(settings) == (Finding("failure patterns", State.OK, "1"),)
+    assert pattern_findings(settings) == (MachineFinding("failure patterns", State.OK, "1"),)
 
 
 def test_each_directory_for_builds_is_checked(tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_each_directory_for_builds_is_checked(tmp_path: Path) -> None:
     entries = [f"{tmp_path}/gcc", f"{tmp_path}/none", "gcc"]
     [mount], [shown, missing, relative] = mount_findings(entries, {})
 
-    assert shown == Finding(f"mount {tmp_path}/gcc", State.OK, f"files: 1, digest: {mount.digest}")
-    assert missing == Finding(
+    assert shown == MachineFinding(f"mount {tmp_path}/gcc", State.OK, f"files: 1, digest: {mount.digest}")
+    assert missing == MachineFinding(
         f"mount {tmp_path}/none",
         State.BAD,
         "refused",

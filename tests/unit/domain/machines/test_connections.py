@@ -18,7 +18,7 @@ from service.domain.machines.connections import (
     not_configured,
     owner_findings,
 )
-from service.domain.machines.environment import Finding, State
+from service.domain.machines.environment import MachineFinding, State
 
 HERE = Path(is_local=True, is_encrypted=False)
 TLS = Path(is_local=False, is_encrypted=True)
@@ -27,7 +27,7 @@ OWNER = DatabaseRights("benchgate", TLS, is_owner=True)
 MACHINE = DatabaseRights("benchgate_machine", TLS, functions=14)
 
 
-def wide(findings: tuple[Finding, ...]) -> list[tuple[State, str]]:
+def wide(findings: tuple[MachineFinding, ...]) -> list[tuple[State, str]]:
     """The findings that are not in order; each says how to narrow the right."""
     found = [finding for finding in findings if finding.state is not State.OK]
     assert all(finding.remedy for finding in found)
@@ -48,7 +48,7 @@ def wide(findings: tuple[Finding, ...]) -> list[tuple[State, str]]:
     ],
     ids=["owner", "owner here", "machine", "machine's broker", "control's broker", "Gerrit"],
 )
-def test_a_narrow_connection_is_one_line_that_says_who_and_how(findings: tuple[Finding, ...]) -> None:
+def test_a_narrow_connection_is_one_line_that_says_who_and_how(findings: tuple[MachineFinding, ...]) -> None:
     (only,) = findings
     assert only.state is State.OK
     assert "over TLS" in only.value or "on this machine" in only.value
@@ -180,12 +180,12 @@ def test_a_gerrit_that_shows_nothing_without_sign_in_is_named_if_the_pages_are_p
     ],
     ids=["owner", "machine", "broker", "Gerrit"],
 )
-def test_no_tls_on_the_network_is_named(findings: tuple[Finding, ...]) -> None:
+def test_no_tls_on_the_network_is_named(findings: tuple[MachineFinding, ...]) -> None:
     assert wide(tuple(findings)) == [(State.WARN, "passwords and data cross the network without TLS")]
 
 
 def test_a_missing_and_a_failing_connection_are_named() -> None:
-    assert not_configured("Gerrit", "BENCHGATE_GERRIT_URL") == Finding(
+    assert not_configured("Gerrit", "BENCHGATE_GERRIT_URL") == MachineFinding(
         "Gerrit", State.UNKNOWN, "not configured here (BENCHGATE_GERRIT_URL)"
     )
-    assert no_answer("broker", "no route") == Finding("broker", State.BAD, "cannot be used: no route")
+    assert no_answer("broker", "no route") == MachineFinding("broker", State.BAD, "cannot be used: no route")
