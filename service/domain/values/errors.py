@@ -1,4 +1,4 @@
-"""The tree of all errors that Benchgate raises on purpose.
+"""All errors that Benchgate raises on purpose.
 
 ::
 
@@ -30,7 +30,7 @@ from __future__ import annotations
 
 
 class BenchgateError(Exception):
-    """The root of all errors that are raised on purpose."""
+    """Base class of all errors that are raised on purpose."""
 
 
 class BadInput(BenchgateError):
@@ -79,7 +79,7 @@ class Transient(BenchgateError):
 
     Args:
         what: a sentence about the fault.
-        retry_after: the seconds to wait that the other side requested; None: no request.
+        retry_after: seconds to wait, as the server requested; None: no request.
     """
 
     def __init__(self, what: str, retry_after: float | None = None) -> None:
@@ -88,7 +88,7 @@ class Transient(BenchgateError):
 
 
 class Refused(Transient):
-    """Benchgate's credentials were rejected, or lack a permission. Retries go on until an operator acts."""
+    """Benchgate's credentials were rejected or lack a permission. Retried until an operator acts."""
 
 
 class Forbidden(Refused):
@@ -96,7 +96,7 @@ class Forbidden(Refused):
 
 
 class Permanent(BenchgateError):
-    """A fault that remains after any number of attempts."""
+    """A fault that no retry fixes."""
 
 
 class NotFound(Permanent):
@@ -107,7 +107,7 @@ class Ambiguous(NotFound):
     """Changes of several review servers have the requested number.
 
     Args:
-        number: of the changes.
+        number: the number of the changes.
         choices: their addresses.
     """
 
@@ -176,7 +176,7 @@ class TooMany(BenchgateError):
 
     Args:
         what: a sentence that names the limit.
-        retry_after: the seconds after which the next request is accepted.
+        retry_after: seconds until the next request is accepted.
     """
 
     def __init__(self, what: str, retry_after: float) -> None:

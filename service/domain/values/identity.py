@@ -1,4 +1,4 @@
-"""The names that identify changes, builds and series."""
+"""Keys and names of changes, builds and series."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# A number has no ~, so the last one separates it from the name, whatever characters a stored name has.
+# The last ~ separates name and number, whatever characters the name has.
 ADDRESS: Final = r"^(?:[^\n]{1,100}~)?[1-9][0-9]{0,9}$"
 
 
@@ -23,7 +23,7 @@ class Side(StrEnum):
 
 
 class RunKind(StrEnum):
-    """The purposes of a run."""
+    """Purposes of a run."""
 
     CHECK = "check"
     POST_SUBMIT = "post-submit"
@@ -40,9 +40,9 @@ class ChangeKey:
 
 @dataclass(frozen=True, slots=True)
 class ChangeAddress:
-    """The text that names a change in addresses: ``123``, or ``core~123`` with its review server's name.
+    """A change's part of a URL: ``123``, or ``core~123`` with the name of its review server.
 
-    ``instance`` is None if the text is a number alone, which several review servers may have.
+    ``instance`` is None for a number alone, which several review servers may have.
     """
 
     number: int
@@ -50,7 +50,7 @@ class ChangeAddress:
 
     @classmethod
     def parse(cls, text: str) -> ChangeAddress:
-        """Read an address, which must match :data:`ADDRESS`; raise ValueError if it does not."""
+        """Parse an address; raise ValueError if it does not match :data:`ADDRESS`."""
         if re.fullmatch(ADDRESS, text) is None:
             raise ValueError("an address is a change's number, or INSTANCE~NUMBER")
         instance, separator, number = text.rpartition("~")
@@ -86,13 +86,13 @@ class SeriesKey:
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 over all parts: the unique key, because a benchmark's name may be too long for an index."""
-        # Not astuple, which copies each part: an analysis needs the digests of all its series.
+        """SHA-256 over all parts, used as the key because a benchmark's name may be too long for an index."""
+        # astuple copies each part, which is too slow for an analysis of many series.
         return bytes.fromhex(_sha256(json.dumps([getattr(self, name) for name in self.__slots__])))
 
 
 def digest_of(mapping: Mapping[str, Any]) -> str:
-    """Compute the SHA-256 of a JSON mapping in any order of its keys, as 64 hexadecimal digits."""
+    """Compute the SHA-256 of a JSON mapping as 64 hexadecimal digits; the order of keys does not matter."""
     return _sha256(json.dumps(mapping, sort_keys=True, separators=(",", ":")))
 
 

@@ -1,4 +1,4 @@
-"""The hosts that only programs of this machine can reach."""
+"""Recognise loopback hosts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ from ipaddress import ip_address
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host's name, or its address, is this machine's loopback.
-
-    Args:
-        host: without a port, and an IPv6 address without brackets.
-    """
+    """Return whether a host name or IP address (without port or brackets) is loopback."""
     if host.lower() == "localhost":
         return True
     try:

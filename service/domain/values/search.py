@@ -1,4 +1,4 @@
-"""Searches: words that must occur in a name, and words that must not."""
+"""Search names by words that must occur and words that must not."""
 
 from __future__ import annotations
 

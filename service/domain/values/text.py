@@ -1,4 +1,4 @@
-"""Harmless forms of text from a patch set, and readable forms of numbers."""
+"""Sanitise untrusted text, and format numbers for people."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ if TYPE_CHECKING:
 ELLIPSIS: Final = "…"
 _SHOWN_AS_FACTOR: Final = 2.0  # from here on "×53" reads better than "+5200 %"
 _NO_CHANGE: Final = frozenset({"+0.00 %", "-0.00 %"})
-# Sequences of a terminal: colours and the cursor, and titles and links, which have a text of their own.
+# Terminal escapes: CSI (colours, cursor) and OSC (titles, links), which contain text.
 ESCAPE_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _LINE_ENDS: Final = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
-# Control characters, and marks that reverse the direction of text: a name could look like another.
+# Control characters, and bidirectional marks, which make a name look like another.
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
 _LONE_SURROGATES: Final = re.compile("[\ud800-\udfff]")
-_UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co"})  # categories of characters
-_BRIEF: Final = 61  # characters, the ellipsis included
+_UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co"})  # Unicode categories
+_BRIEF: Final = 61  # characters, including the ellipsis
 # Marks that begin a block of Markdown (heading, item, quote, rule, code, table) or define a link.
 _BLOCK: Final = re.compile(
     r"([0-9]{1,9}(?=[.)](?: |$))|(?=#{1,6}(?: |$)|[-+*](?: |$)|[>|]|~~~|```|(?:[-*_=] ?){3,}$|\[[^\]]*\]:))"
 )
 _ESCAPING: Final = re.compile(r"\\(?=[!-/:-@\[-`{-~])")  # a backslash that Markdown would drop
 _OUTER_UNDERSCORE: Final = re.compile(r"(?<![^\W_])_|_(?![^\W_])")  # within a word it has no meaning
-# Of bytes too, since the axes of the figures know no others.
+# Decimal for bytes too, as on the axes of the figures.
 _LARGE: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL: Final = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
 _SCALES: Final = {"s": (_SMALL, "s"), "1/s": (_LARGE, "/s"), "B": (_LARGE, "B"), "B/s": (_LARGE, "B/s")}
 
 
 def clean(text: str) -> str:
-    """Remove control characters from a name that is stored and compared; it is not shortened.
+    """Remove control characters from a name that is stored and compared, without shortening it.
 
     Tabs and line ends become one space, and a lone surrogate becomes U+FFFD. The result can be encoded as
-    UTF-8 and has no NUL. :func:`plain` is for a text that is only shown.
+    UTF-8 and has no NUL. Use :func:`plain` for text that is only shown.
     """
     if text.isprintable():  # the usual case, and quick
         return text
@@ -46,7 +46,7 @@ def clean(text: str) -> str:
 
 
 def brief(text: str) -> str:
-    """Quote the beginning of a foreign text for a message."""
+    """Quote the beginning of an untrusted text for a message."""
     return repr(plain(text, _BRIEF))
 
 
@@ -57,14 +57,14 @@ def plain(text: str, limit: int = 200) -> str:
         return text
     kept = text[: 4 * limit]
     if not is_ascii:
-        # Cf holds the bidirectional overrides that make a text read as another.
+        # Cf contains the bidirectional overrides.
         kept = "".join(c for c in kept if c in " \t\n" or unicodedata.category(c) not in _UNSAFE)
     line = " ".join(kept.split())
     return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
 
 
 def shortened(text: str, limit: int) -> str:
-    """Do the same as :func:`plain`, but cut behind a sentence, clause or word that ends late enough."""
+    """Sanitise like :func:`plain`, but cut after a sentence, clause or word in the second half."""
     line = plain(text, 4 * limit)
     if len(line) <= limit:
         return line
@@ -77,7 +77,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """Remove control, format and surrogate characters from a text of several lines; it is not shortened."""
+    """Remove control, format and surrogate characters from a text of several lines, without shortening it."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.translate(dict.fromkeys(map(ord, unsafe_in(text))))
 
@@ -88,18 +88,18 @@ def unsafe_in(text: str) -> set[str]:
 
 
 def padded(text: str, limit: int = 200) -> str:
-    """Do the same as :func:`plain`, but keep runs of blanks: other programs align their lines by them."""
+    """Sanitise like :func:`plain`, but keep runs of blanks, with which other programs align their lines."""
     words = text[: 4 * limit].split(" ")
     line = " ".join(plain(word, limit) for word in words).strip()
     return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
 
 
 def literal(line: str) -> str:
-    """Escape what Gerrit would format in a line of a message, so that readers see the line as it is.
+    """Escape Markdown in a line of a message, so that Gerrit shows it as it is.
 
-    Gerrit 3.9 and later show messages as Markdown, and earlier ones as they are. So only marks that would
-    have an effect get a backslash: ``BM_Sort<int>/64`` and ``a_b*c`` stay as they are. Code between
-    backticks stays code, and Gerrit itself shows HTML as text.
+    Gerrit before 3.9 shows messages unformatted, so only marks that would have an effect get a backslash:
+    ``BM_Sort<int>/64`` and ``a_b*c`` stay as they are. Code between backticks stays code, and Gerrit shows
+    HTML as text.
     """
     line = _ESCAPING.sub(r"\\\\", line).replace("](", r"]\(")
     for mark in (re.compile(r"\*"), _OUTER_UNDERSCORE, re.compile("~")):
@@ -109,7 +109,7 @@ def literal(line: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
-    """Name the first few, and count the others: ``a, b, c and 2 more``."""
+    """Join the first few names, and count the others: ``a, b, c and 2 more``."""
     shown = ", ".join(plain(name) for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
@@ -127,7 +127,7 @@ def factor(ratio: float) -> str:
 
 
 def signed_percent(ratio: float) -> str:
-    """Format a ratio as a percentage: ``−12.3 %``, with a true minus sign."""
+    """Format a ratio as a change in percent with a true minus sign: ``−12.3 %``."""
     percent = (ratio - 1) * 100
     text = f"{percent:+.2f} %" if -1 < percent < 1 else f"{percent:+.1f} %"
     return "±0.00 %" if text in _NO_CHANGE else text.replace("-", "−")
