@@ -10,7 +10,7 @@ from service.domain.project.build_commands import InnerPath
 from service.domain.project.dependencies import COMMIT
 from service.domain.project.forms import Record, about, after, text
 from service.domain.sources.allowed import SourceUrl
-from service.domain.sources.submodules import misleads
+from service.domain.sources.submodules import may_mislead
 from service.domain.values.errors import BadInput
 
 DEFAULT_FILE: Final = "default.xml"  # as `repo init` has it
@@ -29,7 +29,7 @@ def _address(url: str) -> str:
         SourceUrl.parse(url)
     except BadInput as error:
         raise ValueError(str(error)) from None
-    if misleads(url):
+    if may_mislead(url):
         raise ValueError(f"{url!r} is not allowed; allowed are {_FORMS}")
     return url
 

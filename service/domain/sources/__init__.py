@@ -1,1 +1,1 @@
-"""The places from which a machine fetches files that are not in a project's own repository."""
+"""Sources outside a project's repository: submodules, LFS files and repositories of a manifest."""

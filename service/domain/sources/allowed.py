@@ -1,4 +1,4 @@
-"""The hosts and prefixes of URLs that the operator of a machine allows it to fetch from."""
+"""Check URLs against the hosts and prefixes from which an operator allows a machine to fetch."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ FORMS: Final = (
     "a host (`example.org`), or the beginning of a URL (`https://example.org/team/`, `file:///srv/mirror/`)"
 )
 _LONGEST: Final = 2000  # characters; more than servers accept
-# No credentials, because everybody can read a project file. No fragment, because no server gets one. The
-# characters are those of RFC 3986, without those that programs read differently (`\`, `@` in a path).
+# No credentials, because everybody can read a project file. No fragment, because servers do not receive it.
+# The characters are those of RFC 3986, without those that programs read differently (`\`, `@` in a path).
 _HOST: Final = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
 _URL: Final = re.compile(
     rf"(?:(?P<scheme>https?)://(?P<host>{_HOST})(?::(?P<port>[0-9]{{1,5}}))?|file://)"
     r"(?P<path>(?:/[A-Za-z0-9._~!$&'()*+,;=:%-]*)*)(?P<query>\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?"
 )
-# `.` and `..`, which leave a prefix; to some servers, a `;` ends the name of a folder.
+# `.` and `..` could leave a prefix; for some servers, a `;` ends the name of a folder.
 _UP: Final = re.compile(r"(?:\.|%2e){1,2}(?:;.*)?", re.IGNORECASE)
-_HIDDEN: Final = re.compile(r"%(?:2f|5c|00)", re.IGNORECASE)  # a slash, a backslash and a NUL in a segment
+_HIDDEN: Final = re.compile(r"%(?:2f|5c|00)", re.IGNORECASE)  # an encoded slash, backslash or NUL
 _PORTS: Final = {"https": "443", "http": "80"}
 
 
 @dataclass(frozen=True, slots=True)
 class SourceUrl:
-    """The parts of a URL in the form by which prefixes are compared; ``host`` is empty for ``file``."""
+    """A URL, normalised so that prefixes can be compared; ``host`` is empty for ``file``."""
 
     scheme: str
     host: str
@@ -42,10 +42,10 @@ class SourceUrl:
 
     @classmethod
     def parse(cls, url: str) -> Self:
-        """Read a URL.
+        """Parse a URL.
 
         Raises:
-            BadInput: it is none that a machine ever fetches from; says what is wrong.
+            BadInput: machines never fetch from such a URL; says what is wrong.
         """
         found = _URL.fullmatch(url) if len(url) <= _LONGEST else None
         if found is None or (found["scheme"] is None and (not found["path"] or found["query"])):
@@ -65,7 +65,7 @@ class SourceUrl:
         return cls(scheme, host, found["port"] or _PORTS[scheme], segments)
 
     def begins_with(self, prefix: SourceUrl) -> bool:
-        """Return whether the URL is a prefix or below it; ``/team`` does not begin ``/teams``."""
+        """Return whether the URL is a prefix or below it; ``/teams`` is not below ``/team``."""
         own = (self.scheme, self.host, self.port)
         if own != (prefix.scheme, prefix.host, prefix.port):
             return False
@@ -75,13 +75,13 @@ class SourceUrl:
 
 @dataclass(frozen=True, slots=True)
 class AllowedSources:
-    """The sources that a machine may fetch from; by default none."""
+    """Allowlist of the URLs that a machine may fetch from; empty by default."""
 
     prefixes: tuple[SourceUrl, ...] = ()
 
     @classmethod
     def parse(cls, entries: Iterable[str]) -> Self:
-        """Read the entries of the setting.
+        """Parse the entries of the setting.
 
         Raises:
             BadInput: an entry is neither a host nor the beginning of a URL.
@@ -96,7 +96,7 @@ class AllowedSources:
         return cls(tuple(prefixes))
 
     def require(self, url: str) -> None:
-        """Raise BadInput, which names the setting and who can change it, unless a URL is allowed."""
+        """Raise BadInput unless a URL is allowed; the error says who can change which setting."""
         parsed = SourceUrl.parse(url)
         if not any(parsed.begins_with(prefix) for prefix in self.prefixes):
             wanted = parsed.host or "the beginning of this URL"
@@ -107,4 +107,4 @@ class AllowedSources:
 
 
 NOTHING: Final = AllowedSources()
-"""The sources that a machine allows if its operator lists none: no source at all."""
+"""The default: fetch from nowhere."""

@@ -16,7 +16,7 @@ POINTER_BYTES: Final = 1024  # the specification's limit
 MOST_FILES: Final = 10_000  # of a revision
 FILE_BYTES: Final = 4 << 30
 TOTAL_BYTES: Final = 16 << 30  # of a revision
-BATCH: Final = 100  # objects of a request, as git-lfs asks for
+BATCH: Final = 100  # objects in a request, as in git-lfs
 MEDIA_TYPE: Final = "application/vnd.git-lfs+json"
 
 _POINTER: Final = re.compile(
@@ -34,8 +34,8 @@ class Pointer:
 
 
 @dataclass(frozen=True, slots=True)
-class Download:
-    """An answer about an object: where it is, or the server's error."""
+class LfsDownload:
+    """A server's answer about an object: the URL of its content, or an error."""
 
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -43,17 +43,17 @@ class Download:
 
 
 def read_pointer(content: bytes) -> Pointer | None:
-    """Parse a pointer file; None if it is none."""
+    """Parse a pointer file; return None for any other content."""
     found = _POINTER.fullmatch(content)
     return Pointer(found[1].decode(), int(found[2])) if found else None
 
 
 def is_excluded(path: str, patterns: str) -> bool:
-    """Return whether git-lfs's own setting ``lfs.fetchexclude`` names a file: nobody needs its content.
+    """Return whether git-lfs's setting ``lfs.fetchexclude`` excludes a file.
 
     Args:
-        path: of the file.
-        patterns: the setting; each, up to a comma, matches a path, a name, or a folder.
+        path: the file's path in the repository.
+        patterns: the setting: comma-separated patterns of a path, a file name or a folder.
     """
     for pattern in filter(None, (each.strip().strip("/") for each in patterns.split(",")[:_MOST_PATTERNS])):
         names = (path, path.rpartition("/")[2])
@@ -63,7 +63,7 @@ def is_excluded(path: str, patterns: str) -> bool:
 
 
 def server_of_repository(url: str) -> str:
-    """Return the address of the LFS server that belongs to a repository; empty if it has none."""
+    """Derive the URL of a repository's LFS server from the repository's URL; empty if it has none."""
     public = over_https(url).rstrip("/")
     if not public.startswith(("https://", "http://")):
         return ""
@@ -71,22 +71,22 @@ def server_of_repository(url: str) -> str:
 
 
 def batch_request(pointers: Iterable[Pointer]) -> dict[str, Any]:
-    """Make the body of a request for downloads."""
+    """Build the body of a batch request for downloads."""
     objects = [{"oid": each.oid, "size": each.size} for each in pointers]
     return {"operation": "download", "transfers": ["basic"], "hash_algo": "sha256", "objects": objects}
 
 
-def read_batch(document: object) -> dict[str, Download]:
-    """Read the answer, by the objects' IDs. What has another form is left out."""
-    found: dict[str, Download] = {}
+def read_batch(document: object) -> dict[str, LfsDownload]:
+    """Parse the answer into downloads by object ID, without malformed entries."""
+    found: dict[str, LfsDownload] = {}
     match document:
         case {"objects": [*objects]}:
             for each in objects:
                 match each:
                     case {"oid": str(oid), "error": {"message": str(message)}}:
-                        found[oid] = Download(error=message or "error")
+                        found[oid] = LfsDownload(error=message or "error")
                     case {"oid": str(oid), "actions": {"download": {"href": str(url), **more}}}:
-                        found[oid] = Download(url, _headers(more.get("header")))
+                        found[oid] = LfsDownload(url, _headers(more.get("header")))
     return found
 
 

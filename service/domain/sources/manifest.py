@@ -1,4 +1,4 @@
-"""Manifests of Google's ``repo``: the repositories of a project, their addresses, places and revisions."""
+"""Read manifests of Google's ``repo``: URL, path and revision of each repository of a project."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from service.domain.sources.manifest_file import read_elements
-from service.domain.sources.submodules import LONGEST, leaves, misleads, server_of, shown
+from service.domain.sources.submodules import LONGEST, may_escape, may_mislead, redacted, server_of
 from service.domain.sources.workspace import PlacedFile
 from service.domain.values.errors import BadInput
 from service.domain.values.text import brief, listed
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
     from service.domain.sources.manifest_file import Element
 
-MOST: Final = 200  # projects, as submodules of a revision
+MOST: Final = 200  # projects; the same limit as for submodules
 _MOST_FILES: Final = 50  # of a manifest; each may include others
 _MOST_ELEMENTS: Final = 5000  # of all files; Android has 1500
 _MOST_PLACED: Final = 1000  # files that are copied or linked
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
-# Stricter than git: no pattern and no option of `git ls-remote`.
+# Stricter than git, so that `git ls-remote` takes it for neither a pattern nor an option.
 _REF: Final = re.compile(r"refs/(?:heads|tags)/(?!.*(?:\.\.|//|@\{))[\w+@#,=][\w.+@#,=/-]{0,199}(?<![./])")
 _IS_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[^/\s:]+@[^/\s:]+:")
 _PATTERN: Final = re.compile(r"[*?\[]")
 _DEFAULT: Final = "default"  # the group of all projects that are not in the group `notdefault`
-_OF_LINUX: Final = "platform-linux"  # which `repo init` adds to the groups that are asked for
+_OF_LINUX: Final = "platform-linux"  # `repo init` adds this group on Linux
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ class Project:
     """A project of a manifest.
 
     Args:
-        name: as in the manifest; on Gerrit, most often that of the project.
-        path: its place below the top; empty for the top itself.
-        url: its address, without credentials.
-        revision: a commit, or a ref.
-        has_submodules: `repo` would fetch its submodules too.
-        files: copied and linked from it.
-        where: its file and line.
+        name: on Gerrit, usually the name of the project there.
+        path: relative to the top; empty for the top itself.
+        url: without credentials.
+        revision: a commit or a ref.
+        has_submodules: `repo` would also fetch its submodules.
+        files: copied or linked from it.
+        where: file and line of the manifest.
     """
 
     name: str
@@ -65,45 +65,45 @@ def read_manifest(
     own: str = "",
     groups: Sequence[str] = (),
 ) -> tuple[Project, ...]:
-    """Read a manifest with all files that it includes, as ``repo sync`` would lay it out on Linux.
+    """Read a manifest and its includes as ``repo sync`` does on Linux.
 
     Args:
-        file: its path in the repository.
+        file: the manifest's path in its repository.
         read: returns the text of a file of the repository; None if there is no such regular file.
-        url: the address of the repository, to which those of remotes may be relative.
-        own: what the addresses of the change's own server begin with; a relative address does not leave it.
-        groups: of the projects; a minus before one leaves it out. None: those that ``repo`` takes by default.
+        url: the URL of the repository, which resolves relative remotes.
+        own: the URL prefix of the change's server, which a relative URL cannot leave.
+        groups: the groups of projects to take; a minus excludes one. Empty: the default of ``repo``.
 
     Raises:
         BadInput: the manifest cannot be used; names file, line and element.
     """
     found = _Reader(read, (*(groups or (_DEFAULT,)), _OF_LINUX))
     found.add_file(file, frozenset())
-    return found.projects(shown(url), shown(own), file)
+    return found.projects(redacted(url), redacted(own), file)
 
 
 def find_own(projects: Sequence[Project], name: str, url: str, branch: str, manifest: str) -> Project:
-    """Return the project of a change: by its name, or else by the end of its address.
+    """Find the project of a change by its name, or else by the end of its URL.
 
     Args:
         projects: of the manifest.
-        name: of the change's project on the review server; empty if it is not known.
-        url: the address that it is fetched from.
-        branch: the target branch, which chooses one of several places; empty if it is not known.
+        name: the project's name on the review server; empty if unknown.
+        url: the project's own URL.
+        branch: the target branch, which chooses among several paths of the project; empty if unknown.
         manifest: names the manifest in errors.
 
     Raises:
-        BadInput: the manifest does not have it, or has it at several places.
+        BadInput: the manifest does not have the project, or has it at several paths.
     """
-    path = shown(url).rstrip("/").removesuffix(".git")
-    # Some write the address of a repository with `.git`, and some without.
+    path = redacted(url).rstrip("/").removesuffix(".git")
+    # People write repository URLs with and without `.git`.
     names = [(each.name.removesuffix(".git"), each) for each in projects]
     ends = [(own, each) for own, each in names if f"/{path}".endswith((f"/{own}", f":{own}"))]
     longest = max((len(own) for own, _ in ends), default=0)
     same = [each for own, each in names if own == name.removesuffix(".git")] or [
         each for own, each in ends if len(own) == longest
     ]
-    # Another server may have a project of the same name.
+    # A project of another server may have the same name.
     same = [each for each in same if each.url.removesuffix(".git") == path] or same
     if not same:
         what = f"{brief(name)} ({brief(path)})" if name else brief(path)
@@ -120,7 +120,7 @@ def find_own(projects: Sequence[Project], name: str, url: str, branch: str, mani
 
 
 class _Listed:
-    """A project with the groups of the files that include it, which many projects share."""
+    """A ``project`` element, with the groups of the files that include it."""
 
     def __init__(self, element: Element, groups: frozenset[str]) -> None:
         self.element = element
@@ -131,7 +131,7 @@ class _Listed:
 
 @dataclass
 class _Reader:
-    """The elements of all files, in the order in which ``repo`` reads them."""
+    """Collects the elements of all files in the order in which ``repo`` reads them."""
 
     read: Callable[[str], str | None]
     groups: Sequence[str]
@@ -142,11 +142,11 @@ class _Reader:
     elements: int = 0
 
     def add_file(self, name: str, groups: frozenset[str], where: str = "") -> None:
-        """Read a file; its projects are in more groups."""
+        """Read a file, and add its projects to ``groups`` too."""
         self.files += 1
         if self.files > _MOST_FILES:
             raise BadInput(f"more than {_MOST_FILES} files are included", where)
-        text = None if len(name) > LONGEST or leaves(name) else self.read(name)
+        text = None if len(name) > LONGEST or may_escape(name) else self.read(name)
         if text is None:
             raise BadInput(f"the manifest's repository has no regular file {brief(name)}", where)
         for element in read_elements(text, name):
@@ -167,7 +167,7 @@ class _Reader:
                     )
             case "default":
                 kept = self.default or element
-                # `repo` ignores a later one that says nothing.
+                # `repo` ignores a later one without attributes.
                 if element.attributes and kept.attributes != element.attributes:
                     raise BadInput(f"`default` is also at {kept.where}", element.where)
                 self.default = kept
@@ -186,7 +186,7 @@ class _Reader:
         self.listed = kept
 
     def projects(self, url: str, own: str, file: str) -> tuple[Project, ...]:
-        """Return the projects in the groups that are asked for."""
+        """Return the projects in the requested groups."""
         chosen = [self._project(each, url, own) for each in self.listed if self._is_chosen(each)]
         if len(chosen) > MOST:
             raise BadInput(f"the manifest has {len(chosen)} projects; allowed are {MOST}", file)
@@ -196,7 +196,7 @@ class _Reader:
         return tuple(chosen)
 
     def _is_chosen(self, project: _Listed) -> bool:
-        """Return whether a project is in the groups; of those that it is in, the last one decides."""
+        """Return whether the groups select a project; the last group that names it decides."""
         groups = project.groups | _groups(project.element)
         more = {"all", f"name:{project.name}", f"path:{project.path or '.'}"}
         own = groups | more | (set() if "notdefault" in groups else {_DEFAULT})
@@ -214,8 +214,8 @@ class _Reader:
         revision = next(filter(None, (each.get("revision") for each in revisions)), "")
         if not revision:
             raise BadInput("`project` has no revision, and neither has `default`", element.where)
-        address = shown(f"{_base_of(remote, url, own)}{name}")
-        for label, text, is_bad in (("name", name, leaves), ("address", address, misleads)):
+        address = redacted(f"{_base_of(remote, url, own)}{name}")
+        for label, text, is_bad in (("name", name, may_escape), ("address", address, may_mislead)):
             if len(text) > LONGEST or is_bad(text):
                 raise BadInput(f"`project` has the {label} {brief(text)}: not allowed", element.where)
         with_submodules = element.says("sync-s")
@@ -227,7 +227,7 @@ class _Reader:
 
 
 def _require_places(projects: Sequence[Project]) -> None:
-    """Raise BadInput if two projects or files have the same place."""
+    """Raise BadInput if two projects or files have the same path."""
     taken: dict[str, Project] = {}
     for each in projects:
         if (other := taken.setdefault(each.path, each)) is not each:
@@ -251,7 +251,7 @@ def _place_of(element: Element) -> str:
 
 
 def _inner(path: str, label: str, element: Element) -> str:
-    if len(path) > LONGEST or leaves(path) or ".repo" in path.lower().split("/"):
+    if len(path) > LONGEST or may_escape(path) or ".repo" in path.lower().split("/"):
         raise BadInput(f"`{element.name}` has the {label} {brief(path)}: not allowed", element.where)
     return path
 
@@ -278,7 +278,7 @@ def _ref_of(revision: str, where: str) -> str:
 
 
 def _base_of(remote: Element, url: str, own: str) -> str:
-    """Return what the addresses of a remote's projects begin with, as ``repo`` resolves ``fetch``."""
+    """Resolve the ``fetch`` of a remote to a URL prefix, as ``repo`` does."""
     fetch = remote.required("fetch")
     if _IS_ABSOLUTE.match(fetch):
         return f"{fetch.rstrip('/')}/"
@@ -291,5 +291,5 @@ def _base_of(remote: Element, url: str, own: str) -> str:
         elif part not in {"", "."}:
             folders.append(part)
     path = "".join(f"{each}/" for each in folders)
-    whole = server_of(begin) + path  # it may name the folder of the own server, such as /srv/git
+    whole = server_of(begin) + path  # it may contain the folder of the own server, such as /srv/git
     return whole if is_rooted and whole.startswith(begin) else begin + path

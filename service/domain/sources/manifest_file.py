@@ -1,4 +1,4 @@
-"""The reader of one file of a manifest: its elements, of which only known ones are accepted."""
+"""Parse one file of a manifest; an unknown element or attribute is an error."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _LONGEST: Final = 2000  # characters of an attribute; each project gets the grou
 _WITHOUT_EFFECT: Final = frozenset(  # on the files of a workspace
     {"annotation", "contactinfo", "manifest-server", "notice", "repo-hooks", "superproject"}
 )
-# The attributes of each element, by the element that it is in. Those that no code here reads change nothing:
-# they are about reviews, about the way to fetch, or about mirrors.
+# Allowed attributes of each element, by parent element. Those that no code reads do not affect the sources:
+# they concern reviews, ways to fetch, or mirrors.
 _KNOWN: Final[Mapping[str, Mapping[str, frozenset[str]]]] = MappingProxyType(
     {
         "": {"manifest": frozenset()},
@@ -54,38 +54,38 @@ class Element:
     children: list[Element] = field(default_factory=list)
 
     def required(self, name: str) -> str:
-        """Return an attribute; BadInput if it is missing or empty."""
+        """Return an attribute; raise BadInput if it is missing or empty."""
         value = self.attributes.get(name, "")
         if not value:
             raise BadInput(f"the attribute `{name}` of `{self.name}` is missing", self.where)
         return value
 
     def says(self, name: str) -> bool | None:
-        """Return the truth of an attribute as `repo` reads it; None if it is missing."""
+        """Read a boolean attribute as `repo` does; None if it is missing."""
         value = self.attributes.get(name, "").lower()
         return value in {"yes", "true", "1"} if value else None
 
 
 def read_elements(text: str, file: str) -> tuple[Element, ...]:
-    """Read the elements of a manifest's file, in order, without those that change no file.
+    """Parse the elements of a file, in order, without those that do not affect the sources.
 
     Raises:
-        BadInput: it is not XML, has a document type, or an element or attribute that is not known; names the
-            file and line.
+        BadInput: not XML, or it has a document type, an unknown element or an unknown attribute; names file
+            and line.
     """
-    return _Document(file).read(text)
+    return _Parser(file).read(text)
 
 
-class _Document:
+class _Parser:
     def __init__(self, file: str) -> None:
         self._file = file
         self._root = Element("", {}, file)
         self._open = [self._root]
-        self._left_out = 0  # levels below an element without effect
+        self._left_out = 0  # depth within an element without effect
         self._parser = XmlParser(self._start, self._end, self._fault)
 
     def read(self, text: str) -> tuple[Element, ...]:
-        """Read the whole document."""
+        """Parse the whole document."""
         self._parser.feed(text)
         return tuple(self._root.children[0].children)
 

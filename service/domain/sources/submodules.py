@@ -1,4 +1,4 @@
-"""The submodules of a revision: the entries of its ``.gitmodules``, checked, and their addresses."""
+"""Read ``.gitmodules``, and resolve and check the URLs of submodules."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ FILE: Final = ".gitmodules"
 DEEPEST: Final = 5  # submodules of submodules; real projects have three levels
 MOST: Final = 200  # of a revision; the largest known projects have about 160
 
-SHOWN: Final = 80  # characters of a path or an address, so that a message has room for what to do
+SHOWN: Final = 80  # characters of a path or a URL in a message, which must also say what to do
 _COMMIT_SHOWN: Final = 12
-LONGEST: Final = 500  # characters of a name, path or address
+LONGEST: Final = 500  # characters of a name, path or URL
 _SECTION: Final = "submodule."
 _AUTHORITY: Final = re.compile(r"([a-z][a-z0-9+.-]*)://([^/]*)/?", re.IGNORECASE)
 _SCP: Final = re.compile(r"(?![^/]*::)([^/\s:]+):(?!/)")  # user@host:path
 _CREDENTIALS: Final = re.compile(r"(?<=://)[^/@]*@")
-_HELPER: Final = re.compile(r"[\w.+-]*::")  # git would start a program of this name
-_NOWHERE: Final = "\0"  # no address has it
+_HELPER: Final = re.compile(r"[\w.+-]*::")  # git would start a remote helper of this name
+_NOWHERE: Final = "\0"  # no URL contains it
 _REPLACED: Final = frozenset({"ssh", "git+ssh", "ssh+git", "git", "http"})
-# Servers may read them as "." or "/"; to some, a `;` ends the name of a folder.
+# Servers may read these as "." or "/"; for some, a `;` ends the name of a folder.
 _HIDDEN_DOT: Final = re.compile(r"%2e|%2f|%5c|\\|(?:^|/)\.{1,2};", re.IGNORECASE)
-_ADDED: Final = re.compile(r"[?#]")  # the rest would come to stand behind it, and name no repository any more
+_ADDED: Final = re.compile(r"[?#]")  # what is appended to the URL would be part of a query or fragment
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of ``.gitmodules``. ``is_left_out``: git's ``update = none`` says that nobody needs it."""
+    """An entry of ``.gitmodules``. ``is_left_out``: it has git's ``update = none``."""
 
     name: str
     path: str
@@ -46,9 +46,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Submodule:
-    """A submodule of a revision: its path from the top of all sources, its commit and its full address.
+    """A submodule to fetch; ``path`` begins at the top of all sources, and ``url`` is absolute.
 
-    ``what`` names it in errors; a project of a manifest is fetched and placed as a submodule is.
+    A project of a manifest is fetched in the same way; ``what`` names the kind in errors.
     """
 
     name: str
@@ -58,18 +58,18 @@ class Submodule:
     what: str = "submodule"
 
     def missing(self, why: str) -> Incomplete:
-        """Describe why it cannot be had."""
-        where = f"{plain(shown(self.url), SHOWN)} at {self.commit[:_COMMIT_SHOWN]}"
+        """Make the error that says why it cannot be fetched."""
+        where = f"{plain(redacted(self.url), SHOWN)} at {self.commit[:_COMMIT_SHOWN]}"
         return Incomplete(f"{self.what} {plain(self.path, SHOWN) or 'at the top'}", f"{where}: {why}")
 
 
 def read_entries(listed: bytes) -> tuple[Entry, ...]:
     """Parse the output of ``git config --list -z`` for a ``.gitmodules``.
 
-    An entry without a path or an address is left out: git ignores it too.
+    Entries without a path or a URL are left out, as in git.
 
     Raises:
-        Incomplete: a name, path or address could lead somewhere else.
+        Incomplete: a name, path or URL could lead somewhere else.
     """
     sections: dict[str, dict[str, str]] = {}
     for item in listed.decode(errors="surrogateescape").split("\0"):
@@ -83,17 +83,17 @@ def read_entries(listed: bytes) -> tuple[Entry, ...]:
 def submodules_of(
     entries: tuple[Entry, ...], commits: Mapping[str, str], url: str, folder: str = ""
 ) -> tuple[Submodule, ...]:
-    """Return the submodules of a repository: the entries at whose paths the revision has a commit.
+    """Return the submodules of a repository: entries for which the revision has a commit.
 
     Args:
         entries: of its ``.gitmodules``.
-        commits: the revision's commits of submodules by path. One without an entry stays an empty directory,
-            because nobody could know where it comes from.
-        url: the address of the repository, to which theirs may be relative.
-        folder: the place of the repository in all sources; empty for the project itself.
+        commits: the revision's submodule commits by path. A commit without an entry stays an empty directory,
+            because its URL is unknown.
+        url: the repository's URL, which resolves relative ones.
+        folder: the repository's path from the top of all sources; empty for the project itself.
 
     Raises:
-        Incomplete: a relative address leads beyond the server.
+        Incomplete: a relative URL leads beyond the server.
     """
     return tuple(
         Submodule(
@@ -108,10 +108,10 @@ def submodules_of(
 
 
 def resolve(url: str, parent: str, what: str) -> str:
-    """Resolve an address as git does: ``../lib`` is beside the repository that has the submodule.
+    """Resolve a URL as git does: ``../lib`` is next to the repository that has the submodule.
 
     Raises:
-        Incomplete: it leads beyond the server, or is an address that git could take for an option.
+        Incomplete: it leads beyond the server.
     """
     if not url.startswith(("./", "../")):
         return url
@@ -120,7 +120,7 @@ def resolve(url: str, parent: str, what: str) -> str:
     for part in url.split("/"):
         if part == "..":
             if not folders:
-                raise Incomplete(what, f"its URL is {brief(url)}, which leaves {shown(server)}")
+                raise Incomplete(what, f"its URL is {brief(url)}, which leaves {redacted(server)}")
             folders.pop()
         elif part not in {"", "."}:
             folders.append(part)
@@ -128,7 +128,7 @@ def resolve(url: str, parent: str, what: str) -> str:
 
 
 def server_of(url: str) -> str:
-    """Return the part of an address that names the server: ``https://host/``, ``git@host:`` or ``/``."""
+    """Return the part of a URL that names the server: ``https://host/``, ``git@host:`` or ``/``."""
     if found := _AUTHORITY.match(url):
         return f"{found[1]}://{found[2]}/"
     if found := _SCP.match(url):
@@ -136,11 +136,11 @@ def server_of(url: str) -> str:
     return "/" if url.startswith("/") else ""
 
 
-def own_part(url: str, project: str) -> str:
-    """Return what the addresses of all projects of a server begin with, from that of one project.
+def own_prefix(url: str, project: str) -> str:
+    """Return the URL prefix that all projects of a server share, from the URL of one project.
 
-    It ends before the project's name; if the address does not end with that, before its last part. It is
-    never the root of this machine's files; without an address, no address begins with it.
+    It ends before the project's name, or before the last part of a URL that does not end with that name. It
+    is never the root of this machine's files. For an empty URL, it matches no URL.
     """
     whole, server = url.rstrip("/").removesuffix(".git"), server_of(url)
     project = project.removesuffix(".git")
@@ -155,16 +155,16 @@ def own_part(url: str, project: str) -> str:
     return server + folder
 
 
-def reached_part(url: str, parent: str) -> str:
-    """Return what the addresses begin with that a relative address reaches: the folder to which `..` lead.
+def reachable_prefix(url: str, parent: str) -> str:
+    """Return the prefix of the URLs that a relative URL can reach: the folder to which its `..` lead.
 
-    It is the own part of a project whose name is not known, only its address.
+    It stands in for :func:`own_prefix` if the project's name is unknown.
 
     Args:
-        url: may be relative to the address of the project; from another one, the folder of the project.
-        parent: the address of the project.
+        url: relative to ``parent``; an absolute one reaches the project's own folder.
+        parent: the project's URL.
     """
-    server, closest = server_of(parent), own_part(parent, "")
+    server, closest = server_of(parent), own_prefix(parent, "")
     if not url.startswith("../"):
         return closest
     folders = [each for each in parent[len(server) :].split("/") if each]
@@ -174,53 +174,57 @@ def reached_part(url: str, parent: str) -> str:
 
 
 def address_to_fetch(url: str, own: str, allowed: AllowedSources) -> str:
-    """Return the address to fetch a submodule from.
+    """Return the URL to fetch a submodule from.
 
     Args:
-        url: of the submodule.
-        own: what the addresses of the project's server begin with, maybe with credentials: it is trusted.
-        allowed: other sources. From these, repositories are fetched over https, whatever their address says.
+        url: the submodule's.
+        own: the URL prefix of the project's server, which is trusted; it may have credentials.
+        allowed: other sources, from which repositories are fetched over https only.
 
     Raises:
-        BadInput: it is not allowed; says which setting to change.
+        BadInput: the source is not allowed; says which setting to change.
     """
     if url.startswith(own):
         return url
-    if url.startswith(shown(own)):
-        return own + url[len(shown(own)) :]
+    if url.startswith(redacted(own)):
+        return own + url[len(redacted(own)) :]
     public = over_https(url)
     allowed.require(public)
     return public
 
 
 def over_https(url: str) -> str:
-    """Return the https address of a repository that is named by one of another protocol."""
+    """Rewrite an ssh, git or http URL to https; return any other unchanged."""
     if found := _SCP.match(url):
         return f"https://{found[1].rpartition('@')[2]}/{url[found.end() :]}"
     if (found := _AUTHORITY.match(url)) and found[1].lower() in _REPLACED:
         host = found[2].rpartition("@")[2]
-        # A port is that of the other protocol.
+        # A port belongs to the other protocol.
         if ":" not in host and not is_loopback(host):
             return f"https://{host}/{url[found.end() :]}"
     return url
 
 
-def shown(url: str) -> str:
-    """Return an address without its user and password."""
+def redacted(url: str) -> str:
+    """Return a URL without user and password."""
     return _CREDENTIALS.sub("", url)
 
 
 def _entry(name: str, found: Mapping[str, str]) -> Entry:
     what = f"submodule {brief(name)}"
     path, url = found["path"].rstrip("/"), found["url"]
-    for label, text, is_bad in (("name", name, leaves), ("path", path, leaves), ("URL", url, misleads)):
+    for label, text, is_bad in (
+        ("name", name, may_escape),
+        ("path", path, may_escape),
+        ("URL", url, may_mislead),
+    ):
         if len(text) > LONGEST or is_bad(text):
             raise Incomplete(what, f".gitmodules gives it the {label} {brief(text)}, which is not allowed")
     return Entry(name, path, url, is_left_out=found.get("update") == "none")
 
 
-def leaves(path: str) -> bool:
-    """Return whether a name or path could lead out of a directory, or to git's own."""
+def may_escape(path: str) -> bool:
+    """Return whether a name or path could lead out of its directory or into ``.git``."""
     parts = [part.lower() for part in path.split("/")]
     return (
         path.startswith("-")
@@ -230,8 +234,8 @@ def leaves(path: str) -> bool:
     )
 
 
-def misleads(url: str) -> bool:
-    """Return whether git or a server could take an address for something else."""
+def may_mislead(url: str) -> bool:
+    """Return whether git or a server could take a URL for something else."""
     is_relative = url.startswith(("./", "../"))
     return (
         not 0 < len(url) <= LONGEST
@@ -244,6 +248,6 @@ def misleads(url: str) -> bool:
 
 
 def _has_credentials(url: str) -> bool:
-    """Return whether an address names a user of a web server; ssh needs one."""
+    """Return whether a web URL has credentials; those of ssh need a user."""
     found = _AUTHORITY.match(url)
     return found is not None and "@" in found[2] and found[1].lower() in {"http", "https"}

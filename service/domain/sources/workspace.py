@@ -1,11 +1,11 @@
-"""The repositories of a project besides its own, each with its place and commit."""
+"""Describe the sources of a build that spans several repositories."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.sources.submodules import Submodule, shown
+from service.domain.sources.submodules import Submodule, redacted
 from service.domain.values.identity import digest_of
 from service.domain.values.text import plain
 
@@ -20,11 +20,11 @@ class OtherProject:
     """A repository beside the project's own.
 
     Args:
-        path: its place below the top; empty for the top itself.
-        url: its address, without credentials. That on the project's own server begins with ``./``, because
-            the control plane and machines may reach the server by different addresses.
-        commit: of which it has the files.
-        has_submodules: its submodules are filled too.
+        path: relative to the top; empty for the top itself.
+        url: without credentials. On the project's own server it begins with ``./``, because the control plane
+            and machines may reach the server by different URLs.
+        commit: the commit to check out.
+        has_submodules: its submodules are fetched too.
     """
 
     path: str
@@ -34,12 +34,12 @@ class OtherProject:
 
     @staticmethod
     def url_to_store(url: str, own: str) -> str:
-        """Make the ``url`` of an address; ``own`` is what those of the project's own server begin with."""
-        return f"{_OWN}{url[len(shown(own)) :]}" if url.startswith(shown(own)) else url
+        """Make a URL relative if it begins with ``own``, the prefix of the project's own server."""
+        return f"{_OWN}{url[len(redacted(own)) :]}" if url.startswith(redacted(own)) else url
 
     def fetched(self, own: str) -> Submodule:
-        """Return the commit to fetch, by its whole address."""
-        url = f"{shown(own)}{self.url.removeprefix(_OWN)}" if self.url.startswith(_OWN) else self.url
+        """Return what to fetch, with an absolute URL."""
+        url = f"{redacted(own)}{self.url.removeprefix(_OWN)}" if self.url.startswith(_OWN) else self.url
         return Submodule(self.path, self.path, self.commit, url, "project")
 
 
@@ -54,17 +54,15 @@ class PlacedFile:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """All sources of a build: the place of the project's own repository, and everything beside it.
-
-    It has commits, no branches, so that both sides of a comparison get the same.
+    """All sources of a build, at fixed commits, so that both sides of a comparison get the same.
 
     Args:
-        manifest: the address of the repository whose manifest it follows, without credentials.
+        manifest: the URL of the manifest's repository, without credentials.
         commit: of that repository.
-        folder: the place of the project's own repository below the top; empty for the top itself.
+        folder: the path of the project's own repository below the top; empty for the top itself.
         others: the other repositories.
-        files: are put there afterwards.
-        name: of the project in the manifest; empty if a previous version planned the build.
+        files: copies and links, made after all repositories are checked out.
+        name: the project's name in the manifest; empty if a previous version planned the build.
     """
 
     manifest: str
@@ -76,23 +74,23 @@ class Workspace:
 
     @property
     def digest(self) -> str:
-        """A digest of all that programs can depend on; another manifest may describe the same sources."""
+        """A digest of the sources alone: another manifest may describe the same ones."""
         found = self.to_mapping()
         return digest_of({"workspace": [found["folder"], found["others"], found["files"]]})
 
     def own_path(self, path: str) -> str:
-        """Make a path below the top one of the project's own repository; empty if another one has it."""
+        """Convert a path below the top to one in the own repository; empty if it is in another."""
         inner = [each.path for each in self.others if _contains(each.path, path)]
         if not _contains(self.folder, path) or any(len(each) > len(self.folder) for each in inner):
             return ""
         return path[len(self.folder) :].lstrip("/")
 
     def path_below_top(self, path: str) -> str:
-        """Make a path of the project's own repository one below the top."""
+        """Convert a path in the own repository to one below the top."""
         return f"{self.folder}/{path}" if self.folder else path
 
     def described(self) -> str:
-        """Describe the sources for the log of a build, a line for each repository."""
+        """Describe the sources for the log of a build, one line per repository."""
         own = f"manifest {plain(self.manifest)} at {self.commit}; the project is in {self.folder or '.'}"
         others = (f"{each.path or '.'}: {plain(each.url)} at {each.commit}" for each in self.others)
         return "".join(f"== {plain(line, 1000)}\n" for line in (own, *others))

@@ -22,14 +22,14 @@ from service.domain.sources.lfs import (
     MOST_FILES,
     POINTER_BYTES,
     TOTAL_BYTES,
-    Download,
+    LfsDownload,
     batch_request,
     is_excluded,
     read_batch,
     read_pointer,
     server_of_repository,
 )
-from service.domain.sources.submodules import SHOWN, address_to_fetch, misleads, shown
+from service.domain.sources.submodules import SHOWN, address_to_fetch, may_mislead, redacted
 from service.domain.values.errors import BadInput, Incomplete, Transient
 from service.domain.values.text import brief, plain
 
@@ -145,7 +145,7 @@ class _Objects:
         self._own = own
         self._bounds = bounds
         self._named = _server_of_settings(outer) or server_of_repository(outer.url) or outer.url
-        digest = hashlib.sha256(shown(self._named).encode()).hexdigest()[:16]
+        digest = hashlib.sha256(redacted(self._named).encode()).hexdigest()[:16]
         self._directory = root.absolute() / digest
 
     def provide(self, pointers: Mapping[str, Pointer]) -> None:
@@ -172,7 +172,7 @@ class _Objects:
                         self._download(asked, wanted[first : first + BATCH])
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 reason = plain(str(error)) or type(error).__name__
-                raise Transient(f"LFS server {plain(shown(server))}: {reason}") from error
+                raise Transient(f"LFS server {plain(redacted(server))}: {reason}") from error
 
     def write(self, pointer: Pointer, target: Path) -> None:
         """Write an object over its pointer file, whose mode stays."""
@@ -211,7 +211,7 @@ class _Objects:
         """Ask the server where some objects are, and download them."""
         headers = {"Accept": MEDIA_TYPE, "Content-Type": MEDIA_TYPE, "Accept-Encoding": "identity"}
         body = json.dumps(batch_request(pointer for _, pointer in wanted)).encode()
-        where, name = f"{server.url}/objects/batch", plain(shown(server.url))
+        where, name = f"{server.url}/objects/batch", plain(redacted(server.url))
         with server.client.stream("POST", where, content=body, headers=headers, auth=server.auth) as response:
             if response.status_code != httpx.codes.OK:
                 raise Transient(f"LFS server {name}: it answers {response.status_code}")
@@ -221,13 +221,13 @@ class _Objects:
         except (ValueError, RecursionError):
             raise Transient(f"LFS server {name}: the answer is no JSON") from None
         for path, pointer in wanted:
-            download = found.get(pointer.oid) or Download(error="nothing about the object")
+            download = found.get(pointer.oid) or LfsDownload(error="nothing about the object")
             if download.error:
                 why = f"the server answers: {plain(download.error)}; `git lfs push` may help"
                 raise self._missing(path, pointer, why)
             self._follow(server, path, pointer, download)
 
-    def _follow(self, server: _Server, path: str, pointer: Pointer, download: Download) -> None:
+    def _follow(self, server: _Server, path: str, pointer: Pointer, download: LfsDownload) -> None:
         """Download an object, maybe from the storage to which its server redirects."""
         for _ in range(_MOST_REDIRECTS + 1):
             if not server.has(download.url):
@@ -236,16 +236,16 @@ class _Objects:
             if not url:
                 return
             is_same = _origin(url) == _origin(download.url)
-            download = Download(url, download.headers if is_same else {})
+            download = LfsDownload(url, download.headers if is_same else {})
         raise self._missing(path, pointer, f"its server redirects more than {_MOST_REDIRECTS} times")
 
-    def _require_allowed(self, path: str, pointer: Pointer, download: Download) -> None:
+    def _require_allowed(self, path: str, pointer: Pointer, download: LfsDownload) -> None:
         try:
             self._allowed.require(download.url.partition("?")[0])  # the rest is a signature
         except BadInput as error:
             raise self._missing(path, pointer, f"the server has it elsewhere; {error}") from None
 
-    def _fetch(self, server: _Server, path: str, pointer: Pointer, download: Download) -> str:
+    def _fetch(self, server: _Server, path: str, pointer: Pointer, download: LfsDownload) -> str:
         """Fetch an object; return the address to which the answer redirects, empty if it does not."""
         has_own = any(name.lower() == "authorization" for name in download.headers)
         auth = server.auth if server.has(download.url) and not has_own else None
@@ -275,7 +275,7 @@ class _Objects:
     def _missing(self, path: str, pointer: Pointer, why: str) -> Incomplete:
         return Incomplete(
             f"LFS file {plain(_in_all(self._outer, path), SHOWN)}",
-            f"object {pointer.oid[:12]} of {plain(shown(self._named), SHOWN)}: {why}",
+            f"object {pointer.oid[:12]} of {plain(redacted(self._named), SHOWN)}: {why}",
         )
 
 
@@ -292,7 +292,7 @@ def _server_of_settings(outer: Repository) -> str:
     A patch set can write it, and the machine sends requests there with its credentials.
     """
     url = _setting(outer, "lfs.url")
-    if url and misleads(url):
+    if url and may_mislead(url):
         raise Incomplete(_all_of(outer), f"{_SETTINGS} gives them the URL {brief(url)}, which is not allowed")
     return url
 

@@ -15,10 +15,10 @@ from service.domain.sources.manifest import find_own, read_manifest
 from service.domain.sources.submodules import (
     Submodule,
     address_to_fetch,
-    own_part,
-    reached_part,
+    own_prefix,
+    reachable_prefix,
+    redacted,
     resolve,
-    shown,
 )
 from service.domain.sources.workspace import OtherProject, Workspace
 from service.domain.values.errors import BadInput, Incomplete, NotFound
@@ -64,13 +64,13 @@ class Manifests:
                 allowed; names it.
             Transient: git or a server does not answer.
         """
-        own = own_part(url, project) if project else reached_part(wanted.git, url)
+        own = own_prefix(url, project) if project else reachable_prefix(wanted.git, url)
         where = f"manifest {plain(wanted.git)}"
         try:
             address = resolve(wanted.git, url, "manifest")
             commit = self._commit_of(address, wanted.revision, own, where)
             kept = self.repositories.provide(
-                Submodule(wanted.git, wanted.git, commit, shown(address), "manifest"), own
+                Submodule(wanted.git, wanted.git, commit, redacted(address), "manifest"), own
             )
         except Incomplete as error:
             raise BadInput(error.why, error.what) from None
@@ -87,7 +87,7 @@ class Manifests:
 
         projects, mine = projects_below(own)
         if not project:
-            own = own_part(url, mine.name)
+            own = own_prefix(url, mine.name)
             projects, mine = projects_below(own)
         others = [each for each in projects if each is not mine]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -102,7 +102,7 @@ class Manifests:
                 for each, commit in zip(others, commits, strict=True)
             )
         files = tuple(file for each in projects for file in each.files)
-        return Workspace(shown(address), commit, mine.path, found, files, mine.name)
+        return Workspace(redacted(address), commit, mine.path, found, files, mine.name)
 
     def _commit_of(self, url: str, revision: str, own: str, where: str) -> str:
         """Return the commit of a revision, which is one, or a ref of the repository at the address."""
@@ -124,17 +124,17 @@ class Manifests:
                 break
             address = elsewhere
         if asks_for_user(answer):
-            raise BadInput(f"{plain(shown(url))}: {NO_ACCESS}", where)
+            raise BadInput(f"{plain(redacted(url))}: {NO_ACCESS}", where)
         try:
-            answer.checked(f"the refs of {plain(shown(url))}")
+            answer.checked(f"the refs of {plain(redacted(url))}")
         except NotFound:
-            raise BadInput(f"there is no repository {plain(shown(url))}", where) from None
+            raise BadInput(f"there is no repository {plain(redacted(url))}", where) from None
         lines = (line.partition("\t") for line in answer.output.decode(errors="replace").splitlines())
         refs = {ref: commit for commit, _, ref in lines}
         # That of an annotated tag comes after the tag itself.
         commit = refs.get(f"{revision}^{{}}") or refs.get(revision, "")
         if len(commit) != _COMMIT:
-            raise BadInput(f"{plain(shown(url))} has no {plain(revision)}", where)
+            raise BadInput(f"{plain(redacted(url))} has no {plain(revision)}", where)
         return commit
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
-from service.domain.sources.submodules import shown
+from service.domain.sources.submodules import redacted
 
 if TYPE_CHECKING:
     from service.adapters.sources.git.command import Answer
@@ -30,11 +30,11 @@ def moved_to(url: str, answer: Answer) -> str:
     query = {"service": "git-upload-pack"}
     try:
         with httpx.stream(
-            "GET", shown(url) + _REFS, params=query, follow_redirects=False, timeout=_TIMEOUT
+            "GET", redacted(url) + _REFS, params=query, follow_redirects=False, timeout=_TIMEOUT
         ) as response:
             target = str(response.url.join(response.headers.get("Location", "")))
     except (httpx.HTTPError, httpx.InvalidURL):
         return ""
     found, is_there, _ = target.partition(_REFS)
     is_web = found.startswith(("https://", "http://"))
-    return found if is_web and is_there and found != shown(url) else ""
+    return found if is_web and is_there and found != redacted(url) else ""

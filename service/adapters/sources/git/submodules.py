@@ -22,10 +22,10 @@ from service.domain.sources.submodules import (
     MOST,
     Submodule,
     address_to_fetch,
-    own_part,
+    own_prefix,
     read_entries,
+    redacted,
     server_of,
-    shown,
     submodules_of,
 )
 from service.domain.values.errors import BadInput, Incomplete, NotFound, Transient
@@ -114,7 +114,7 @@ class Submodules:
             Incomplete: a submodule or LFS file cannot be had; says which one, and what to do.
             Transient: git or a server does not answer.
         """
-        self._fill(place, [project], own_part(project.url, name), watch=watch)
+        self._fill(place, [project], own_prefix(project.url, name), watch=watch)
 
     def lay_out(
         self,
@@ -137,7 +137,7 @@ class Submodules:
             Incomplete: a part cannot be had or put in its place; says which one, and what to do.
             Transient: git or a server does not answer.
         """
-        own = own_part(project.url, name)
+        own = own_prefix(project.url, name)
         parts = {each.path: each for each in workspace.others}
         laid: list[Repository] = []
         place.mkdir()
@@ -262,7 +262,7 @@ class Submodules:
         return ""
 
     def _path_of(self, url: str) -> Path:
-        name = shown(url).rstrip("/")
+        name = redacted(url).rstrip("/")
         digest = hashlib.sha256(name.encode()).hexdigest()[:16]
         return self._root.absolute() / f"{digest}-{_UNUSUAL.sub('_', name.rpartition('/')[2])[:60]}.git"
 
@@ -272,7 +272,7 @@ def _require(each: Submodule, mirror: Path, answer: Answer) -> None:
     if asks_for_user(answer):
         raise each.missing(NO_ACCESS)
     try:
-        answer.checked(f"fetch of the {each.what} {plain(each.path)} from {plain(shown(each.url))}")
+        answer.checked(f"fetch of the {each.what} {plain(each.path)} from {plain(redacted(each.url))}")
     except NotFound:
         raise each.missing("there is no such repository") from None
     if not has_commit(mirror, each.commit):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.sources.lfs import (
-    Download,
+    LfsDownload,
     Pointer,
     batch_request,
     is_excluded,
@@ -103,8 +103,8 @@ def test_an_answer_has_addresses_and_errors() -> None:
         ],
     }
     assert read_batch(document) == {
-        "1111111": Download("https://some-download.com", {"Key": "value"}),
-        "2222222": Download(error="Object does not exist"),
+        "1111111": LfsDownload("https://some-download.com", {"Key": "value"}),
+        "2222222": LfsDownload(error="Object does not exist"),
     }
 
 

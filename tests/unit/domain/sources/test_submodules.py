@@ -8,8 +8,8 @@ from service.domain.sources.allowed import AllowedSources
 from service.domain.sources.submodules import (
     Entry,
     address_to_fetch,
-    own_part,
-    reached_part,
+    own_prefix,
+    reachable_prefix,
     read_entries,
     resolve,
     submodules_of,
@@ -159,7 +159,7 @@ def test_an_address_that_leaves_the_server_is_refused(parent: str) -> None:
     ],
 )
 def test_the_own_server_is_what_precedes_the_projects_name(url: str, project: str, expected: str) -> None:
-    assert own_part(url, project) == expected
+    assert own_prefix(url, project) == expected
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_the_own_server_is_what_precedes_the_projects_name(url: str, project: st
 def test_a_relative_address_reaches_the_folder_that_it_names_but_never_all_files(
     url: str, parent: str, expected: str
 ) -> None:
-    assert reached_part(url, parent) == expected
+    assert reachable_prefix(url, parent) == expected
 
 
 @pytest.mark.parametrize("remote", ["", "/", "file:///", "file://localhost/"])
@@ -186,7 +186,7 @@ def test_without_an_address_of_the_project_no_file_of_the_machine_is_its_own(rem
     """`BENCHGATE_GIT_URL` may be unset although a mirror has the commits."""
     for url in ("/srv/secret", "file:///srv/secret", "file://localhost/srv/secret", "secret"):
         with pytest.raises(BadInput):
-            address_to_fetch(url, own_part(remote, "kv"), AllowedSources())
+            address_to_fetch(url, own_prefix(remote, "kv"), AllowedSources())
 
 
 def test_the_own_server_is_asked_with_its_credentials() -> None:
