@@ -1,1 +1,1 @@
-"""Building: what to build, the cache key of a binary, and compiler errors."""
+"""Build specifications, keys of binaries, the compiler cache, sandboxes and build logs."""

@@ -1,4 +1,4 @@
-"""Suites whose program is the same on both sides, found by comparing the files of the built trees."""
+"""Find suites that a patch does not affect, by comparing the built files of both sides."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BuiltFile:
-    """A file below a build directory; equal files have the same effect on a program that loads or reads them.
+    """A file below a build directory, compared by digest.
 
-    ``is_native``: it is an ELF program or shared object, and ``digest`` covers its loaded parts.
+    ``is_native``: it is an ELF program or shared object, and the digest covers only what the loader maps.
     """
 
     digest: str
@@ -26,7 +26,7 @@ class BuiltFile:
 def unchanged_suites(
     suites: Sequence[Suite], base: Mapping[str, BuiltFile], patch: Mapping[str, BuiltFile]
 ) -> frozenset[str]:
-    """Find the suites for which all relevant files are the same in both build directories.
+    """Find the suites for which all relevant files are equal in both build directories.
 
     Args:
         suites: all suites of the job.
@@ -39,7 +39,7 @@ def unchanged_suites(
         suite.name
         for suite in suites
         if (own := patch.get(path := _path_of(suite.program))) is not None
-        # A suite does not use the programs of other suites, unless its own is a script or link.
+        # Only a script or a link uses the programs of other suites.
         and not different - (programs - {path} if own.is_native else set())
     )
 
@@ -50,7 +50,7 @@ def _path_of(program: str) -> str:
     return path.removeprefix("/src").removeprefix("/build/")
 
 
-# Input of compilers and build systems; a change of it is visible in the programs.
+# Input of compilers and build systems, which affects the programs themselves.
 _COMPILED: Final = frozenset(
     {
         *(".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".cppm", ".ixx"),
@@ -62,7 +62,7 @@ _COMPILED: Final = frozenset(
 _BUILD_FILES: Final = frozenset(
     {"CMakeLists.txt", "CMakePresets.json", "Makefile", "meson.build", "BUILD", "BUILD.bazel", "WORKSPACE"}
 )
-# Files for people and their tools. Without .gitattributes, which changes other files at checkout.
+# Files for people and their tools; not .gitattributes, which changes other files at checkout.
 _DOCUMENTS: Final = frozenset({".md", ".rst", ".adoc"})
 _ABOUT: Final = frozenset(
     {
@@ -70,7 +70,7 @@ _ABOUT: Final = frozenset(
         *(".gitignore", ".gitreview", ".mailmap", ".clang-format", ".clang-tidy", ".editorconfig"),
     }
 )
-# Folders whose files are input with any name: a benchmark of a parser may read C++ sources or texts.
+# Folders of input: a parser's benchmark may read even C++ sources from these.
 _INPUTS: Final = frozenset(
     {
         *("data", "dataset", "datasets", "testdata", "test_data", "test-data", "benchdata", "bench_data"),
@@ -80,10 +80,9 @@ _INPUTS: Final = frozenset(
 
 
 def may_be_read(path: str) -> bool:
-    """Return whether a program could read this file of the source tree while it runs.
+    """Return whether a program, which runs in the source tree, may open this file of it.
 
-    Programs run in the source tree and may open any file there, except those that are known to be input of
-    the build or text for people.
+    It may open any file except input of the build and text for people.
     """
     folder, name = posixpath.split(path)
     if not _INPUTS.isdisjoint(folder.lower().split("/")):

@@ -1,4 +1,4 @@
-"""The compiler cache of a machine: which entries the build of a revision reads, and which it adds to."""
+"""Configure ccache: one cache per project, which only builds of reviewed code may write."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 CACHE_BYTES: Final = 5 << 30  # of one project: the objects of some hundred revisions of a large one
 STATISTICS: Final = "statistics"
 PREPROCESSOR: Final = "preprocessor"
-"""The program below the build's own directory that ccache starts the preprocessor by."""
-# An `import` stays in the preprocessed source, without the module's content: its object file would be taken
-# for that of another module. After an error of the preprocessor, ccache compiles without the cache.
+"""The wrapper of the preprocessor, below the build's own directory."""
+# Preprocessed source keeps an `import` but not the module's content, so different modules would share a key.
+# If the preprocessor fails, ccache compiles without the cache.
 REFUSE_MODULES: Final = """\
 #!/bin/sh
 for word; do
@@ -36,37 +36,37 @@ _MISS: Final = b"cache_miss"
 
 
 def owner_of(spec: BuildSpec) -> str:
-    """Return the name of the cache of a project: the build of one must not write what another reads."""
+    """Return the name of a project's cache. Projects share none, because builds of one could poison it."""
     return digest_of({"instance": spec.instance, "project": spec.project})[:32]
 
 
 def may_add(spec: BuildSpec, revision: Revision) -> bool:
-    """Return whether the build of a revision adds entries to the cache of its project.
+    """Return whether the build of a revision may write to its project's cache.
 
-    Only reviewed code does, and on a developer's machine only the base. A build can write any object file
-    under any key, so a patch set would otherwise choose the programs of others.
+    Only reviewed code may, and on a developer's machine only the base: a build can store any object file
+    under any key, so a patch set could choose the programs of others.
     """
     return revision.trust == REVIEWED or (spec.instance == LOCAL and revision == spec.base)
 
 
 def mounts_of(cache: PurePath, own: PurePath, *, is_writable: bool) -> tuple[Mount, ...]:
-    """Return the mounts of a project's cache, and of a directory that only this build has."""
+    """Return the mounts of a project's cache and of the build's own directory."""
     return Mount(cache, _CACHE, writable=is_writable), Mount(own, _OWN, writable=True)
 
 
 def environment_of(toolchain: str, limit: int, *, is_writable: bool) -> Mapping[str, str]:
-    """Return the variables by which CMake and Meson compile through ``ccache``.
+    """Return the environment variables that make CMake and Meson compile through ``ccache``.
 
-    The preprocessed source decides, not the names and times of headers, because a new header may come before
-    a known one. Compilers count by their content, and all else of the tool chain by its fingerprint.
+    The key is the preprocessed source, because in direct mode a new header that hides a known one would go
+    unnoticed. It also contains the compiler's content and the fingerprint of the tool chain.
     """
-    # Without statistics, ccache would not know the size of a cache that it writes. Its 0 is no limit.
+    # ccache needs statistics to limit the size of a cache that it writes. A maximum of 0 means no limit.
     readonly = {"CCACHE_READONLY": "1", "CCACHE_NOSTATS": "1"}
     return {
         "CMAKE_C_COMPILER_LAUNCHER": "ccache",
         "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
         "CCACHE_DIR": _CACHE,
-        "CCACHE_CONFIGPATH": "/dev/null",  # no file of the cache or of the system sets other values
+        "CCACHE_CONFIGPATH": "/dev/null",  # ignore configuration files of the cache and of the system
         "CCACHE_NODIRECT": "1",
         "CCACHE_COMPILERCHECK": "content",
         "CCACHE_NAMESPACE": toolchain,
@@ -78,7 +78,7 @@ def environment_of(toolchain: str, limit: int, *, is_writable: bool) -> Mapping[
 
 
 def count_hits(statistics: bytes) -> tuple[int, int]:
-    """Count the compilations that were answered from the cache, and all that could be."""
+    """Return the number of cache hits, and of hits and misses together."""
     lines = statistics.splitlines()
     hits = lines.count(_HIT)
     return hits, hits + lines.count(_MISS)

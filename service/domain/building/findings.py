@@ -1,4 +1,4 @@
-"""Findings: messages of jobs about a file and a line."""
+"""Findings: what a job reports about a line of a file."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NO_SOURCES: Final = frozenset({"", ".", "..", "build"})  # as the first part of
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A message of a job about a line of a file.
+    """A report about a line of a file.
 
-    ``path`` is relative to the root of the sources, ``line`` counts from 1, and ``text`` is one line. The
-    text of a compiler begins with its kind: ``error: 'x' was not declared in this scope``.
+    ``path`` is relative to the root of the sources, ``line`` counts from 1, and ``text`` is one line. A
+    compiler's text begins with the severity: ``error: 'x' was not declared in this scope``.
     """
 
     path: str
@@ -34,9 +34,9 @@ class Finding:
 
 
 def finding_at(path: str, line: int, text: str) -> Finding | None:
-    """Make a finding without control characters; None if the place is not a line of a source file.
+    """Make a finding without control characters; None if it is not about a line of a source file.
 
-    Files below ``build/`` are not sources, because builds write there.
+    Files below ``build/`` are not sources.
     """
     place, message = posixpath.normpath(path), plain(text, _MAX_TEXT)
     is_harmless = len(place) <= _MAX_PATH and path.isprintable() and "\ufffd" not in path
@@ -45,7 +45,7 @@ def finding_at(path: str, line: int, text: str) -> Finding | None:
 
 
 def findings_from(stored: object) -> tuple[Finding, ...]:
-    """Parse a list of values from :meth:`Finding.to_mapping`; skip everything else."""
+    """Parse a list of values from :meth:`Finding.to_mapping`; skip malformed ones."""
     parsed: dict[Finding, None] = {}
     for row in stored if isinstance(stored, list | tuple) else ():
         match row:

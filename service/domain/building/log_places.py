@@ -1,4 +1,4 @@
-"""Lines of the log of a build, and paths as compilers print them, relative to the sources."""
+"""Search the lines of a build log, and resolve the paths that compilers print."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ON_WINDOWS: Final = re.compile(r"[A-Za-z]:/")
 
 
 class LogPlaces:
-    """The directories that make and ninja enter, and the paths that compilers print relative to them.
+    """Tracks the directories that make and ninja enter, to which printed paths are relative.
 
     Args:
         sources: the directory of the sources on the host; in a sandbox they are in ``/src``.
@@ -31,7 +31,7 @@ class LogPlaces:
         self._entered = [_SOURCES]
 
     def follow(self, line: str) -> None:
-        """Note the directory that a line enters or leaves, if it does; parallel builds may mislead this."""
+        """Note the directory that a line enters or leaves; in parallel builds, it may be the wrong one."""
         if not (move := _MOVE.match(line)):
             return
         way, directory = move.groups()
@@ -39,11 +39,11 @@ class LogPlaces:
             del self._entered[max(len(self._entered) - 1, 1) :]
         elif len(self._entered) < _DEEPEST:
             place = posixpath.normpath(posixpath.join(self._entered[-1], directory))
-            # A path that is too long is ignored, but it counts as entered, so that leaving it works.
+            # An overlong path is ignored but counted, so that leaving it works.
             self._entered.append(place if len(place) <= LINE_BYTES else self._entered[-1])
 
     def below(self, path: str) -> str:
-        """Make a printed path relative to the sources; empty if it is outside of them."""
+        """Make a printed path relative to the sources; empty if it is outside."""
         text = path.replace("\\", "/")
         is_absolute = text.startswith("/") or _ON_WINDOWS.match(text)
         place = posixpath.normpath(text if is_absolute else posixpath.join(self._entered[-1], text))
@@ -51,7 +51,7 @@ class LogPlaces:
 
 
 def lines_with(pattern: re.Pattern[bytes], log: bytes) -> Iterator[tuple[int, str]]:
-    """Yield the place and the beginning of each line in which the pattern matches, without colours."""
+    """Yield the offset and the beginning of each matching line, without escape sequences."""
     done = 0
     while mark := pattern.search(log, done):
         begin = log.rfind(b"\n", done, mark.start()) + 1 or done

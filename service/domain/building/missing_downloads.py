@@ -1,4 +1,4 @@
-"""Downloads that a build tried without network, by the messages of download tools in its log."""
+"""Recognise downloads that failed because builds have no network."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Final
 from service.domain.building.log_places import lines_with
 from service.domain.values.text import plain
 
-_NOT_TRIED: Final = "ERROR: Automatic wrap-based subproject downloading is disabled"  # of Meson's nodownload
-_NO_REMOTE: Final = "' not resolved: No remote defined"  # of Conan's --no-remote
-# git, curl, CMake, wget, Python and Java about a host that nobody can look up.
+_NOT_TRIED: Final = "ERROR: Automatic wrap-based subproject downloading is disabled"  # Meson's nodownload
+_NO_REMOTE: Final = "' not resolved: No remote defined"  # Conan's --no-remote
+# git, curl, CMake, wget, Python and Java when a host name cannot be resolved.
 _MARK: Final = re.compile(
     rb"(?i:could(?: not|n't) resolve host)|unable to (?:resolve host address|look up )|Unknown host\b|"
     rb"(?i:temporary failure in name resolution)|Failed to clone repository: |"
@@ -23,24 +23,24 @@ _HOST: Final = re.compile(
 )
 _URL: Final = re.compile(r"(?:https?|ftp|git|ssh)://[^\s'\"<>()\[\]‘’]{1,500}")
 _CLONED: Final = re.compile(r"Failed to clone repository: '([^']{1,500})'")
-_PACKAGE: Final = re.compile(r"ERROR: Package '([^'\n]{1,200})' not resolved")  # of Conan
-_FILE: Final = re.compile(r"for file: \[([^\]\n]{1,500})\]")  # of CMake's file(DOWNLOAD), which names no URL
+_PACKAGE: Final = re.compile(r"ERROR: Package '([^'\n]{1,200})' not resolved")  # Conan
+_FILE: Final = re.compile(r"for file: \[([^\]\n]{1,500})\]")  # CMake's file(DOWNLOAD), which prints no URL
 _SUBPROJECT: Final = re.compile(r"ERROR: Subproject ([\w.+-]{1,100}) is buildable: NO")
 # FetchContent names what it downloads.
 _NAME: Final = re.compile(r"for '([\w.+-]{1,100})-populate'|Build step for ([\w.+-]{1,100}) failed")
-_BEFORE, _AFTER = 4000, 4000  # bytes around the message: CMake's reports of one download
+_BEFORE, _AFTER = 4000, 4000  # bytes around the message; enough for CMake's report of one download
 
 
 @dataclass(frozen=True, slots=True)
 class MissingDownload:
-    """A download that failed: its URL or host, and its name for the build system; empty if unknown."""
+    """A failed download: URL or host, and the build system's name for it; empty if unknown."""
 
     source: str
     name: str = ""
 
 
 def missing_download(log: bytes) -> MissingDownload | None:
-    """Find the first download in a log that failed for lack of network; None if there is none."""
+    """Find the first download in a log that failed for lack of network."""
     begin, line = next(lines_with(_MARK, log), (0, ""))
     if not line:
         return None
@@ -52,7 +52,7 @@ def missing_download(log: bytes) -> MissingDownload | None:
 
 
 def _source(line: str, before: str) -> str:
-    """Return the URL in the line, or the last one before it with the line's host; else the host or a file."""
+    """Return the URL in the line, or the last one before it with the line's host, or the host, or a file."""
     if cloned := _CLONED.search(line):
         return cloned[1]
     if package := _PACKAGE.search(line):

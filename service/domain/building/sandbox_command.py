@@ -1,4 +1,4 @@
-"""A program to run in a sandbox: its mounts, its limits and its end."""
+"""Commands for the sandbox, their mounts and limits, and their results."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from pathlib import PurePath
 
 
-KILLED: Final = 128 + 9  # the shell's exit code of a program that SIGKILL ended
+KILLED: Final = 128 + 9  # the shell's exit code after SIGKILL
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A directory of the host that the program sees at ``target`` (an absolute path in the sandbox)."""
+    """A directory of the host, mounted at ``target`` (an absolute path in the sandbox)."""
 
     source: PurePath
     target: str
@@ -25,7 +25,7 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits at which a program is stopped."""
+    """Limits at which a program is stopped."""
 
     wall_seconds: float = 1800.0  # a compile of a large project; a hung program must not hold a machine
     memory_bytes: int = 16 << 30  # more than the linker of a large project needs
@@ -36,7 +36,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program with its whole environment; it gets nothing else of the host."""
+    """A program with all that it gets of the host."""
 
     argv: tuple[str, ...]  # program and arguments; Benchgate passes them to no shell
     mounts: tuple[Mount, ...] = ()  # besides the read-only system; later ones cover earlier ones
@@ -57,13 +57,15 @@ class StoppedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """The end of a program.
+    """The result of a program.
 
-    ``exit_code`` is that of a shell (128 + signal number after a signal). ``seconds`` is wall time.
-    ``stopped_by`` is the limit that ended the program, if one did. ``cpu_seconds`` is the CPU time of the
-    program and all its children; None if this host does not count it. ``is_host_out_of_memory``: the kernel
-    killed one of its processes although they kept their memory limit; None if this host does not count the
-    kills of one program.
+    Args:
+        exit_code: as in a shell: 128 + signal number after a signal.
+        seconds: wall time.
+        stopped_by: the limit that ended the program, if one did.
+        cpu_seconds: of the program and its children; None if this host does not count it.
+        is_host_out_of_memory: the kernel killed a process although all kept their memory limit; None if this
+            host does not count such kills.
     """
 
     exit_code: int
@@ -79,12 +81,12 @@ class Completed:
 
     @property
     def is_killed(self) -> bool:
-        """Return whether SIGKILL ended it and no limit sent that: its own processes did."""
+        """Return whether its own processes sent the SIGKILL that ended it, not a limit."""
         return self.exit_code == KILLED and self.stopped_by is None
 
     @property
     def end(self) -> str:
-        """The end in words."""
+        """A phrase that says how the program ended."""
         if self.stopped_by is not None:
             return f"stopped after {self.seconds:.0f} s: limit on {self.stopped_by}"
         if self.is_killed:

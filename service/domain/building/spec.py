@@ -1,4 +1,4 @@
-"""The specification of a build, frozen when it was planned and stored with it."""
+"""Build specifications: frozen when a build is planned, and stored with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 REVIEWED: Final = "reviewed"
-"""The trust in a commit of the branch."""
+"""The trust in a merged commit."""
 UNREVIEWED: Final = "unreviewed"
 """The trust in a commit that is not merged."""
 
@@ -38,11 +38,10 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class Longer:
-    """A request to measure longer: the undecided benchmarks that the filter chooses.
+class MorePairs:
+    """A request for more pairs of the undecided benchmarks that match the filter.
 
-    Until ``pairs`` pairs count, those before included: a worker that takes over asks for no more than the
-    one before.
+    ``pairs`` is the total to reach, not an increment, so a worker that takes over measures no more.
     """
 
     filter: str
@@ -59,15 +58,19 @@ LOCAL: Final = "local"
 class BuildSpec:
     """Two revisions of a project to compare, and the job that says how.
 
-    ``base`` is None for a root commit. ``jobs`` is how many benchmark jobs of the round can vote: they share
-    the patch set's false alarms. ``session`` is the run of a calibration, which is never continued; 0 for
-    all others. ``longer``: more pairs than the policy's, of some. ``commands``: the groups that had
-    permissions when the build was planned, which pages and messages offer commands by; a group's name is
-    empty if a previous version planned the build. ``second``: the slow-downs that vote −1 are measured again
-    in a sequence of their own. ``is_renaming``: the patch set's own project file says what it renames.
-    ``filter``: of a local gate, which launches and compares the benchmarks that it chooses; empty: all.
-    ``is_time_asked``: a person chose the machine time of a local gate. ``workspace``: all repositories of the
-    project, if it has several, at the commits of the planning.
+    Args:
+        base: None for a root commit.
+        jobs: the number of benchmark jobs in the round that can vote; they share the patch set's false-alarm
+            rate.
+        session: the run of a calibration, whose sequence is never continued; 0 for all other builds.
+        longer: more pairs than the policy's.
+        commands: the groups with permissions at planning, for the commands that pages and messages offer. A
+            group's name is empty if a previous version planned the build.
+        second: a second opinion: slow-downs that vote −1 are measured again in a sequence of their own.
+        is_renaming: renames come from the patch set's own project file.
+        filter: the benchmarks that a local gate measures; empty: all.
+        is_time_asked: a person chose the machine time of a local gate.
+        workspace: all repositories of a project that has several, at the commits of the planning.
     """
 
     kind: RunKind
@@ -79,7 +82,7 @@ class BuildSpec:
     job: Job
     jobs: int = 1
     session: int = 0
-    longer: Longer | None = None
+    longer: MorePairs | None = None
     commands: Commands = NO_COMMANDS
     second: bool = False
     is_renaming: bool = False
@@ -89,21 +92,22 @@ class BuildSpec:
 
     @property
     def is_local(self) -> bool:
-        """Return whether a developer's machine judges commits, so that nothing is kept as evidence."""
+        """Return whether this is a local gate, of which nothing is kept as evidence."""
         return self.instance == LOCAL
 
     @property
     def judged(self) -> Job:
-        """The job with this build's part of the patch set's false alarms."""
+        """The job with this build's share of the patch set's false-alarm rate."""
         policy = self.job.policy
         part = replace(policy, false_alarms=policy.false_alarms / max(self.jobs, 1))
         return replace(self.job, policy=part)
 
     @property
     def sequence(self) -> str:
-        """Builds with equal sequences continue each other's pairs: same trees, configuration and rule.
+        """The identity of a sequence of pairs: same trees, configuration and rule.
 
-        However long: the verdict after so many pairs follows from these pairs alone.
+        Builds of a sequence continue each other's pairs, however many each wants: a verdict depends only on
+        the pairs before it.
         """
         base = self.base.tree if self.base else ""
         parts = [
@@ -122,13 +126,13 @@ class BuildSpec:
 
     @property
     def shared_sequence(self) -> str:
-        """The sequence, or empty if a build with this specification shares nothing with others."""
+        """The sequence; empty if the build shares nothing with others."""
         job = self.job
         return self.sequence if job.kind.is_known and job.configuration.shares_results else ""
 
     @property
     def build_hash(self) -> str:
-        """A digest of all that makes the programs of a revision, besides the project's own repository."""
+        """A digest of everything that determines the programs, except the project's own repository."""
         own = self.job.build_hash
         return digest_of({"build": own, "workspace": self.workspace.digest}) if self.workspace else own
 
@@ -137,7 +141,7 @@ class BuildSpec:
         left_out = {"commands", *(name for name in _ONLY_IF_SET if not getattr(self, name))}
         names = [each.name for each in fields(self) if each.name not in left_out]
         groups = {each: self.commands.group_for(each) for each in self.commands.granted}
-        # Left out if there are none, so that the specs of a previous version stay as they are.
+        # Absent if there are none, as in the specifications of previous versions.
         granted = {"permissions": list(groups), "groups": groups} if groups else {}
         return (
             granted
@@ -155,7 +159,7 @@ class BuildSpec:
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> BuildSpec:
-        """Read what :meth:`to_mapping` made."""
+        """Parse what :meth:`to_mapping` made."""
         return BuildSpec(
             kind=RunKind(found["kind"]),
             instance=found["instance"],
@@ -166,7 +170,7 @@ class BuildSpec:
             job=parse_job(found["job"], found["config"]),
             jobs=found["jobs"],
             session=found.get("session", 0),
-            longer=Longer(**found["longer"]) if found.get("longer") else None,
+            longer=MorePairs(**found["longer"]) if found.get("longer") else None,
             commands=Commands(**dict.fromkeys(found.get("permissions", ()), "") | found.get("groups", {})),
             second=found.get("second", False),
             is_renaming=found.get("is_renaming", False),
@@ -178,10 +182,10 @@ class BuildSpec:
 
 @dataclass(frozen=True, slots=True)
 class BinaryKey:
-    """The inputs that determine a program.
+    """The cache key of a program.
 
-    ``trust`` separates programs of unreviewed code from those of reviewed code. ``link_variant``
-    distinguishes relinks of the same objects (empty: the project's own link).
+    ``trust`` separates programs of unreviewed code from those of reviewed code. ``link_variant`` names a
+    relink of the same objects; empty: the project's own link.
     """
 
     tree: str
@@ -192,19 +196,19 @@ class BinaryKey:
 
     @property
     def digest(self) -> str:
-        """The digest of the key, 64 hexadecimal digits."""
+        """SHA-256 of the key, as 64 hexadecimal digits."""
         return digest_of(asdict(self))
 
     def relinked(self, variant: int) -> BinaryKey:
-        """Make the key of the same objects, relinked in the order of the given variant."""
-        # Relinks of the programs alone, which earlier versions kept, were "relink N".
+        """Return the key of the same objects, relinked in the order of a variant."""
+        # Previous versions stored relinks of the programs alone as "relink N".
         return replace(self, link_variant=f"relink {variant} of all")
 
     @property
     def link_seed(self) -> int:
-        """The seed of a relink's order: 1 to 2³¹ − 2, the range of its generator.
+        """The seed of a relink's order, from 1 to 2³¹ − 2, the range of its generator.
 
-        It depends on the whole key, so the two sides of a comparison never share a layout, and every machine
-        gets the same program for a key.
+        It depends on the whole key: the two sides of a comparison never share a layout, and all machines make
+        the same program for a key.
         """
         return 1 + int(self.digest[:16], 16) % (2**31 - 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from service.domain.building.spec import LOCAL, BuildSpec, Longer, Revision
+from service.domain.building.spec import LOCAL, BuildSpec, MorePairs, Revision
 from service.domain.measuring.listing import Listing
 from service.domain.project.own_renames import with_own_renames
 from service.domain.project.project_file import FILE_NAME, concerns, parse_job, parse_project_file
@@ -189,7 +189,7 @@ def as_asked(spec: BuildSpec, asked: Asked) -> BuildSpec:
         # A key without a value has its default.
         policy = {**(job.source.get("policy") or {}), "machine_time": 60 * asked.minutes}
         job = parse_job(job.name, {**job.source, "policy": policy})
-    longer = Longer(ALL, look_from(asked.pairs)) if asked.pairs else None
+    longer = MorePairs(ALL, look_from(asked.pairs)) if asked.pairs else None
     return replace(spec, job=job, longer=longer, filter=asked.filter, is_time_asked=bool(asked.minutes))
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.building.spec import Longer
+from service.domain.building.spec import MorePairs
 from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import read_pairs
 from service.domain.values.errors import BadInput
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from service.steps.building.session import BuildHost
     from service.steps.runs.gate import LocalClaimed
 
-_ONE_PAIR: Final = Longer(ALL, 1)
+_ONE_PAIR: Final = MorePairs(ALL, 1)
 
 
 @dataclass(frozen=True, slots=True)

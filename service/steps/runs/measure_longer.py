@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from service.domain.building.spec import BuildSpec, Longer
+from service.domain.building.spec import BuildSpec, MorePairs
 from service.domain.project.benchmark_names import is_chosen
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.runs.overrides import Override, OverrideKind
@@ -69,7 +69,7 @@ def _longer(tx: Pairs, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpe
     most = spec.job.policy.base_pairs
     launched = {} if build.sequence_id is None else tx.disturbed_pairs(build.sequence_id)
     so_far = len(counting_pairs(launched, most))
-    longer = Longer(wanted.filter, look_from(so_far + (wanted.count or most)))
+    longer = MorePairs(wanted.filter, look_from(so_far + (wanted.count or most)))
     return replace(spec, longer=longer, second=False)
 
 

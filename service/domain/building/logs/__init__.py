@@ -1,1 +1,1 @@
-"""Logs of builds: their parts, their colours and what is found in them."""
+"""Read, page, search and colour build logs."""

@@ -1,4 +1,4 @@
-"""The colours of a terminal in a log."""
+"""Turn the terminal colours of a log into styles."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _COLOUR: Final = re.compile(r"\x1b\[([0-9;]{0,64})m")
 _RESET, _BOLD, _NOT_BOLD, _NO_COLOUR = 0, 1, 22, 39
 _NORMAL, _BRIGHT = 30, 90  # the codes of the first colour
 _EXTENDED: Final = (38, 48)  # a colour of 256 or of 16 million follows
-_FOLLOWING: Final = {5: 1, 2: 3}  # its numbers, by its form
+_FOLLOWING: Final = {5: 1, 2: 3}  # how many numbers follow, by form
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The style of some text; ``colour`` is one of :data:`COLOURS`, or empty."""
+    """A style of text; ``colour`` is one of :data:`COLOURS`, or empty."""
 
     colour: str = ""
     is_bold: bool = False
@@ -31,10 +31,10 @@ PLAIN: Final = Style()
 
 
 def styled_lines(lines: Iterable[str]) -> Iterator[list[tuple[Style, str]]]:
-    """Split each line into texts of one style, without control characters; a style lasts until it changes.
+    """Split each line into texts of one style, without control characters.
 
-    Sequences that are no colour have no effect. Of a line that a carriage return overwrote, such as that of a
-    progress bar, the last state is left.
+    A style lasts until it changes, also across lines; other escape sequences have no effect. Of a line that
+    carriage returns overwrite, such as a progress bar, only the last state is kept.
     """
     style = PLAIN
     for line in lines:
@@ -46,7 +46,7 @@ def styled_lines(lines: Iterable[str]) -> Iterator[list[tuple[Style, str]]]:
 
 
 def _texts(line: str, style: Style) -> tuple[list[tuple[Style, str]], Style]:
-    """Return the texts of a line that begins in a style, and the style after it."""
+    """Return the texts of a line, and the style after it."""
     texts: list[tuple[Style, str]] = []
     place = 0
     for sequence in ESCAPE_SEQUENCE.finditer(line):
@@ -65,7 +65,7 @@ def _shown(text: str) -> str:
 
 
 def _after(style: Style, parameters: str) -> Style:
-    """Return the style after a sequence of codes, each of which changes something or has no effect."""
+    """Apply a sequence of SGR codes to a style; unknown codes have no effect."""
     codes = iter([int(code or 0) for code in parameters.split(";")])
     for code in codes:
         if code == _RESET:

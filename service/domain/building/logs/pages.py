@@ -1,4 +1,4 @@
-"""The pages of a log: whole lines, as many as a browser shows at once."""
+"""Cut a log into pages of whole lines."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ if TYPE_CHECKING:
     from service.domain.building.logs.stored_log import StoredLog, Stream
 
 
-_CONTINUATION: Final = 0b1000_0000  # the least byte that is no character by itself
-# The least first byte of a character, and its bytes in UTF-8.
+_CONTINUATION: Final = 0b1000_0000  # bytes below are ASCII
+# The least first byte of a UTF-8 character, and the number of its bytes.
 _FIRST: Final = ((0b1111_0000, 4), (0b1110_0000, 3), (0b1100_0000, 2))
 
 
 def whole_characters(data: bytes) -> bytes:
-    """Cut the beginning of a UTF-8 character off the end of some bytes; bytes that are none stay.
-
-    All of them stay if they are nothing but such a beginning.
-    """
+    """Cut an incomplete UTF-8 character off the end, unless nothing else is left. Invalid bytes stay."""
     for back, byte in enumerate(reversed(data[-3:]), 1):
         if byte < _CONTINUATION:
             break
@@ -32,14 +29,11 @@ def whole_characters(data: bytes) -> bytes:
 PAGE_BYTES: Final = 256 << 10
 PAGE_LINES: Final = 5000  # each is an element of the page
 _CONTEXT_BYTES: Final = 2048  # about twenty lines
-_CONTINUES: Final = range(0x80, 0xC0)  # the bytes of a character after its first
+_CONTINUES: Final = range(0x80, 0xC0)  # continuation bytes of UTF-8
 
 
 def page_from(log: StoredLog, place: int, stream: Stream) -> LogPiece:
-    """Return the page that begins at a place, which is the start of a line or the end of a page.
-
-    Raises what ``read`` raises.
-    """
+    """Return the page that begins at the start of a line or the end of a page; raises as ``read``."""
     place = next((gap.end for gap in log.gaps if gap.start <= place < gap.end), place)
     found = read(log, place, PAGE_BYTES, stream)
     data = found.data
@@ -54,7 +48,7 @@ def page_around(log: StoredLog, place: int, stream: Stream) -> LogPiece:
 
 
 def page_before(log: StoredLog, end: int, stream: Stream, at_most: int | None = None) -> LogPiece:
-    """Return the page that ends at a place, which is the end of a line or of the log; raises as ``read``."""
+    """Return the page that ends at the end of a line or of the log; raises as ``read``."""
     end = min(end, log.size)
     end = next((gap.start for gap in log.gaps if gap.start < end <= gap.end), end)
     first = log.run_before(end)
@@ -68,7 +62,7 @@ def page_before(log: StoredLog, end: int, stream: Stream, at_most: int | None = 
 
 
 def _from_line_start(piece: LogPiece) -> LogPiece:
-    """Cut off the first byte and the rest of its line; without a further line, the rest of its character."""
+    """Cut off the first byte and the rest of its line, or of its character if no other line follows."""
     cut = piece.data.find(b"\n") + 1
     if cut in (0, len(piece.data)):
         cut = next((i for i in range(1, len(piece.data)) if piece.data[i] not in _CONTINUES), len(piece.data))

@@ -1,4 +1,4 @@
-"""The search in a log for a text."""
+"""Search a log for a text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ESCAPES: Final = re.compile(ESCAPE_SEQUENCE.pattern.encode("latin-1").replace(b
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A line with the text: its number from 1, its place, and its beginning or the part with the text."""
+    """A matching line: its number from 1, its place, and its beginning or the part with the text."""
 
     line: int
     start: int
@@ -32,7 +32,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The matches in a part of a log; ``next`` is the place where the search goes on, None at the end."""
+    """Matches in a part of a log; ``next`` is the place to continue from, None at the end."""
 
     matches: tuple[Match, ...]
     next: int | None
@@ -41,7 +41,7 @@ class Found:
 def find(log: StoredLog, wanted: str, place: int, stream: Stream, *, is_exact: bool = False) -> Found:
     """Find the lines with a text from a place on, each once; raises as ``pieces``.
 
-    Colours are ignored. Upper and lower case are the same unless ``is_exact``, of ASCII letters only.
+    Colours are ignored, and so is the case of ASCII letters unless ``is_exact``.
     """
     needle = wanted.encode() if is_exact else wanted.encode().lower()
     found: list[Match] = []
@@ -58,7 +58,7 @@ def find(log: StoredLog, wanted: str, place: int, stream: Stream, *, is_exact: b
 
 
 def _blocks(log: StoredLog, place: int, stream: Stream) -> Iterator[LogPiece]:
-    """Yield a log in blocks of whole lines; a line at a gap, or a very long one, is cut."""
+    """Yield blocks of whole lines; a line at a gap, or a very long one, is cut."""
     left = LogPiece(place, 0, b"")
     for piece in pieces(log, place, stream):
         if piece.start > left.end and left.data:
@@ -75,7 +75,7 @@ def _blocks(log: StoredLog, place: int, stream: Stream) -> Iterator[LogPiece]:
 
 
 def _matches(block: LogPiece, needle: bytes, *, is_exact: bool) -> Iterator[Match]:
-    """Yield the lines of a block with the text; sequences that are left out contain no line end."""
+    """Yield the matching lines of a block. Line numbers hold because escape sequences contain no line end."""
     text = _ESCAPES.sub(b"", block.data) if b"\x1b" in block.data else block.data
     searched = text if is_exact else text.lower()
     line, counted = block.line, 0
@@ -89,7 +89,7 @@ def _matches(block: LogPiece, needle: bytes, *, is_exact: bool) -> Iterator[Matc
         begin = searched.rfind(b"\n", 0, at) + 1
         end = searched.find(b"\n", at)
         end = len(text) if end < 0 else end
-        # Of a long line the part with the text.
+        # In a long line, the part with the text.
         shown = text[max(begin, at - _SHOWN // 2) : min(end, at + 2 * _SHOWN)]
         yield Match(line + 1, block.start + raw_place, plain(shown.decode(errors="replace"), _SHOWN))
         counted = end

@@ -1,4 +1,4 @@
-"""The stored log of a build: its parts, and the bytes at a place."""
+"""Read the stored log of a build from a place on."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Stream = Callable[[str], tuple[int, Iterator[bytes]]]
 
 @dataclass(frozen=True, slots=True)
 class LogPart:
-    """A part of a log that was stored at once.
+    """A part of a log, as it was stored.
 
-    ``start`` is its place, and ``line`` the number of line ends before it. The bytes are those of
-    ``artifact``, or ``data`` if that is empty.
+    ``start`` is its place, and ``line`` the number of line ends before it. The bytes are in ``artifact``, or
+    in ``data`` if that is empty.
     """
 
     start: int
@@ -31,7 +31,7 @@ class LogPart:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Bytes of a log that are not stored, because the log was too long."""
+    """Bytes that are not stored, because the log was too long."""
 
     start: int
     size: int
@@ -44,7 +44,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class LogPiece:
-    """Some bytes of a log, their place, and the number of line ends before them."""
+    """Bytes of a log, their place, and the number of line ends before them."""
 
     start: int
     line: int
@@ -60,9 +60,13 @@ class LogPiece:
 class StoredLog:
     """The log of a build's newest attempt.
 
-    A place is the number of bytes written before it, also of those that are not stored. ``name`` is another
-    one for each attempt. ``parts`` are in order. ``is_growing``: the build has not ended. ``whole`` is the
-    artifact with all of a log that a previous version stored, which has no parts.
+    A place is a byte offset in the log as written, including bytes that are not stored.
+
+    Args:
+        name: differs for each attempt.
+        parts: in order.
+        is_growing: the build has not ended.
+        whole: the artifact with the whole log, if a previous version stored it without parts.
     """
 
     name: str
@@ -84,17 +88,17 @@ class StoredLog:
 
     @property
     def stable_parts(self) -> tuple[LogPart, ...]:
-        """The parts that stay while the log grows: those before its first gap; all once it does not grow."""
+        """The parts that will not change: those before the first gap of a growing log, else all."""
         gaps = self.gaps if self.is_growing else ()
         return tuple(part for part in self.parts if not gaps or part.end <= gaps[0].start)
 
     def run_before(self, place: int) -> int:
-        """Return where the bytes before a place begin that are stored without a gap."""
+        """Return the start of the gapless bytes before a place."""
         return max((gap.end for gap in self.gaps if gap.end < place), default=0)
 
 
 def opened(log: StoredLog, stream: Stream) -> StoredLog:
-    """Return the log with its parts, also that of a previous version; raises as ``pieces``."""
+    """Give a log of a previous version its one part; raises as ``pieces``."""
     if not log.whole:
         return log
     size, _ = stream(log.whole)
@@ -102,7 +106,7 @@ def opened(log: StoredLog, stream: Stream) -> StoredLog:
 
 
 def pieces(log: StoredLog, place: int, stream: Stream) -> Iterator[LogPiece]:
-    """Yield what is stored of a log from a place on; each piece is read when it is asked for.
+    """Yield what is stored from a place on, lazily.
 
     Raises:
         NotFound: a part is not stored any more.
@@ -122,10 +126,7 @@ def pieces(log: StoredLog, place: int, stream: Stream) -> Iterator[LogPiece]:
 
 
 def read(log: StoredLog, place: int, at_most: int, stream: Stream) -> LogPiece:
-    """Return the first stored bytes from a place on, up to the next gap; none after the end.
-
-    Raises what ``pieces`` raises.
-    """
+    """Return the first stored bytes from a place on, up to the next gap; raises as ``pieces``."""
     found: list[bytes] = []
     start, line, end = log.size, 0, log.size
     for piece in pieces(log, place, stream):

@@ -6,10 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.domain.building.compile_errors import errors_in, excerpt, first_error
 from service.domain.building.findings import MOST, Finding
-from service.domain.building.warnings import warnings_in
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "compile_logs"
 BAD = Finding("lib/a.cc", 3, "error: no such thing")
@@ -121,13 +122,19 @@ def test_an_error_of_msvc_is_found_with_its_number() -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["lib/a.cc:3:5: ", "./a(b).cc:3: ", "lib\\a.cc(3,5): ", "12>a.cc(3) : ", "C:/x/a.cc:3: "]
+    ("place", "path"),
+    [
+        ("lib/a.cc:3:5: ", "lib/a.cc"),
+        ("./a(b).cc:3: ", "a(b).cc"),
+        ("lib\\a.cc(3,5): ", "lib/a.cc"),
+        ("12>a.cc(3) : ", "a.cc"),
+        ("C:/x/a.cc:3: ", "a.cc"),
+    ],
 )
 @pytest.mark.parametrize("number", ["", " C2440"])
-def test_errors_and_warnings_are_found_in_the_same_places(place: str, number: str) -> None:
-    found = [find(f"{place}{word}{number}: no\n".encode(), "C:/x") for find, word in
-             ((errors_in, "error"), (warnings_in, "warning"))]  # fmt: skip
-    assert [[(each.path, each.line) for each in of] for of in found] == [[(found[0][0].path, 3)]] * 2
+def test_a_place_is_read_in_each_form(place: str, path: str, number: str) -> None:
+    found = errors_in(f"{place}error{number}: no\n".encode(), "C:/x")
+    assert found == (Finding(path, 3, f"error{number}: no"),)
 
 
 @pytest.mark.parametrize(
@@ -201,6 +208,9 @@ def test_a_build_has_a_bounded_number_of_findings_of_bounded_length() -> None:
         b"a:",
         b"a:1:",
         b"a:1: error: ",
+        b"a(1,",
+        b"a(1): error ",
+        b"1>",
         b"\x1b[0;",
         b"\x1b]8;;error: ",
         b"make[1]: Entering directory '",
@@ -214,6 +224,15 @@ def test_a_hostile_line_of_megabytes_takes_no_longer_than_any(part: bytes) -> No
     line = part * (5_000_000 // len(part))
     assert BAD in errors_in(line + b"error: x\n" + BAD_LINE)
     assert time.monotonic() - begun < 5
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"a.cc", b":", b"3", b"(", b")", b" error: ", b"\n", b"x", b"\\", b"\xff"])
+    ).map(b"".join)
+)
+def test_any_log_is_read(log: bytes) -> None:
+    assert all(each.line > 0 and "error: " in each.text for each in errors_in(log))
 
 
 def test_a_log_of_nothing_but_errors_elsewhere_is_given_up() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.building.spec import LOCAL, Longer
+from service.domain.building.spec import LOCAL, MorePairs
 from service.domain.measuring.launch import Launch
 from service.domain.measuring.listing import Listing
 from service.domain.values.identity import RunKind, Side
@@ -51,7 +51,7 @@ def launches(pairs: int, spread: float = 0.3, seconds: float = 1.0) -> list[Laun
         (SPEC, SAME_PROGRAM, 4, True),
         (SPEC, SAME_PROGRAM, 5, False),
         (SPEC, OTHER, 5, True),
-        (replace(SPEC, longer=Longer("*", 40)), SAME_PROGRAM, 4, False),
+        (replace(SPEC, longer=MorePairs("*", 40)), SAME_PROGRAM, 4, False),
         (replace(SPEC, kind=RunKind.CALIBRATION), OTHER, 20, True),
     ],
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.domain.building.spec import Longer
+from service.domain.building.spec import MorePairs
 from service.domain.project.policy import BASE_PAIRS, Policy, VoteWhen
 from service.domain.verdict.comparison.suite import compare_suites
 from service.domain.verdict.inference.reasons import ReasonKind, has_kind
@@ -190,7 +190,7 @@ class TestOwnMachineTime:
         assert killed.measure(self.job(BM_a=20.0, BM_b=20.0)).pairs == 20
 
     def test_a_person_who_asks_for_more_pairs_gets_them(self, tmp_path: Path) -> None:
-        found = self.two(tmp_path).measure(self.job(BM_a=0.0, BM_b=0.0), longer=Longer("BM_a", 18))
+        found = self.two(tmp_path).measure(self.job(BM_a=0.0, BM_b=0.0), longer=MorePairs("BM_a", 18))
 
         assert found.pairs == 18
 

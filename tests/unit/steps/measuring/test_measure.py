@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.domain.building.spec import Longer
+from service.domain.building.spec import MorePairs
 from service.domain.measuring.launch_order import side_order
 from service.domain.measuring.pair_record import decode, read_pairs
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
@@ -241,7 +241,7 @@ class TestLonger:
         self, bench: Bench, tmp_path: Path
     ) -> None:
         brief = bench.measure(self.BRIEF)
-        longer = bench.measure(self.BRIEF, longer=Longer("BM_slow", 40))
+        longer = bench.measure(self.BRIEF, longer=MorePairs("BM_slow", 40))
         (tmp_path / "whole").mkdir()
         whole = Bench(tmp_path / "whole").measure(replace(JOB, policy=Policy(false_alarms=1e-5)))
 
@@ -253,20 +253,20 @@ class TestLonger:
         bench = Bench(tmp_path, code(BM_a=1e-6, BM_b=1e-6), code(BM_a=1.1e-6, BM_b=1.1e-6))
         bench.measure(self.BRIEF)
         bench.sandbox.launches.clear()
-        bench.measure(self.BRIEF, longer=Longer("BM_b", 40))
+        bench.measure(self.BRIEF, longer=MorePairs("BM_b", 40))
 
         assert {pattern for _, pattern in bench.sandbox.launches} == {"^(BM_b)$"}
 
     def test_a_worker_that_takes_over_asks_for_no_more_pairs(self, bench: Bench) -> None:
         bench.measure(self.BRIEF)
-        first = bench.measure(self.BRIEF, longer=Longer("BM_slow", 16))
-        again = bench.measure(self.BRIEF, longer=Longer("BM_slow", 16))
+        first = bench.measure(self.BRIEF, longer=MorePairs("BM_slow", 16))
+        again = bench.measure(self.BRIEF, longer=MorePairs("BM_slow", 16))
 
         assert first.pairs == again.pairs == 16
 
     def test_a_later_check_keeps_what_the_longer_one_decided(self, bench: Bench) -> None:
         bench.measure(self.BRIEF)
-        longer = bench.measure(self.BRIEF, longer=Longer("BM_slow", 40))
+        longer = bench.measure(self.BRIEF, longer=MorePairs("BM_slow", 40))
         bench.sandbox.launches.clear()
         again = bench.measure(self.BRIEF)
 

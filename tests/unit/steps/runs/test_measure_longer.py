@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.building.spec import BuildSpec, Longer
+from service.domain.building.spec import BuildSpec, MorePairs
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
@@ -80,7 +80,7 @@ def test_only_the_job_with_an_undecided_benchmark_runs_again(service: Service) -
 def test_it_continues_the_same_sequence_up_to_the_next_look(service: Service) -> None:
     say(service, "benchmark HTB/* x10")
 
-    assert spec(service, 3).longer == Longer("HTB/*", 50)
+    assert spec(service, 3).longer == MorePairs("HTB/*", 50)
     assert spec(service, 3).sequence == spec(service, 2).sequence
     assert service.store.memory.builds[2].sequence_id == service.store.memory.builds[1].sequence_id
 
@@ -88,7 +88,7 @@ def test_it_continues_the_same_sequence_up_to_the_next_look(service: Service) ->
 def test_without_a_number_the_pairs_are_doubled(service: Service) -> None:
     say(service, "benchmark HTB/Find")
 
-    assert spec(service, 3).longer == Longer("HTB/Find", 64)
+    assert spec(service, 3).longer == MorePairs("HTB/Find", 64)
 
 
 def test_the_job_keeps_its_configuration(service: Service) -> None:
