@@ -1,1 +1,1 @@
-"""Hold changes, patch sets, comments and the commands in them."""
+"""Review: changes, events, votes, and the commands and comments on a change."""

@@ -1,4 +1,4 @@
-"""Comment commands: the grammar of the commands that people write in messages on a change.
+"""Parse the commands that people write in comments on a change.
 
 A command is a line of its own. Every other line is prose and gets no reply, because people often write about
 rechecking, overriding and accepting. An ambiguous line is a command only if it can hardly be a sentence. The
@@ -31,10 +31,10 @@ _KNOWN: Final = "known"
 BUG_KEY: Final = r"[A-Z][A-Z0-9]{1,19}-[0-9]{1,12}"
 _BUG: Final = re.compile(rf"{BUG_KEY}|#[0-9]{{1,12}}|https?://[!#-;=?-~]{{1,300}}")
 _MORE: Final = re.compile(r"[xX×]([1-9][0-9]{0,3})")
-# Characters and forms that occur in benchmark names but not in English words.
+# Occurs in benchmark names but not in English words.
 _STRUCTURE: Final = re.compile(r"[/_*]|\w[:<]\w|[a-z][A-Z]")
 _CAPITALISED: Final = re.compile(r"[A-Z][a-z][A-Za-z0-9]+")
-# The server puts these lines before the author's own words: the event, and the number of comments.
+# The server's lines before the author's words: the event, and the number of comments.
 _HEADER: Final = re.compile(r"(?:Patch Set|Uploaded patch set) [0-9]{1,9}\b.*")
 _COUNT: Final = re.compile(r"\([0-9]{1,9} (?:inline )?comments?\)")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -81,7 +81,7 @@ class OverrideCommand:
 
     @property
     def is_known(self) -> bool:
-        """Return whether their failures become known: the reason is ``known``, and a reason behind it."""
+        """Return whether the failures become known: the reason begins with ``known``."""
         first, rest = _first_word(self.reason)
         return first.lower() == _KNOWN and len(rest) >= MIN_REASON
 
@@ -96,7 +96,7 @@ class UndoOverrideCommand:
 
 @dataclass(frozen=True, slots=True)
 class AcceptCommand:
-    """Accept that the benchmarks which match the filter are slower or removed."""
+    """Accept that benchmarks that match the filter are slower or removed."""
 
     word: ClassVar = "accept"
     permission: ClassVar = Permission.OVERRIDE
@@ -134,8 +134,8 @@ ReviewCommand: TypeAlias = (
 def commands_in(text: str, jobs: Collection[str]) -> tuple[ReviewCommand | Misspelt, ...]:
     """Parse the commands of a message, in order, at most :data:`MAX_COMMANDS`.
 
-    Never raises. ``text`` is as in :class:`~service.domain.review.change.PostedMessage`; prose, quotes and
-    code blocks are ignored. ``jobs`` are the names of all jobs: a line that names another job is prose.
+    Never raises. Prose, quotes and code blocks are ignored. ``jobs`` are the names of all jobs: a line that
+    names another job is prose.
     """
     lines = written_lines(text)
     message = _Message(frozenset(jobs), is_alone=sum(1 for line in lines if line.strip()) == 1)
@@ -144,10 +144,10 @@ def commands_in(text: str, jobs: Collection[str]) -> tuple[ReviewCommand | Missp
 
 
 def line_of(command: ReviewCommand, jobs: Collection[str]) -> str:
-    """Write a command as the line that :func:`commands_in` parses as exactly this command.
+    """Write a command as a line that :func:`commands_in` parses as exactly this command.
 
     Raises:
-        BadInput: no line is this command; names the part of the command and the problem.
+        BadInput: there is no such line; names the part of the command and the problem.
     """
     words = _words(command)
     for name, text in words:
@@ -159,7 +159,7 @@ def line_of(command: ReviewCommand, jobs: Collection[str]) -> str:
 
 
 def _words(command: ReviewCommand) -> Sequence[tuple[str, str]]:
-    """List the parts of a command behind its word, each with a name for people."""
+    """List the parts of a command after its word, each with a name for people."""
     match command:
         case RecheckCommand():
             return [("job", "all")] if command.is_all else [("job", job) for job in command.jobs]
@@ -193,7 +193,7 @@ def _check_word(name: str, text: str) -> None:
 
 
 def may_be_command(text: str) -> bool:
-    """Return whether a line of the message begins with a command's word."""
+    """Return whether a line of the message begins with a command's word, or nearly so."""
     lines = _prose_lines(written_lines(text))
     return any(_first_word(line)[0].rstrip(".!").lower() in _PARSERS or _meant_by(line) for line in lines)
 
@@ -204,15 +204,15 @@ def is_bug(text: str) -> bool:
 
 
 def filter_text(pattern: str) -> str:
-    """Write a filter as the commands `accept` and `benchmark` read it; empty if they cannot read it."""
+    """Quote a filter for the commands `accept` and `benchmark` if needed; empty if they cannot parse it."""
     if not pattern or '"' in pattern or "`" in pattern or plain(pattern, MAX_FILTER) != pattern:
         return ""
     return pattern if " " not in pattern and _STRUCTURE.search(pattern) else f'"{pattern}"'
 
 
 def written_lines(text: str) -> Sequence[str]:
-    """Split a message into lines, without those that the server puts before the author's words."""
-    # Split only at "\n": at another separator, the rest of a quoted line would lose its ">".
+    """Split a message into lines, without the server's own at the beginning."""
+    # Only at "\n": after another separator, the rest of a quoted line would lose its ">".
     lines = text.split("\n")
     for by_server in (_HEADER, _COUNT):
         first = next((number for number, line in enumerate(lines) if line.strip()), None)
@@ -230,7 +230,7 @@ class _Message:
 
 
 def _prose_lines(lines: Sequence[str]) -> Iterator[str]:
-    """Drop blank lines and code. A quoted line may stay: it cannot begin with a command's word."""
+    """Drop blank lines and code blocks. Quoted lines stay, since none begins with a command's word."""
     fence = ""
     for line in lines:
         mark = _FENCE.match(line)
@@ -260,7 +260,7 @@ def _expected(word: str, jobs: Collection[str]) -> str:
 
 
 def _meant_by(line: str) -> str:
-    """Return the command that a line nearly writes, as in `overide MB-1 flaky` or `Recheck please`."""
+    """Return the command that a line probably means, as in `overide MB-1 flaky` or `Recheck please`."""
     word, rest = _first_word(line)
     word, is_marked = word.lower().rstrip(".!,"), word.startswith("/")
     word = word.removeprefix("/")
@@ -291,7 +291,7 @@ def _more_pairs(rest: str, message: _Message) -> MorePairsCommand | None:
         return MorePairsCommand(pattern) if is_name else None
     more = _MORE.fullmatch(rest)
     count = int(more[1]) if more else 0
-    # No sequence has more pairs than MOST_PAIRS, so a larger number could only be refused.
+    # No sequence has more pairs than MOST_PAIRS.
     return MorePairsCommand(pattern, count) if 1 <= count <= MOST_PAIRS else None
 
 
@@ -301,7 +301,7 @@ def _override(rest: str, message: _Message) -> OverrideCommand | UndoOverrideCom
     job, after = _first_word(rest)
     found = (_override_of(after, job) if job in message.jobs else None) or _override_of(rest)
     if found is not None and len(found.reason) < MIN_REASON:
-        # A bug's id behind the word is no prose, so the person also gets a reply in a longer message.
+        # With a bug's id this cannot be prose, so it gets a reply even in a longer message.
         return Misspelt(plain(f"override {rest}"), _expected("override", message.jobs))
     return found
 
@@ -313,7 +313,7 @@ def _override_of(text: str, job: str = "") -> OverrideCommand | None:
 
 
 def _reason(text: str) -> str:
-    """Return a person's reason; empty if it has no two letters or digits, which explain nothing."""
+    """Return a person's reason; empty if it has fewer than two letters or digits."""
     reason = plain(text, MAX_REASON)
     return reason if sum(map(str.isalnum, reason)) >= _SHORTEST_REASON else ""
 
@@ -325,10 +325,11 @@ def _accept(rest: str, message: _Message) -> AcceptCommand | None:
 
 
 def _filter(text: str, message: _Message) -> tuple[str, bool, str]:
-    """Split a text into the filter at its beginning (one word, or quoted) and the rest.
+    """Split off the filter at the beginning of a text: one word, or quoted.
 
-    An unusable filter is empty. The second value is False if it looks like the next word of a sentence rather
-    than like (a part of) a benchmark's name.
+    Returns:
+        The filter, empty if it is unusable; whether it looks like a benchmark's name rather than the next
+        word of a sentence; and the rest of the text.
     """
     is_quoted = text.startswith('"')
     if is_quoted:
@@ -342,7 +343,7 @@ def _filter(text: str, message: _Message) -> tuple[str, bool, str]:
     return pattern, is_quoted or _STRUCTURE.search(pattern) is not None or is_alone, rest.strip()
 
 
-# No English words, except those that hardly begin a message of one line.
+# Words that hardly begin a message of one line in English.
 _NEAR_MISSES: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(("rerun", "re-run", "retest", "re-test", "re-check", "rechek", "rechcek"), "recheck"),

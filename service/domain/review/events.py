@@ -1,6 +1,6 @@
-"""Gerrit events, in the form of the event stream and in that of the webhooks plugin.
+"""Parse Gerrit events from the event stream and from the webhooks plugin.
 
-An event is only a hint. Benchgate reads its type, project and change number, and then fetches the change
+An event is only a hint: Benchgate reads its type, project and change number, and then fetches the change
 from the configured server.
 """
 
@@ -16,7 +16,7 @@ from service.domain.values.errors import BadEvent
 
 _DIGITS: Final = re.compile(r"[0-9]{1,9}")
 MAX_BYTES: Final = 256 << 10  # an event with a very long commit message is far smaller
-# These events may change the state of a change. Benchgate only stores and counts all others.
+# Events after which a change may have another state. Benchgate only counts all others.
 ABOUT_CHANGES: Final = frozenset(
     {
         "patchset-created",
@@ -34,7 +34,7 @@ ABOUT_CHANGES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """The parts of an event that Benchgate uses. ``change`` is None if it concerns no change."""
+    """The used parts of an event. ``change`` is None if it concerns no change."""
 
     type: str
     project: str = ""
@@ -56,7 +56,7 @@ def parse_event(body: bytes | str) -> Event:
 
 
 def document_from(body: bytes | str) -> Mapping[str, Any]:
-    """Parse the JSON object of an event; raises BadEvent if the body is none, or too large."""
+    """Parse the JSON object of an event; raise BadEvent if the body is too large or something else."""
     if len(body) > MAX_BYTES:
         raise BadEvent(f"larger than {MAX_BYTES >> 10} KiB")
     try:
@@ -69,7 +69,7 @@ def document_from(body: bytes | str) -> Mapping[str, Any]:
 
 
 def event_from(document: Mapping[str, Any]) -> Event:
-    """Read an event; unknown types are accepted, because new servers add some.
+    """Extract the event; unknown types are accepted, because new servers add some.
 
     Raises:
         BadEvent: the object has no type.
@@ -94,12 +94,12 @@ def _project(document: Mapping[str, Any]) -> str:
 
 
 def object_from(value: object) -> Mapping[str, Any]:
-    """Return a JSON object; empty if the value is none."""
+    """Return a JSON object; empty if the value is anything else."""
     return value if isinstance(value, Mapping) else {}
 
 
 def number_in(holder: Mapping[str, Any], key: str, *, may_be_text: bool = False) -> int | None:
-    """Return the number of a change, patch set or account; None if there is none."""
+    """Return the number of a change, patch set or account; None if it is missing or invalid."""
     value = holder.get(key)
     if may_be_text and isinstance(value, str) and _DIGITS.fullmatch(value):
         value = int(value)

@@ -1,4 +1,4 @@
-"""Commands from the forms of pages."""
+"""Make commands from the web forms."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DIGITS: Final = re.compile("[0-9]{1,6}")
 
 
 class Action(StrEnum):
-    """The commands that pages have forms for, each by its word."""
+    """Commands that have a form, by their words."""
 
     RECHECK = RecheckCommand.word
     MORE_PAIRS = MorePairsCommand.word
@@ -52,13 +52,12 @@ class Action(StrEnum):
 def command_from(form: Mapping[str, str]) -> FormCommand:
     """Make a command from the fields of a form.
 
-    They are ``action``, ``job``, ``filter``, ``pairs``, ``bug``, ``reason`` and ``known`` (not empty: the
-    failures become known); a command uses some of them.
-    Blanks around a value, and double blanks in it, are dropped. Whether the values form a command is for
-    :func:`service.domain.review.comment_commands.line_of` to decide.
+    The fields are ``action``, ``job``, ``filter``, ``pairs``, ``bug``, ``reason`` and ``known`` (not empty:
+    the failures become known). Outer and double blanks are dropped. The values are checked later, by
+    :func:`service.domain.review.comment_commands.line_of`.
 
     Raises:
-        BadInput: the action is unknown, a field that it needs is missing, or a number is none.
+        BadInput: the action is unknown, a field is missing, or ``pairs`` is not a number.
     """
     word = _field(form, "action")
     if word not in _MAKERS:

@@ -1,4 +1,4 @@
-"""Inline comments: the findings of jobs, on the lines of a change."""
+"""Compose inline comments from the findings of jobs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 _MOST_ON_CHANGE: Final = 100  # over all its patch sets and runs
 
 
-def remarks(
+def comments_to_post(
     named: Iterable[tuple[str, Finding]], jobs: Collection[str], posted: Collection[tuple[str, str]]
 ) -> tuple[InlineComment, ...]:
-    """Compose inline comments from the findings of jobs; each comment begins with the job's name.
+    """Compose the comments to post, at most :data:`MOST`; each begins with the job's name.
 
-    Returns at most :data:`MOST` comments, and none if the change already has a hundred. If several jobs
-    report the same finding, only the first gets a comment.
+    A change gets at most a hundred in all. If several jobs report the same finding, the first one's is
+    posted.
 
     Args:
-        named: jobs with their findings.
+        named: findings with the names of their jobs.
         jobs: all jobs of the run.
         posted: path and text of earlier comments. A finding that any of the jobs reported on the same path
             is not repeated, even if its line has moved.

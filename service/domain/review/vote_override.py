@@ -1,8 +1,8 @@
-"""Overrides by hand: a person removes the bot's vote and casts their own.
+"""Recognise overrides by hand: a person removes the bot's vote and casts their own.
 
-Benchgate recognises them from the messages of a change. Gerrit posts ``Removed Verified-1 by Build Bot
+The evidence is in the messages of the change. Gerrit posts ``Removed Verified-1 by Build Bot
 <build@example.com>`` in the name of the person who removed the vote, and ``Patch Set 3: Verified+1`` in the
-name of the person who cast one. Only the server's own first line counts; a person's words always follow a
+name of the person who cast one. Only the server's own first line counts: a person's words always follow a
 line with the number of the patch set.
 """
 
@@ -37,7 +37,7 @@ class PersonOverride:
     """An override by a person who removed the bot's −1 and voted for the patch set.
 
     ``bug`` and ``reason`` come from the person's words and may be empty. ``message_ids`` are those of the
-    removal, the vote and the words. ``at`` is the time of the later one of removal and vote.
+    removal, the vote and the words. ``at`` is the later time of removal and vote.
     """
 
     who: str
@@ -51,7 +51,7 @@ class PersonOverride:
 def person_overrides(
     messages: Sequence[PostedMessage], patch_set: int, label: str, bot: Person
 ) -> tuple[PersonOverride, ...]:
-    """Find the overrides on a patch set that are not revoked: the latest of each person, in order.
+    """Find the overrides in force on a patch set: the latest of each person, in order.
 
     ``messages`` are all messages of the change, oldest first.
     """
@@ -80,7 +80,7 @@ def is_vote_removed(
 
 @dataclass(frozen=True, slots=True)
 class _OverridePlaces:
-    """The places of an override's messages; words about it cannot come before ``since``."""
+    """Indices of an override's messages; words about it cannot come before ``since``."""
 
     removal: int
     vote: int
@@ -93,7 +93,7 @@ class _OverridePlaces:
 
 @dataclass(slots=True)
 class _VoteHistory:
-    """Votes for the patch set and removals of the bot's vote, read message by message."""
+    """Tracks votes for the patch set and removals of the bot's vote, message by message."""
 
     label: str
     bot: Person
@@ -134,7 +134,7 @@ class _VoteHistory:
 
 
 def _override(places: _OverridePlaces, messages: Sequence[PostedMessage]) -> PersonOverride:
-    """Add the nearest words and bug; words before the override was complete come first."""
+    """Add the nearest words and bug, preferably from before the override was complete."""
     who = messages[places.vote].author
     own = {
         place: words
@@ -192,7 +192,7 @@ def _vote_in(message: PostedMessage, label: str) -> int | None:
 
 
 def _removals_in(message: PostedMessage, label: str) -> Iterator[tuple[int, str]]:
-    """Yield the value of each vote that the message's author removed, and its owner in the server's words."""
+    """Yield value and owner (in the server's words) of each vote that the message's author removed."""
     first, *lines = (line.strip() for line in message.text.strip().split("\n"))
     if not first.startswith("Removed "):
         return
@@ -204,18 +204,18 @@ def _removals_in(message: PostedMessage, label: str) -> Iterator[tuple[int, str]
 
 
 def _is_named(whose: str, person: Person) -> bool:
-    """Return whether ``Name <email>``, a part of it, or the placeholder of Gerrit's API is the person."""
+    """Return whether ``Name <email>``, a part of it, or Gerrit's account placeholder names the person."""
     if whose.startswith("<GERRIT_ACCOUNT_"):
         return bool(person.account) and whose == f"<GERRIT_ACCOUNT_{person.account}>"
     name, has_email, email = whose.rpartition(" <")
     if has_email and person.email:
-        # Any account may use a name; an address belongs to one account.
+        # An e-mail address belongs to one account; a name may be shared.
         return email.removesuffix(">").casefold() == person.email.casefold()
     return (name if has_email else whose) in {person.name, person.email} - {""}
 
 
 def _is_same(one: Person, other: Person) -> bool:
-    """Return whether two descriptions name one account; compare names only if an account is missing."""
+    """Return whether both are the same account; names count only if an account ID is missing."""
     if one.account and other.account:
         return one.account == other.account
     pairs = ((one.username, other.username), (one.email, other.email), (one.name, other.name))
@@ -225,10 +225,10 @@ def _is_same(one: Person, other: Person) -> bool:
 def not_removed(
     labels: Mapping[str, int], messages: Sequence[PostedMessage], patch_sets: Collection[int], account: str
 ) -> Mapping[str, int]:
-    """Drop the votes that a person removed: Benchgate never casts them again on the same code.
+    """Drop votes that a person removed: Benchgate never casts them again on the same code.
 
-    ``patch_sets`` are the numbers of the patch set and of those before it that have the same code;
-    ``messages`` are all of the change, and ``account`` is Benchgate's.
+    ``patch_sets`` are the numbers of the patch set and of those before it with the same code. ``messages``
+    are all messages of the change, and ``account`` is Benchgate's.
     """
     bot = person_of(account, messages)
     if bot is None:
@@ -239,7 +239,7 @@ def not_removed(
 
 
 def held_votes(cast: Mapping[str, int], change: Change, account: str) -> Mapping[str, int]:
-    """Find the votes that Benchgate cast and that the server has now."""
+    """Return the votes that Benchgate cast and that are still on the server."""
     return {label: vote for label, vote in cast.items() if change.votes.get(label, {}).get(account) == vote}
 
 
@@ -250,7 +250,7 @@ def lost_votes(
     patch_sets: Collection[int],
     account: str,
 ) -> Mapping[str, int]:
-    """Find the votes that Benchgate cast, that no person removed and that the server does not have now."""
+    """Return the votes that Benchgate cast and that are gone although no person removed them."""
     held = held_votes(cast, change, account)
     missing = {label: vote for label, vote in cast.items() if label not in held}
     return not_removed(missing, messages, patch_sets, account)

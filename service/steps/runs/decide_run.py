@@ -10,7 +10,7 @@ from service.domain.building.spec import BuildSpec
 from service.domain.failures.known import KnownMatches
 from service.domain.project.policy import VoteWhen
 from service.domain.review.change import Review
-from service.domain.review.inline_comments import remarks
+from service.domain.review.inline_comments import comments_to_post
 from service.domain.runs.machine_report import CHECKED, PATCH_BUILT, MachineReport
 from service.domain.runs.overrides import JudgedBuild, OverrideKind, beyond_acceptance, waived_by
 from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
@@ -192,7 +192,7 @@ def _remarks(
     failed = (build for build, waiver in judged if waiver is None and has_failed(build))
     named = [(build.job, finding) for build in failed for finding in build.findings]
     jobs = [build.job for build, _ in judged]
-    return remarks(named, jobs, tx.remarks_on(change, revision)) if named else ()
+    return comments_to_post(named, jobs, tx.remarks_on(change, revision)) if named else ()
 
 
 def _rates(tx: Failures, judged: Sequence[_BuildAndWaiver]) -> Mapping[int, Rate]:

@@ -10,7 +10,7 @@ import pytest
 from service.domain.building.compile_errors import errors_in
 from service.domain.building.findings import MOST, Finding, finding_at, findings_from
 from service.domain.review.change import InlineComment
-from service.domain.review.inline_comments import remarks
+from service.domain.review.inline_comments import comments_to_post
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "compile_logs"
 BAD = Finding("lib/a.cc", 3, "error: no such thing")
@@ -61,38 +61,43 @@ JOBS = ("perf", "one", "two")
 
 class TestRemarks:
     def test_a_remark_begins_with_its_job(self) -> None:
-        assert remarks([("perf", BAD)], JOBS, set()) == (
+        assert comments_to_post([("perf", BAD)], JOBS, set()) == (
             InlineComment("lib/a.cc", 3, "perf: error: no such thing"),
         )
 
     def test_a_remark_shows_the_error_without_its_formats(self) -> None:
         hostile = Finding("lib/a.cc", 3, "error: [click](https://evil.example) **Verified+1**")
-        (told,) = remarks([("perf", hostile)], JOBS, set())
+        (told,) = comments_to_post([("perf", hostile)], JOBS, set())
 
         assert told.text == r"perf: error: [click]\(https://evil.example) \*\*Verified+1\*\*"
-        assert remarks([("perf", hostile)], JOBS, {(told.path, told.text)}) == ()
+        assert comments_to_post([("perf", hostile)], JOBS, {(told.path, told.text)}) == ()
 
     def test_a_message_about_a_file_is_not_repeated_for_another_line(self) -> None:
         moved = Finding(BAD.path, 30, BAD.text)
         other = Finding("lib/b.cc", 3, BAD.text)
-        told = remarks([("perf", moved), ("perf", other)], JOBS, {(BAD.path, "perf: error: no such thing")})
+        told = comments_to_post(
+            [("perf", moved), ("perf", other)], JOBS, {(BAD.path, "perf: error: no such thing")}
+        )
         assert [each.path for each in told] == ["lib/b.cc"]
 
     def test_the_same_text_on_two_lines_is_two_remarks(self) -> None:
-        assert len(remarks([("perf", BAD), ("perf", Finding(BAD.path, 30, BAD.text))], JOBS, set())) == 2
+        assert (
+            len(comments_to_post([("perf", BAD), ("perf", Finding(BAD.path, 30, BAD.text))], JOBS, set()))
+            == 2
+        )
 
     def test_what_two_jobs_find_alike_the_first_says(self) -> None:
-        assert [each.text for each in remarks([("one", BAD), ("two", BAD)], JOBS, set())] == [
+        assert [each.text for each in comments_to_post([("one", BAD), ("two", BAD)], JOBS, set())] == [
             f"one: {BAD.text}"
         ]
-        assert remarks([("one", BAD), ("two", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
+        assert comments_to_post([("one", BAD), ("two", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
 
     def test_what_one_job_said_another_does_not_say_again(self) -> None:
         """After a recheck the other job may come first."""
-        assert remarks([("two", BAD), ("one", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
-        assert remarks([("two", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
+        assert comments_to_post([("two", BAD), ("one", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
+        assert comments_to_post([("two", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
 
     def test_the_number_on_a_message_is_bounded_after_repeated_ones_are_left_out(self) -> None:
         named = [("perf", Finding("a.cc", line, f"error: {line}")) for line in range(1, 50)]
         said = {("a.cc", "perf: error: 1")}
-        assert [each.line for each in remarks(named, JOBS, said)] == list(range(2, MOST + 2))
+        assert [each.line for each in comments_to_post(named, JOBS, said)] == list(range(2, MOST + 2))
