@@ -1,1 +1,1 @@
-"""The project file benchgate.yaml and the builds planned from it."""
+"""The project file benchgate.yaml: its jobs, their configuration, and a first version of it."""

@@ -1,4 +1,4 @@
-"""The configuration of a benchmark job: how its programs are built, and which of them are measured."""
+"""Configure benchmark jobs: how to build their programs, and how to measure them."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _SECONDS_OR_NONE: Final = after(lambda seconds: seconds or None)
 
 Renamed = dict[BenchmarkName, BenchmarkName]
 Unit = Annotated[str, text(r"[^\s\x00-\x1f\x7f]{1,16}", "units of 1 to 16 characters, without blanks")]
-# With LD_PRELOAD and its like, code of the patch would run in the programs that set the limits of a launch.
-# PATH finds these, and Valgrind. Benchgate sets BENCHGATE_PAD for each pair.
+# With LD_PRELOAD and the like, code of the patch would run in the programs that set the limits of a launch.
+# PATH finds these programs and Valgrind. Benchgate sets BENCHGATE_PAD for each pair.
 _OWN_VARIABLES: Final = r"(?!LD_|BENCHGATE_|PATH(?![A-Za-z0-9_]))"
 _VARIABLES: Final = (
     "names of letters, digits and _, except PATH, LD_… and BENCHGATE_…, which change how Benchgate starts it"
@@ -56,7 +56,7 @@ def _unambiguous(renamed: dict[str, str]) -> dict[str, str]:
 
 
 class Instructions(StrEnum):
-    """The ways to count instructions: not at all, to report more of them, or to vote on more of them."""
+    """Use of counted instructions: none, report an increase, or vote on it."""
 
     OFF = "off"
     REPORT = "report"
@@ -64,7 +64,7 @@ class Instructions(StrEnum):
 
 
 class Format(StrEnum):
-    """The libraries of benchmark programs, which list and report their benchmarks each in its own way."""
+    """Benchmark libraries; each lists and reports benchmarks in its own format."""
 
     GOOGLE = "google"
     NANOBENCH = "nanobench"
@@ -73,7 +73,7 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Suite(Record):
-    """One benchmark program of a job, with the options of its measurement."""
+    """A benchmark program of a job, with its measurement options."""
 
     name: Annotated[Name, about("unique in the job")]
     program: Annotated[InnerPath, about("path below the build directory, such as build/measure/x")]
@@ -99,7 +99,7 @@ class Suite(Record):
 
 
 def _with_metrics(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
-    """Other libraries report no CPU time, which is the clock of most benchmarks of Google Benchmark."""
+    """Default to real time for libraries that report no CPU time."""
     return tuple(
         suite if suite.metrics or suite.format is Format.GOOGLE else replace(suite, metrics=("real_time",))
         for suite in suites
@@ -108,7 +108,7 @@ def _with_metrics(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkConfiguration(Configuration):
-    """The keys that only jobs of kind benchmark have."""
+    """Keys of jobs of kind benchmark."""
 
     may_compare: ClassVar = True
 
@@ -120,7 +120,7 @@ class BenchmarkConfiguration(Configuration):
 
     @property
     def compares(self) -> bool:
-        """Each build compares the patch's side with the base's."""
+        """Always true."""
         return True
 
     @property
@@ -130,11 +130,11 @@ class BenchmarkConfiguration(Configuration):
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """One program per suite, except suites of an installed program."""
+        """The programs of all suites, except installed ones."""
         return tuple(suite.program for suite in self.suites if suite.program)
 
     def faults(self) -> Iterator[tuple[Path, str]]:
-        """Yield the programs that no build can keep, outside the build directory, and keys without effect."""
+        """Yield programs outside the build directory, which no build can keep, and keys without effect."""
         for position, program in enumerate(self.programs):
             if not posixpath.normpath(program).startswith("build/"):
                 problem = f"{program!r} is not in the build directory; allowed are paths below build/"
@@ -148,7 +148,7 @@ class BenchmarkConfiguration(Configuration):
 
 
 def _unsupported(suite: Suite) -> Iterator[tuple[str, str]]:
-    """Yield the keys that do nothing for the format of a suite, with what to do."""
+    """Yield keys that have no effect with the suite's format, with advice."""
     if suite.format is Format.GOOGLE:
         return
     if suite.filter and suite.format is Format.NANOBENCH:

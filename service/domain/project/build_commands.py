@@ -1,4 +1,4 @@
-"""The commands by which a job builds the sources of a revision."""
+"""Configure the commands that build a revision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ InnerPath = Annotated[str, text(r"(?!/)(?!.*(^|/)\.\.(/|$))[^\x00\n]{1,500}", _I
 
 @dataclass(frozen=True, slots=True)
 class BuildCommands(Record):
-    """The commands that turn a source tree into programs; both run in ``/src`` by ``sh -c``."""
+    """Commands that turn a source tree into programs; both run in ``/src`` by ``sh -c``."""
 
     configure: Annotated[Text, about("runs first, by sh -c in /src")] = ""
     compile: Annotated[Text, about("runs second")] = ""

@@ -1,4 +1,4 @@
-"""Dependencies of a project: pinned archives and repositories that builds need besides the sources."""
+"""Configure pinned dependencies, and make them known to build systems."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DIRECTORY: Final = "/deps"
-"""The directory that has each dependency under its name, read-only, in builds and launches."""
+"""Where builds and launches find each dependency by its name, read-only."""
 
-_WRAPS: Final = "subprojects/packagecache"  # where each version of Meson looks unless a project renames it
+_WRAPS: Final = "subprojects/packagecache"  # Meson's default in all versions
 CMAKE_FILE: Final = ".benchgate.cmake"  # no dependency has a name that begins with a dot
 MOST: Final = 200  # more than any build downloads
 _ARCHIVE: Final = re.compile(r"\.(?:zip|tar|tgz|tbz2|txz|tar\.(?:bz2|gz|lz|lzma|xz|zst))$", re.IGNORECASE)
@@ -37,7 +37,7 @@ COMMIT: Final = text(r"[0-9a-f]{40}", "whole commit IDs of 40 hexadecimal digits
 
 @dataclass(frozen=True, slots=True)
 class Dependency(Record):
-    """One dependency: a file by ``url`` and ``sha256``, or a repository by ``git`` and ``commit``."""
+    """A dependency: a file by ``url`` and ``sha256``, or a repository by ``git`` and ``commit``."""
 
     url: Annotated[_Url | None, about("of an archive, or of a single file")] = None
     sha256: Annotated[str | None, _SHA256, about("of the archive or file")] = None
@@ -50,7 +50,7 @@ class Dependency(Record):
         return self.url or self.git or ""
 
     def is_file(self, name: str) -> bool:
-        """Return whether it stays a file under its name, which ends like that of an archive."""
+        """Return whether it is kept as a file, not unpacked: its name ends like that of an archive."""
         return self.url is not None and _ARCHIVE.search(name) is not None
 
 
@@ -62,7 +62,7 @@ def _pinned(dependency: Dependency) -> Dependency:
 
 
 def _bounded(dependencies: dict[str, Dependency]) -> dict[str, Dependency]:
-    """Refuse too many, and names of which CMake, which writes them in capitals, sees only one."""
+    """Refuse too many, and names that differ only in case, which CMake cannot tell apart."""
     if len(dependencies) > MOST:
         raise ValueError(f"{len(dependencies)} are too many; allowed are {MOST}")
     names = [name.upper() for name in dependencies]
@@ -81,9 +81,8 @@ Pinned = Annotated[
 def cmake_file(dependencies: Mapping[str, Dependency]) -> str:
     """Write a CMake file that makes FetchContent and CPM take the dependencies from the file's own directory.
 
-    CPM adds its packages by FetchContent; with its own variable ``CPM_<name>_SOURCE`` it would forget their
-    versions. It can be a tool chain file, which an environment variable can name, or an initial cache
-    (``cmake -C``).
+    CPM uses FetchContent too; its own variable ``CPM_<name>_SOURCE`` would make it forget versions. The file
+    works as a tool chain file, which an environment variable can name, or as an initial cache (``cmake -C``).
     """
     lines = [
         f'set(FETCHCONTENT_SOURCE_DIR_{name.upper()} "${{CMAKE_CURRENT_LIST_DIR}}/{name}" CACHE PATH "")\n'
@@ -95,10 +94,9 @@ def cmake_file(dependencies: Mapping[str, Dependency]) -> str:
 def shell_opening(dependencies: Mapping[str, Dependency]) -> str:
     """Write the shell lines that make the dependencies known to build commands.
 
-    CMake and others get variables. A variable that is already set stays in force. Without a sandbox,
-    BENCHGATE_DEPS names the directory. Meson gets links in the directory where it looks for downloads: one
-    of its own, because it writes others into it. Before 1.3, it knew neither the variable nor directories
-    there.
+    CMake and others get environment variables; those already set win. Without a sandbox, BENCHGATE_DEPS names
+    the directory. Meson gets links in its package cache, a directory of its own because it also writes there.
+    Before 1.3, it knew neither the variable nor directories in the cache.
     """
     if not dependencies:
         return ""

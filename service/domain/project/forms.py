@@ -1,6 +1,6 @@
-"""Forms of the values in a project file: annotations of the dataclasses that hold them.
+"""Annotations that constrain and document the values of a project file.
 
-Pydantic calls the methods ``__get_pydantic_…__``. Nothing here imports it: one module reads files by it.
+Pydantic calls the methods ``__get_pydantic_…__``, but only :mod:`service.domain.project.schema` imports it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Core = dict[str, Any]  # a core schema of pydantic
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """An annotation of a key: ``wrap`` adds a check, ``editor`` adds to the JSON Schema."""
+    """An annotation of a key: ``wrap`` adds a check, and ``editor`` goes into the JSON Schema."""
 
     wrap: Callable[[Core], Core]
     editor: dict[str, Any] = field(default_factory=dict)
 
     def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], Core]) -> Core:
         core = handler(source)
-        # A record leaves null out.
+        # A record has already dropped null.
         return self.wrap(core["schema"] if core["type"] == "nullable" else core)
 
     def __get_pydantic_json_schema__(self, core: Core, handler: Callable[[Core], Core]) -> Core:
@@ -41,7 +41,7 @@ class Form:
 
 
 class Record:
-    """The base of dataclasses that are mappings in the file; a key without a value has its default."""
+    """Base class of dataclasses that are mappings in the file; a key without a value has its default."""
 
     __slots__ = ()
     __pydantic_config__: ClassVar = {"extra": "forbid"}
@@ -83,8 +83,8 @@ def _call(kind: str, function: Callable[[Any], Any], core: Core) -> Core:
 
 
 def text(pattern: str, words: str) -> Form:
-    """Allow texts that the whole pattern matches, and that the words describe."""
-    # In Python, a bare $ also matches before a line feed at the end.
+    """Allow texts that the whole pattern matches; ``words`` describes them in errors."""
+    # A bare $ also matches before a final line feed.
     limits = {"pattern": rf"^(?:{pattern})$(?!\n)", "regex_engine": "python-re"}
     return Form(lambda core: core | limits, {"patternErrorMessage": words})
 
@@ -95,7 +95,7 @@ def whole(at_least: int, at_most: int) -> Form:
 
 
 def differ(things: str, by: str = "") -> Form:
-    """Refuse a list with two items, or attributes of items, that are equal."""
+    """Refuse a list with two equal items, or equal attributes ``by`` of items."""
 
     def check(items: tuple[Any, ...]) -> tuple[Any, ...]:
         names = [getattr(item, by) if by else item for item in items]
@@ -140,7 +140,7 @@ def size_from(value: object) -> int:
 
 
 OFF: Final = before(lambda value: "off" if value is False else value)
-"""The form of an enum with ``off``, which YAML 1.1 reads as false."""
+"""For an enum with ``off``, which YAML 1.1 reads as false."""
 
 _NUMBER: Final = {"type": ["string", "number"], "minimum": 0}
 _NAME: Final = "letters, digits and . _ + - after a letter or digit, at most 100 characters"

@@ -1,4 +1,4 @@
-"""A job of the project file: something to run for a patch set."""
+"""Define a job of the project file: something to run for a patch set."""
 
 from __future__ import annotations
 
@@ -37,10 +37,18 @@ Paths = Annotated[tuple[_Pattern, ...], about("patterns as in .gitignore; defaul
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something to run for a patch set. ``pool`` is empty if another CI runs it.
+    """Something to run for a patch set.
 
-    ``configuration`` is of the kind's own type; ``source`` is the job as written, to be stored with each
-    build; ``problem`` is the reason why this version cannot run the job, with line and key, or empty.
+    Args:
+        name: unique in the project.
+        kind: decides who runs it and how.
+        configuration: of the kind's own type.
+        pool: empty if another CI runs the job.
+        paths: patterns of files that concern the job; empty: all.
+        policy: thresholds and budgets.
+        voting: whether its result counts.
+        source: the job as written, which is stored with each build.
+        problem: why this version cannot run the job, with line and key; empty if it can.
     """
 
     name: str
@@ -60,12 +68,12 @@ class Job:
 
     @property
     def builds(self) -> bool:
-        """Return whether the job runs build commands, for which all repositories of the project are there."""
+        """Return whether the job runs build commands, which need all repositories of the project."""
         return self.configuration.build is not None
 
     @property
     def benchmark(self) -> BenchmarkConfiguration:
-        """The programs that a job which compares measures on both sides.
+        """The programs that the job measures on both sides.
 
         Raises:
             TypeError: the job compares nothing.
@@ -76,7 +84,7 @@ class Job:
 
     @property
     def config_hash(self) -> str:
-        """A digest of the configuration; results are reused only if it is equal."""
+        """A digest of the configuration; results are reused only for an equal one."""
         return digest_of({"job": self.name, "config": self.source})
 
     @property

@@ -1,4 +1,4 @@
-"""The table of job kinds, and access to each kind's folder."""
+"""List the job kinds, and import the modules of each kind's folder."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ KINDS: Final = {
     "gtest": "service.kinds.gtest",
 }
 
-OWN_FILE: Final = (
-    "project-file"  # the kind of the check of a patch set's own benchgate.yaml; no file can ask for it
-)
+OWN_FILE: Final = "project-file"  # the check of a patch set's own benchgate.yaml; no file can request it
 
 
 def comparing_kinds() -> list[str]:
@@ -40,7 +38,7 @@ def comparing_kinds() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Configuration(Record):
-    """The base of each kind's own type: the keys that only its jobs have, and the facts about the kind."""
+    """Base class of configurations: the keys that only jobs of the kind have, and facts about the kind."""
 
     is_external: ClassVar = False  # another CI runs the jobs: they have no pool and no runner
     has_only_exit_code: ClassVar = False  # the result is an exit code; the output may name the failure
@@ -72,12 +70,12 @@ class Configuration(Record):
         return ()
 
     def faults(self) -> Iterable[tuple[Path, str]]:
-        """Yield the path and the description of each value that makes only this job misconfigured."""
+        """Yield path and problem of each value that makes only this job unusable."""
         return ()
 
 
 class JobKind(str):
-    """The name of a kind. No enum: a project file or a stored build may name one that this version lacks."""
+    """A kind's name; no enum, because a file or a stored build may name a kind that this version lacks."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The key ``manifest`` of a project file: the manifest that lists all repositories of the project."""
+"""Configure the manifest that lists all repositories of a project."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ManifestKey(Record):
 
     @property
     def revision(self) -> str:
-        """The commit, or else the ref of the branch."""
+        """The commit, or the ref of the branch."""
         return self.commit or f"refs/heads/{self.branch}"
 
 

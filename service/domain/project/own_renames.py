@@ -1,4 +1,4 @@
-"""Renamed benchmarks by the project file of the patch set that renames them."""
+"""Take renames of benchmarks from the patch set's own project file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def with_own_renames(jobs: Sequence[Job], text: str | None) -> tuple[Job, ...]:
     """Take ``renamed`` of each suite from the file of the patch set, and all else from the target branch.
 
-    Safe without a review: the code of each benchmark is the patch's, whatever its name. The message names the
-    pairs.
+    This is safe without a review, because the patch chooses the code of each benchmark anyway, and the
+    message names the renames.
 
     Args:
         jobs: of the target branch.
-        text: the patch set's file; None, or one that cannot be used, changes nothing.
+        text: the patch set's file; None or an invalid one changes nothing.
     """
     try:
         own = {job.name: job for job in parse_project_file(text).jobs} if text is not None else {}
@@ -32,7 +32,7 @@ def with_own_renames(jobs: Sequence[Job], text: str | None) -> tuple[Job, ...]:
 
 
 def with_renames_of(job: Job, own: Job) -> Job:
-    """Take ``renamed`` of each suite from another version of the job that has the suite."""
+    """Take ``renamed`` of each suite from another version of the job, if that has the suite."""
     return _renaming(job, _renames(own))
 
 

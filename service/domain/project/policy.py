@@ -1,4 +1,4 @@
-"""The policy of a job: sizes, error rates and budgets that verdicts and votes use."""
+"""Configure a job's policy: thresholds, error rates and budgets of verdicts and votes."""
 
 from __future__ import annotations
 
@@ -15,30 +15,27 @@ if TYPE_CHECKING:
 
 
 BASE_PAIRS: Final = 32
-"""The pairs after which only the benchmarks that may still vote −1 go on."""
-
-
-# Increased when a new rule decides the same pairs otherwise: no sequence is continued by another rule.
+"""The pairs after which only benchmarks that may still vote −1 continue."""
+# Increased when the same pairs get another verdict, so that no sequence mixes two rules.
 RULE: Final = 5
 
 
-_LEAST_PAIRS: Final = 14  # with fewer no difference of even one benchmark can be proved
-# The longest sequence that a policy or a comment may ask for: a change that needs more pairs is smaller than
-# effects of code layout.
+_LEAST_PAIRS: Final = 14  # fewer cannot prove a difference, even of a single benchmark
+# A change that needs more pairs is smaller than effects of code layout.
 MOST_PAIRS: Final = 1000
 _MOST_FALSE_ALARMS: Final = 0.2  # beyond, a vote would mean nothing
 ON_NOTHING: Final = "none: no vote if no voting job had to run"
 
 
 class VoteWhen(StrEnum):
-    """The meaning for the vote of an undecided benchmark, or of jobs that had nothing to do."""
+    """Effect on the vote of an undecided benchmark, or of jobs that had nothing to do."""
 
     PASS = "pass"
     NONE = "none"
 
 
 class Layout(StrEnum):
-    """The ways to treat a small slow-down: measure it again on relinked programs, or let it vote."""
+    """Treatment of a small slow-down: measure it again on relinked programs, or let it vote."""
 
     CONFIRM = "confirm"
     OFF = "off"
@@ -60,17 +57,17 @@ _PROBATION: Final = before(
 
 @dataclass(frozen=True, slots=True)
 class Policy(Record):
-    """The sizes and budgets a verdict is made with; fractions, not percent; seconds."""
+    """Thresholds and budgets of verdicts; shares are fractions, and times are seconds."""
 
     # Smaller differences come and go with code layout.
     floor: Annotated[Share, about("slower and faster certainly exceed it; at most same_within")] = 0.01
-    # A −1 should be worth a person's time.
+    # A −1 must be worth a person's time.
     vote_at: Annotated[Share, about("slower votes -1 if the estimate reaches it")] = 0.02
     vote_at_of: Annotated[dict[BenchmarkName, Share], about("vote_at by name of benchmarks")] = field(
         default_factory=dict, hash=False
     )
     same_within: Annotated[Share, about("the largest change that same may hide")] = 0.03
-    # Of a hundred unchanged patch sets at most one alarms.
+    # At most one of a hundred patch sets without a slow-down gets a −1.
     false_alarms: Annotated[Share, after(_false_alarms), about("of a patch set; at most 20%")] = 0.01
     machine_time: Annotated[Duration, about("for measuring, all suites together")] = 600.0
     machine_time_of: Annotated[
@@ -85,22 +82,21 @@ class Policy(Record):
     layout: Annotated[Layout, OFF, about("confirm: measure again on relinked programs")] = Layout.CONFIRM
 
     def votes_from(self, benchmark: str) -> float:
-        """Return the least slow-down of a benchmark that votes: that of the longest entry that covers it."""
+        """Return the least slow-down that votes, from the longest entry that covers the benchmark."""
         entry = entry_for(benchmark, self.vote_at_of)
         return self.vote_at if entry is None else self.vote_at_of[entry]
 
     def time_for(self, benchmark: str) -> float:
-        """Return the most machine time of a benchmark: of the longest entry that covers it, else infinite."""
+        """Return the machine-time limit, from the longest entry that covers the benchmark, or infinity."""
         entry = entry_for(benchmark, self.machine_time_of)
         return math.inf if entry is None else self.machine_time_of[entry]
 
     def renaming(self, renamed: Collection[tuple[str, str]], others: Iterable[str] = ()) -> Policy:
-        """Treat each renamed benchmark by the entries of its former name, and all others as before.
+        """Apply to each renamed benchmark the entries of its former name, and keep those of all others.
 
-        The entries are those of the target branch, which knows the names of the parent. By the new name,
-        a patch could choose the entry, also that of benchmarks whose names begin with the new one. Several
-        benchmarks of one name, in different suites, have the stricter entry: they vote from the least of
-        their sizes, and have the most of their machine times.
+        Otherwise a patch could choose an entry of the target branch by the new name, also for benchmarks
+        whose names begin with it. Benchmarks of one name in different suites get the stricter values: the
+        least threshold and the most machine time.
 
         Args:
             renamed: new and former names.
@@ -109,7 +105,7 @@ class Policy(Record):
         if not (renamed and (self.vote_at_of or self.machine_time_of)):
             return self
         new_names = {new for new, _ in renamed}
-        # The former names too, so that to do this twice changes nothing.
+        # The former names are included, so that a second application changes nothing.
         named = (*others, *(old for _, old in renamed))
         covered = [name for name in named if entry_for(name, new_names) is not None]
         sizes = {name: self.votes_from(name) for name in covered}
@@ -125,5 +121,5 @@ class Policy(Record):
 
     @property
     def base_pairs(self) -> int:
-        """The pairs that an undecided benchmark gets if the whole machine time may decide it."""
+        """The pairs that each undecided benchmark gets if the machine time suffices."""
         return min(self.max_pairs, BASE_PAIRS)

@@ -1,4 +1,4 @@
-"""``benchgate.yaml``: the jobs of a project, read from the target branch.
+"""Parse ``benchgate.yaml``, which is read from the target branch.
 
 An unknown key is an error; each error names line, key and the allowed values.
 """
@@ -36,7 +36,7 @@ _LABEL: Final = text(
 
 
 class Permission(StrEnum):
-    """The keys of `commands`: each names the group with the permission for some comment commands."""
+    """Keys of `commands`; each names the group that may use some comment commands."""
 
     RERUN = "rerun"
     OVERRIDE = "override"
@@ -45,14 +45,14 @@ class Permission(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Commands(Record):
-    """The Gerrit group that may use each comment command; None: nobody."""
+    """Groups of the review server that may use comment commands; None: nobody."""
 
     rerun: Annotated[Text | None, about("the group that may run builds again")] = None
     override: Annotated[Text | None, about("the group that may override results")] = None
     trusted: Annotated[Text | None, about("the group whose code runs at once; default: everybody's")] = None
 
     def group_for(self, permission: Permission) -> str | None:
-        """Return the group that has a permission; None: nobody has it."""
+        """Return the group with a permission; None: nobody has it."""
         match permission:
             case Permission.RERUN:
                 return self.rerun
@@ -63,13 +63,13 @@ class Commands(Record):
 
     @property
     def granted(self) -> tuple[Permission, ...]:
-        """The permissions that some group has."""
+        """Permissions that some group has."""
         return tuple(each for each in Permission if self.group_for(each) is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """A whole ``benchgate.yaml``."""
+    """A parsed ``benchgate.yaml``."""
 
     jobs: tuple[Job, ...]
     label: str = "Verified"
@@ -77,7 +77,7 @@ class ProjectFile:
     manifest: ManifestKey | None = None
 
     def job(self, name: str) -> Job:
-        """Return the job of that name; BadProjectFile if there is none, with the names of all jobs."""
+        """Return the job of that name; raise BadProjectFile, which lists all jobs, if there is none."""
         for job in self.jobs:
             if job.name == name:
                 return job
@@ -99,7 +99,7 @@ class _Written(Record):
 
 @dataclass(frozen=True, slots=True)
 class _AnyKind(Record):
-    """The keys of a job that are read whatever its kind."""
+    """Keys of a job of any kind, even an unknown one."""
 
     __pydantic_config__: ClassVar = {"extra": "ignore"}
 
@@ -120,10 +120,10 @@ class VotingPolicy(Record):
 
 
 def parse_project_file(text: str, *, where: str = FILE_NAME) -> ProjectFile:
-    """Read a project file.
+    """Parse a project file.
 
     Raises:
-        BadProjectFile: the message has line, key and the allowed values.
+        BadProjectFile: names line, key and the allowed values.
     """
     written, places = _read_text(text, where)
     keys = read(_Written, written, (), places)
@@ -134,7 +134,7 @@ def parse_project_file(text: str, *, where: str = FILE_NAME) -> ProjectFile:
 
 
 def problems_of(text: str, *, where: str = FILE_NAME) -> tuple[BadProjectFile, ...]:
-    """List the problems of a project file and of its jobs, by line; also those of jobs that are left out."""
+    """List all problems of a project file and of its jobs, by line."""
     try:
         written, places = _read_text(text, where)
     except BadProjectFile as error:
@@ -147,15 +147,15 @@ def problems_of(text: str, *, where: str = FILE_NAME) -> tuple[BadProjectFile, .
 
 
 def parse_job(name: str, source: dict[str, Any]) -> Job:
-    """Read a job from its stored configuration, which is :attr:`Job.source`."""
-    # A previous version knew the key, without any effect.
+    """Parse a job from its stored configuration, :attr:`Job.source`."""
+    # A previous version accepted this key, without effect.
     known = {key: source[key] for key in source if (source.get("kind"), key) != ("benchmark", "retries")}
     job = replace(_job(name, known, (), Places(f"job {name}")), source=source)
     return replace(job, problem=_RUNS_ONCE) if job.kind == OWN_FILE else job
 
 
 def editor_schema() -> dict[str, Any]:
-    """Build the JSON Schema of the file, by which editors complete and check it."""
+    """Build the file's JSON Schema for editors."""
     schemas, shared = json_schemas({"": _Written, **{kind: keys_of(JobKind(kind)) for kind in KINDS}})
     file = shared.pop(schemas.pop("")["$ref"].rpartition("/")[2])
     jobs = file["properties"]["jobs"]
@@ -165,9 +165,9 @@ def editor_schema() -> dict[str, Any]:
 
 
 def _with_dependencies(source: Any, shared: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any YAML
-    """Write the dependencies of the file into a job that builds and has none of its own.
+    """Copy the dependencies of the file into a job that builds and has none of its own.
 
-    So its stored specification has them, and the digests by which results and programs are reused.
+    They become part of its stored specification and of the digests by which results and programs are reused.
     """
     kind = JobKind(source["kind"]) if isinstance(source, dict) and str(source.get("kind")) in KINDS else None
     if not shared or kind is None or "build" not in {each.name for each in fields(kind.configuration)}:
@@ -179,7 +179,7 @@ def _with_dependencies(source: Any, shared: Mapping[str, Any]) -> Any:  # noqa: 
 
 
 def _keys_for(kind: JobKind, source: dict[str, Any]) -> type[Record]:
-    """Return the record of the keys that a job of a known kind may have."""
+    """Return the record of the keys that this job may have; its kind is known."""
     own = kind.configuration
     is_chosen = any(each.name == "compare" for each in fields(own))
     return keys_of(kind, compares=own.may_compare and (not is_chosen or source.get("compare") is True))
@@ -217,7 +217,7 @@ def _problems_of_job(name: str, source: Any, at: Path, places: Places) -> Sequen
 
 
 def _faults(job: Job, at: Path, places: Places) -> tuple[BadProjectFile, ...]:
-    """List the reasons why this version cannot run a job that is written correctly."""
+    """List why this version cannot run a job that is written correctly."""
     if not job.kind.is_known:
         lacks = f"this version does not run {job.kind}; it runs {', '.join(KINDS)}"
         return (places.error((*at, "kind"), lacks),)
@@ -244,14 +244,14 @@ def _with_problem(job: Job, at: Path, places: Places) -> Job:
 
 @dataclass(frozen=True, slots=True)
 class PlannedBuild:
-    """A job of a run; ``is_needed`` is False if no file changed that matches its paths."""
+    """A job of a run; ``is_needed`` is False if no changed file matches its paths."""
 
     job: Job
     is_needed: bool
 
 
 def plan_builds(project_file: ProjectFile, changed_paths: Sequence[str] | None) -> tuple[PlannedBuild, ...]:
-    """Plan one build per job, in the order of the file. For a root commit, ``changed_paths`` is None."""
+    """Plan one build per job, in the order of the file; ``changed_paths`` is None for a root commit."""
     return tuple(PlannedBuild(job, is_needed=concerns(job, changed_paths)) for job in project_file.jobs)
 
 

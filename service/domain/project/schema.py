@@ -1,4 +1,4 @@
-"""The reader of the project file's mappings by pydantic, and the wording of its errors."""
+"""Validate mappings of the project file by pydantic, and word its errors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from service.domain.project.yaml_reader import Path, Places
     from service.domain.values.errors import BadProjectFile
 
-MOST: Final = 100  # problems of one mapping; who made more needs another file
+MOST: Final = 100  # problems of one mapping
 _T = TypeVar("_T")
 _UNKNOWN: Final = "unexpected_keyword_argument"
-# An unknown key explains a missing one: it is misspelt.
+# An unknown key comes first: it is often the misspelt form of a missing one.
 _URGENCY: Final = {_UNKNOWN: 0, "missing": 2, "too_short": 2}
 _SHOWN: Final[dict[type, str]] = {dict: "a mapping", list: "a list", type(None): "nothing"}
 _MESSAGES: Final = {
@@ -41,7 +41,7 @@ _MESSAGES: Final = {
 
 
 def read(record: Callable[..., _T], value: object, at: Path, places: Places) -> _T:
-    """Read the mapping at a path of the file.
+    """Validate the mapping at a path of the file.
 
     Raises:
         BadProjectFile: the first problem, with line, key and the allowed values.
@@ -69,7 +69,7 @@ def _errors(
 ) -> tuple[BadProjectFile, ...]:
     schema = _adapter(record).json_schema()
     errors = sorted(found.errors(), key=lambda each: _URGENCY.get(each["type"], 1))
-    # A list whose only element is wrong also counts as too short.
+    # Pydantic also reports a list as too short if its only element is wrong.
     wrong = {error["loc"][:length] for error in errors for length in range(len(error["loc"]))}
     shown = [error for error in errors if error["type"] != "too_short" or error["loc"] not in wrong][:MOST]
     explained = [_explain(error["type"], error, schema) for error in shown]
@@ -77,7 +77,7 @@ def _errors(
 
 
 def _explain(kind: str, error: Mapping[str, Any], schema: dict[str, Any]) -> tuple[Path, str]:
-    """Name the value that an error is about, and word the error by the value's JSON Schema."""
+    """Return the path of the value, and the error in words from the value's JSON Schema."""
     path, found = error["loc"], error["input"]
     key = str(path[-1]) if path else ""
     outer = path[:-1]
@@ -100,14 +100,14 @@ def _explain(kind: str, error: Mapping[str, Any], schema: dict[str, Any]) -> tup
 
 
 def json_schemas(records: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Build the JSON Schemas of several mappings by name, and the definitions that they share."""
+    """Build the JSON Schemas of several mappings by name, and their shared definitions."""
     inputs: Any = [(name, "validation", _adapter(record)) for name, record in records.items()]
     schemas, shared = TypeAdapter.json_schemas(inputs)
     return {name: schemas[name, "validation"] for name in records}, _tidy(shared["$defs"])
 
 
 def _tidy(node: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
-    """Leave out titles, which only repeat the key, and defaults that are null."""
+    """Drop titles, which only repeat the key, and null defaults."""
     if isinstance(node, list):
         return [_tidy(each) for each in node]
     if not isinstance(node, dict):
@@ -136,7 +136,7 @@ def _node(schema: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _value(node: dict[str, Any], key: str) -> dict[str, Any]:
-    """Find the JSON Schema of a key's value, in a record or in a mapping whose keys are names."""
+    """Find the JSON Schema of a key's value, in a record or in a mapping by name."""
     if "properties" in node:
         values = node["properties"]
     else:

@@ -1,4 +1,4 @@
-"""The keys that jobs of every kind of tests have: the build, the limits and the retries."""
+"""Configure test jobs of every kind: build, limits and retries."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from service.domain.project.job_kinds import Configuration
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestsConfiguration(Configuration):
-    """The build of the sources, and the limits and retries of the tests that run in them."""
+    """Keys of test jobs of every kind."""
 
-    __test__ = False  # pytest takes every class of this name for its own
+    __test__ = False  # pytest must not collect it
 
     build: Annotated[BuildCommands, about("the build commands")] = field(default_factory=BuildCommands)
     timeout: Annotated[Duration, about("of one try of the tests, without the build")] = 1800.0
@@ -26,7 +26,7 @@ class TestsConfiguration(Configuration):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedTestsConfiguration(TestsConfiguration, ABC):
-    """The tests of a kind that reports the duration of each."""
+    """Keys of test jobs of a kind that reports the duration of each test."""
 
     may_compare: ClassVar = True
 
@@ -34,7 +34,7 @@ class TimedTestsConfiguration(TestsConfiguration, ABC):
 
     @property
     def compares(self) -> bool:
-        """Only if the job asks for it."""
+        """True if the job asks for it."""
         return self.compare
 
     @property

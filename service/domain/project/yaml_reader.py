@@ -1,4 +1,4 @@
-"""A reader of YAML that keeps the line of each value, so that an error can name it."""
+"""Read YAML and keep the line of each value for errors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import yaml
 
 from service.domain.values.errors import BadProjectFile
 
-_MAX_NODES: Final = 20_000  # aliases can make a small file unfold without end
+_MAX_NODES: Final = 20_000  # aliases can make a small file expand without end
 _MAX_DEPTH: Final = 32
-_MAX_NUMBER: Final = 1 << 53  # beyond, JSON readers disagree
+_MAX_NUMBER: Final = 1 << 53  # JSON readers disagree about larger ones
 _PLAIN_TAGS: Final = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 Path = tuple[str | int, ...]  # the keys and indices that lead to a value
@@ -19,19 +19,19 @@ Path = tuple[str | int, ...]  # the keys and indices that lead to a value
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The name of a file and, unless it is stored data, the line of each of its values."""
+    """A file's name and the line of each of its values; stored data has no lines."""
 
     file: str
     lines: dict[Path, int] = field(default_factory=dict)
 
     def error(self, path: Path, problem: str) -> BadProjectFile:
-        """Build the error that names a value's place and key."""
+        """Make an error that names the line and key of a value."""
         key = "".join(f"[{each}]" if isinstance(each, int) else f".{each[:100]}" for each in path)
         return BadProjectFile(f"{key[1:]}: {problem}" if key else problem, self.file, self.lines.get(path, 0))
 
 
 def read_yaml(text: str, file: str) -> tuple[Any, Places]:
-    """Read YAML into dicts, lists and scalars, and their places.
+    """Parse YAML into dicts, lists and scalars, with their places.
 
     Raises:
         BadProjectFile: not YAML, a duplicate key, a tag, too deep or too large.
@@ -52,7 +52,7 @@ def read_yaml(text: str, file: str) -> tuple[Any, Places]:
 
 
 def _unfold(tree: yaml.Node, path: Path, loader: yaml.SafeLoader, places: Places) -> Any:  # noqa: ANN401
-    """Build the value of a node; an alias is unfolded, and counts each time."""
+    """Build the value of a node; an alias is expanded, and counts each time."""
     places.lines[path] = tree.start_mark.line + 1
     if len(places.lines) > _MAX_NODES or len(path) > _MAX_DEPTH:
         problem = "too large or nested too deep once its aliases are unfolded"
@@ -83,7 +83,7 @@ def _scalar(tree: yaml.ScalarNode, path: Path, loader: yaml.SafeLoader, places: 
         raise places.error(path, f"cannot be read: {_problem(error)}") from None
     if isinstance(value, int) and abs(value) > _MAX_NUMBER:
         raise places.error(path, "a number that large is not allowed")
-    # Dates and the like are texts here: the file has no use for them.
+    # Dates and the like stay texts.
     return value if isinstance(value, bool | int | float | str | None) else tree.value
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from service.domain.project.starter.cmake_reply import Target
+    from service.domain.project.starter.cmake_reply import Executable
     from service.steps.project.init_inquiry import Inquiry
 
 _OTHERS: Final = "nanobench and Catch2, with `format` in a file that you write"
@@ -79,7 +79,7 @@ def _without(commands: Sequence[str]) -> str:
     return f"no program of this Meson project links Google Benchmark{others}"
 
 
-def _set_up(inquiry: Inquiry, build: Path, *options: str) -> tuple[Target, ...]:
+def _set_up(inquiry: Inquiry, build: Path, *options: str) -> tuple[Executable, ...]:
     inquiry.progress.say(f"setting up: meson {' '.join(options)}")
     inquiry.run("meson", "setup", str(build), str(inquiry.directory), "--buildtype=release", *options)
     return meson_programs(_introspect(inquiry, "--targets", build), str(build))

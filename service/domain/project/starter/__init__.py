@@ -1,1 +1,1 @@
-"""The inquiry of a build system, from which a first project file is written."""
+"""Ask a build system about a project, and write a first project file."""

@@ -1,4 +1,4 @@
-"""The CMake files of a project: the options that it declares itself, and its presets for release builds."""
+"""Search CMake files for options, projects and presets that build the benchmarks."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FILE: Final = "CMakeLists.txt"
 PRESETS: Final = "CMakePresets.json"
 RELEASES: Final = frozenset({"release", "relwithdebinfo", "minsizerel"})  # CMake ignores capitals
 OPTION_WORDS: Final = (("BENCH",), ("DEVELOPER", "DEV_MODE", "MAINTAINER"), ("TEST",))
-"""Parts of the names of options behind which projects have benchmarks, in the order in which to try them."""
+"""Words in the names of options that may enable benchmarks, in the order in which to try them."""
 
-# Programs of another build than a release are not what users run.
+# Such builds are slower than the release that users run.
 _SLOWER: Final = ("CHECKS", "COVERAGE", "DEBUG", "SANITI", "VALGRIND")
 _COMMENT: Final = re.compile(r"#.*")
 _PROJECT: Final = re.compile(r"\bproject\s*\(", re.IGNORECASE)
-# Also cmake_dependent_option, and the wrappers of projects.
+# Matches also cmake_dependent_option and the projects' own wrappers.
 _OPTION: Final = re.compile(r"\b\w*option\s*\(\s*\"?((?:\w|\$\{\w+\})+)", re.IGNORECASE)
 _LINK: Final = re.compile(
     r"target_link_libraries\s*\([^)]*?\s(?:benchmark::)?benchmark(?:_main)?[\s)]", re.IGNORECASE
@@ -43,30 +43,28 @@ _FOREIGN: Final = frozenset(
     }
 )
 _REFERENCE: Final = re.compile(r"\$\{\w+\}")
-_LISTED: Final = re.compile(
-    r'^\s+"([A-Za-z0-9][A-Za-z0-9._+-]*)"', re.MULTILINE
-)  # harmless in a shell and YAML
+_LISTED: Final = re.compile(r'^\s+"([A-Za-z0-9][A-Za-z0-9._+-]*)"', re.MULTILINE)  # needs no quoting
 _OFF: Final = frozenset({"", "0", "OFF", "NO", "N", "FALSE", "IGNORE"})
-_DEEPEST: Final = 20  # of presets that inherit from each other; a circle ends there
+_DEEPEST: Final = 20  # presets that inherit from each other; ends a circle
 
 
 def benchmark_options(
     files: Mapping[str, str], cache: Mapping[str, CacheEntry], words: Sequence[str] = OPTION_WORDS[0]
 ) -> tuple[str, ...]:
-    """Find the options that may switch benchmarks on: named like it, off, and declared by the project itself.
+    """Find options that may enable benchmarks: named like it, off, and declared by the project itself.
 
-    A directory that calls ``project()`` below the top is another project, such as a submodule. The options
-    of Google Benchmark are among those: most of them do harm if they are on.
+    A directory below the top that calls ``project()`` is another project, such as Google Benchmark, most of
+    whose options do harm if they are on.
 
     Args:
-        files: the CMake files of the sources, by their paths.
-        cache: the entries of the configured project.
-        words: parts of their names, in capitals.
+        files: the CMake files of the sources by path.
+        cache: the cache of the configured project.
+        words: parts of the options' names, in capitals.
     """
     code = {path: _COMMENT.sub("", text) for path, text in files.items()}
     others = tuple(f"{directory}/" for directory in _projects_below(code))
     own = [text for path, text in code.items() if not path.startswith(others)]
-    # A name that is only a variable could be any: a function may take apart what others declare.
+    # A name that is only a variable could match any option.
     names = [name for text in own for name in _OPTION.findall(text) if _REFERENCE.sub("", name).strip("_")]
     declared = [_pattern(name) for name in names]
     return tuple(
@@ -81,10 +79,7 @@ def benchmark_options(
 
 
 def benchmark_projects(files: Mapping[str, str]) -> tuple[str, ...]:
-    """Find the directories below the top that are a project of their own and link Google Benchmark.
-
-    Those of other authors are left out, as far as the name of a directory tells.
-    """
+    """Find projects below the top that link Google Benchmark, except in directories of third-party code."""
     code = {path: _COMMENT.sub("", text) for path, text in files.items()}
     linking = [posixpath.dirname(path) for path, text in code.items() if _LINK.search(text)]
     return tuple(
@@ -103,7 +98,7 @@ def _projects_below(code: Mapping[str, str]) -> Iterator[str]:
 
 
 def _pattern(declared: str) -> re.Pattern[str]:
-    """A declared name may contain variables, such as that of the project; many take no longer than one."""
+    """Match a declared name, which may contain variables; atomic groups keep the time linear."""
     first, *further = (re.escape(part) for part in _REFERENCE.split(declared))
     if not further:
         return re.compile(first)
@@ -116,18 +111,18 @@ def release_preset(text: str, listing: str) -> str:
 
     Args:
         text: ``CMakePresets.json``.
-        listing: the output of ``cmake --list-presets``, which names those that this machine can use.
+        listing: the output of ``cmake --list-presets``: the presets that this machine can use.
     """
     try:
         presets = {each["name"]: each for each in json.loads(text)["configurePresets"]}
         usable = [name for name in _LISTED.findall(listing) if name in presets]
         return next((name for name in usable if _build_type(presets, name).lower() in RELEASES), "")
     except (KeyError, TypeError, ValueError, AttributeError):
-        return ""  # `cmake` itself reports what is wrong
+        return ""  # `cmake` reports the error
 
 
 def _build_type(presets: Mapping[str, Mapping[str, Any]], name: str, depth: int = 0) -> str:
-    """Return the build type of a preset: its own, else that of the first it inherits from that has one."""
+    """Return a preset's build type: its own, or the first inherited one."""
     preset = presets.get(name)
     if preset is None or depth > _DEEPEST:
         return ""

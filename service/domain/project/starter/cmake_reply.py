@@ -1,7 +1,4 @@
-"""The reply of CMake's file API: the cache of a configured project, and its benchmark programs.
-
-The form is that of cmake-file-api(7): an index that names the other files, a code model and a cache.
-"""
+"""Parse the reply of CMake's file API (cmake-file-api(7)): cache and benchmark programs of a project."""
 
 from __future__ import annotations
 
@@ -18,27 +15,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 QUERIES: Final = ("codemodel-v2", "cache-v2")
-"""The objects to ask for, by empty files of these names in ``.cmake/api/v1/query`` of the build directory."""
+"""Names of the empty files to create in ``.cmake/api/v1/query`` of the build directory."""
 
 _API: Final = "CMake's file API"
 _LIBRARY: Final = re.compile(r"(?:^|[\s/])(?:lib|-l)benchmark(?:_main)?(?:\.(?:a|so|lib)[\d.]*)?(?=\s|$)")
 _INCLUDED: Final = re.compile(r"(?:^|/)(?:google-?)?benchmark(?:-src)?/include/?$")
 _OWN: Final = "benchmark"  # the library that only Google Benchmark's own project defines
-# A name that means the same to CMake, a shell and YAML, and no option to any of them.
+# A name that CMake, a shell and YAML read alike, and none of them as an option.
 _PLAIN: Final = re.compile(r"(?!-)[A-Za-z0-9._+-]+(?:/[A-Za-z0-9._+-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry:
-    """One entry of the cache; ``kind`` is CMake's: BOOL, PATH, STRING, INTERNAL and so on."""
+    """A cache entry; ``kind`` is CMake's: BOOL, PATH, STRING, INTERNAL and so on."""
 
     kind: str
     value: str
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """An executable: its name, and its path, relative to the build directory if it is below it."""
+class Executable:
+    """An executable; its path is relative to the build directory if it is below."""
 
     name: str
     path: str
@@ -48,23 +45,22 @@ class Target:
 class CMakeReply:
     """A configured project.
 
-    ``configuration`` is the one of ``programs``; it is empty if the generator knows only one. ``programs``
-    are the executables that link Google Benchmark, except those of Google Benchmark itself. ``unusable`` are
-    those whose path is outside the build directory, or has characters that a shell or YAML could misread,
-    or which a command could take for an option.
+    ``configuration`` is that of ``programs``, or empty if the generator has only one. ``programs`` are the
+    executables that link Google Benchmark, except its own. ``unusable`` are those that :func:`is_usable`
+    rejects.
     """
 
     cache: Mapping[str, CacheEntry]
     configuration: str
-    programs: tuple[Target, ...]
-    unusable: tuple[Target, ...] = ()
+    programs: tuple[Executable, ...]
+    unusable: tuple[Executable, ...] = ()
 
 
 def parse_reply(files: Mapping[str, str]) -> CMakeReply:
-    """Read the files of a reply directory, by their names.
+    """Parse the files of a reply directory, given by name.
 
     Raises:
-        BadInput: they are no reply to the queries.
+        BadInput: they do not answer the queries.
     """
     newest = max((name for name in files if name.startswith("index-")), default="")
     if not newest:
@@ -89,7 +85,7 @@ def parse_reply(files: Mapping[str, str]) -> CMakeReply:
         raise BadInput(f"its reply cannot be read: {error!r}", _API) from None
 
 
-def _programs(configuration: Mapping[str, Any], targets: list[dict[str, Any]]) -> Iterator[Target]:
+def _programs(configuration: Mapping[str, Any], targets: list[dict[str, Any]]) -> Iterator[Executable]:
     for summary, target in zip(configuration["targets"], targets, strict=True):
         project = configuration["projects"][summary["projectIndex"]]
         is_top = "parentIndex" not in project
@@ -98,17 +94,17 @@ def _programs(configuration: Mapping[str, Any], targets: list[dict[str, Any]]) -
         if target["type"] != "EXECUTABLE" or (not is_top and _OWN in libraries) or not _links(target):
             continue
         source = target["paths"]["source"]
-        # CMake writes a path outside the project, such as that of a download, as an absolute one.
+        # A path outside the project, such as a download's, is absolute.
         if posixpath.isabs(source) or source.split("/")[0] == "..":
             continue
         for artifact in target["artifacts"]:
             path = artifact["path"]
             if posixpath.basename(path) == target.get("nameOnDisk"):
-                yield Target(target["name"], path)
+                yield Executable(target["name"], path)
 
 
-def is_usable(target: Target) -> bool:
-    """Return whether a path is below the build directory, and nothing in it can be misread."""
+def is_usable(target: Executable) -> bool:
+    """Return whether the path is below the build directory, and no shell, YAML or command can misread it."""
     return all(_PLAIN.fullmatch(text) for text in (target.name, target.path)) and ".." not in target.path
 
 

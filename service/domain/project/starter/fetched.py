@@ -1,4 +1,4 @@
-"""The downloads of a project's build, as the pinned dependencies of a project file."""
+"""Turn the downloads of a project's build into pinned dependencies of a project file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORD: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _BUILD: Final = "build/"
 _PATH: Final = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/)*[A-Za-z0-9_][A-Za-z0-9._+-]*")
-# Machines fetch from nowhere else. No credentials, no characters that YAML reads, no parts that leave a path.
+# Machines fetch from such URLs only: no credentials, no special characters of YAML, no `.` or `..`.
 _URL: Final = re.compile(
     r"(?:https://[A-Za-z0-9.-]+(?::\d+)?|file://)(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~+%-]*)+"
 )
@@ -26,10 +26,9 @@ _URL: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A download that CMake's FetchContent was asked for.
+    """A download: of a ``url``, or of a ``git`` repository.
 
-    It has a ``url`` or a ``git`` repository. ``place`` is the directory of its files. ``is_patched``:
-    FetchContent changes the files afterwards.
+    ``place`` is the directory of its files. ``is_patched``: FetchContent changes the files afterwards.
     """
 
     url: str = ""
@@ -40,10 +39,10 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A download, with what pins it: a repository's commit or a file's SHA-256.
+    """A download pinned by a commit or a SHA-256.
 
-    ``place`` is the path in the sources at which the build looks for the files before it downloads them;
-    empty if it asks for the dependency by its name.
+    ``place`` is the path in the sources where the build looks for the files before it downloads them; empty
+    if it looks the dependency up by name.
     """
 
     name: str
@@ -53,9 +52,9 @@ class Fetched:
 
 
 def download_of(populating: str) -> Download | None:
-    """Read the CMakeLists.txt by which FetchContent populates a directory; None if it downloads otherwise.
+    """Parse the CMakeLists.txt with which FetchContent populates a directory; None if it has no URL.
 
-    Of several URLs for one archive, the first counts.
+    The first of several URLs for an archive counts.
     """
     added, place = _ADDED.search(populating), _PLACE.search(populating)
     words = _WORD.findall(added[1]) if added else []
@@ -67,11 +66,11 @@ def download_of(populating: str) -> Download | None:
 
 
 def stamped_download(stamp: str, patching: str) -> Download | None:
-    """Read the stamp of a download that FetchContent did without a project of its own; None if it has no URL.
+    """Parse the stamp files of a download that FetchContent did directly; None if they have no URL.
 
     Args:
-        stamp: the information about the repository or archive.
-        patching: that about the step which changes the files.
+        stamp: the file about the repository or archive.
+        patching: the file about the patch step.
     """
     facts, changes = dict(_FACT.findall(stamp)), dict(_FACT.findall(patching))
     url, git = facts.get("url(s)", "").split(";")[0], facts.get("repository", "")
@@ -81,22 +80,20 @@ def stamped_download(stamp: str, patching: str) -> Download | None:
 
 
 def proper_name(directory: str, packages: str) -> str:
-    """Give a directory of FetchContent, in lower case, the name by which CPM knows it.
+    """Return CPM's spelling of a directory of FetchContent, which is in lower case.
 
-    Args:
-        directory: its name.
-        packages: the cache entry ``CPM_PACKAGES``, empty without CPM.
+    ``packages`` is the cache entry ``CPM_PACKAGES``, empty without CPM.
     """
     return {name.lower(): name for name in packages.split(";")}.get(directory, directory)
 
 
 def is_harmless(path: str) -> bool:
-    """Return whether a path means the same to YAML and a shell, and stays below its directory."""
+    """Return whether YAML and a shell read a path alike, and it stays below its directory."""
     return _PATH.fullmatch(path) is not None
 
 
 def with_own_names(fetched: Iterable[Fetched]) -> tuple[Fetched, ...]:
-    """Number the names of downloads with a place if they differ from others in capitals only."""
+    """Make names unique in any case: number equal ones that have a place."""
     found = sorted(fetched, key=lambda each: bool(each.place))
     used = set[str]()
     named = []
@@ -109,7 +106,7 @@ def with_own_names(fetched: Iterable[Fetched]) -> tuple[Fetched, ...]:
 
 
 def placing_lines(fetched: Iterable[Fetched]) -> Iterator[str]:
-    """Write the shell commands that put the dependencies with a place there."""
+    """Write shell commands that put dependencies into their places."""
     for each in fetched:
         if not each.place or not _is_named(each):
             continue
@@ -122,7 +119,7 @@ def placing_lines(fetched: Iterable[Fetched]) -> Iterator[str]:
 
 
 def kept_places(fetched: Iterable[Fetched]) -> tuple[str, ...]:
-    """List the repositories that are put below ``build``, relative to it: programs may read their files."""
+    """List the repositories placed below ``build``, relative to it: programs may read their files."""
     places = (each.place for each in fetched if each.download.git and _is_named(each))
     return tuple(place.removeprefix(_BUILD) for place in places if place.startswith(_BUILD))
 
@@ -134,7 +131,7 @@ def _is_named(each: Fetched) -> bool:
 
 
 def dependencies_lines(fetched: Sequence[Fetched]) -> Iterator[str]:
-    """Write the key ``dependencies`` of a project file; lines that a person must complete are marked EDIT."""
+    """Write the key ``dependencies`` of a project file; lines that a person must edit are marked EDIT."""
     if not fetched:
         return
     yield "dependencies:                   # pinned as configured now; builds find them in /deps"
@@ -156,7 +153,7 @@ def dependencies_lines(fetched: Sequence[Fetched]) -> Iterator[str]:
 
 
 def fetched_from(fetched: Sequence[Fetched]) -> tuple[str, ...]:
-    """List what BENCHGATE_FETCH_FROM must allow: hosts, and directories of this machine."""
+    """List what BENCHGATE_FETCH_FROM must allow: hosts and local directories."""
     urls = [_fetchable(each.download.git or each.download.url) for each in fetched]
     hosts = (
         f"{posixpath.dirname(url)}/"
@@ -174,7 +171,7 @@ def is_fetchable(source: str) -> bool:
 
 
 def _fetchable(source: str) -> str:
-    """Return a URL that machines may fetch from; empty if this is none. A path is one of this machine."""
+    """Return the URL (for a local path, a file URL); empty if machines cannot fetch from it."""
     url = f"file://{source}" if posixpath.isabs(source) else source
     return url if _URL.fullmatch(url) else ""
 

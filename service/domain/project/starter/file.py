@@ -1,4 +1,4 @@
-"""A first ``benchgate.yaml`` for a project, with comments that explain it and say what to edit."""
+"""Write a first ``benchgate.yaml`` for a project, with comments that explain what to edit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class BuildSystem(StrEnum):
-    """The build systems that a starter file is written for; any other project gets commands to replace."""
+    """Build systems; a project with an unknown one gets commands to replace."""
 
     CMAKE = "CMake"
     MESON = "Meson"
@@ -41,14 +41,14 @@ BUILD_FILES: Final[Mapping[BuildSystem, tuple[str, ...]]] = MappingProxyType(
         BuildSystem.BAZEL: ("MODULE.bazel", "WORKSPACE", "WORKSPACE.bazel"),
     }
 )
-"""The names of build files; a project has the first system whose file is at its top."""
+"""Names of build files; the first system with a file at the top is the project's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A benchmark program: its path below ``build/``, and the number of its benchmarks if it was asked.
+    """A benchmark program below ``build/``; ``benchmarks`` is their number, if it is known.
 
-    ``target`` is what the build system calls it: for Meson, the path without ``build/``.
+    ``target`` is the build system's name for it: for Meson, the path without ``build/``.
     """
 
     path: str
@@ -58,13 +58,16 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class ProjectFacts:
-    """The facts from which a project file is written.
+    """Facts about a project, from which its file is written.
 
-    ``directory`` has the project, relative to the top; empty: the top. ``options`` switch the benchmarks on,
-    or Meson's downloads off. ``preset`` is a preset of CMake for release builds, and ``configuration`` the
-    chosen one of a generator that has several; empty: none. ``dependencies`` were downloaded while the
-    project was configured and built. ``is_tried``: init has built and asked the programs; otherwise a person
-    must check them. ``data`` are the places below ``build/`` with files that the programs read.
+    Args:
+        options: they enable the benchmarks, or disable Meson's downloads.
+        preset: CMake's, for release builds; empty: none.
+        configuration: the chosen one of a generator that has several; empty: none.
+        dependencies: what configuring and building downloaded.
+        is_tried: init has built and run the programs; otherwise a person must check them.
+        directory: the project's, relative to the top; empty: the top.
+        data: paths below ``build/`` with files that the programs read.
     """
 
     system: BuildSystem
@@ -79,14 +82,14 @@ class ProjectFacts:
 
 
 NO_DOWNLOAD: Final = "--wrap-mode=nodownload"
-"""The option of Meson that takes only downloads that are there, and fails at once if one is missing."""
+"""Meson's option that uses existing downloads only, and fails at once if one is missing."""
 
 _EXAMPLE: Final = Program("build/my_benchmark", "my_benchmark")
 _EDIT: Final = "   # EDIT"
 _TARGETS: Final = " --target "
 _LONGEST_COMMAND: Final = 4000  # characters; a key may have 4096
 _LONGEST_NAME: Final = 90  # characters; the name of a suite may have 100
-_NAME: Final = r"([A-Za-z0-9][A-Za-z0-9._+-]*)"  # also harmless in YAML and in a shell
+_NAME: Final = r"([A-Za-z0-9][A-Za-z0-9._+-]*)"  # needs no quoting in YAML or a shell
 _TEXT_OF_YAML: Final = "tag:yaml.org,2002:str"
 _DIRECTORY: Final = re.compile(r"[A-Za-z0-9._+-]+(/[A-Za-z0-9._+-]+)*|")
 _COMMENT: Final = re.compile(r"#.*")
@@ -137,11 +140,9 @@ label: Verified                 # the Gerrit label to vote on
 
 
 def programs_in_text(system: BuildSystem, files: Mapping[str, str]) -> tuple[Program, ...]:
-    """Search build files for programs that link Google Benchmark, for want of an answer of the build system.
+    """Search build files for programs that link Google Benchmark, if the build system gives no answer.
 
-    Args:
-        system: the build system.
-        files: its build files, by their paths in the project.
+    ``files`` are the texts of build files by path in the project.
     """
     code = {path: _COMMENT.sub("", text) for path, text in files.items()}
     match system:
@@ -176,9 +177,9 @@ def _cmake_programs(code: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def starter_file(facts: ProjectFacts) -> str:
-    """Write a valid project file; without programs, with an example to replace.
+    """Write a valid project file; without programs, it has an example to replace.
 
-    Lines that nobody has tried are marked EDIT.
+    Untested lines are marked EDIT.
     """
     edit = "" if facts.is_tried else _EDIT
     programs = facts.programs or (_EXAMPLE,)
@@ -247,7 +248,7 @@ def _reasons(facts: ProjectFacts) -> Iterator[str]:
 
 
 def _as_text(harmless: str) -> str:
-    """Quote a text without special characters if YAML reads it as a number, a truth value or the like."""
+    """Quote a text that YAML would read as a number, a boolean or the like."""
     node = yaml.compose(harmless, Loader=yaml.SafeLoader)
     is_text = node is not None and node.tag == _TEXT_OF_YAML
     return harmless if is_text else f'"{harmless}"'
@@ -260,7 +261,7 @@ def _count(program: Program) -> str:
 
 
 def _distinct(programs: Sequence[Program]) -> Iterator[str]:
-    """Yield the names of suites: those of their programs, with a number if two are equal."""
+    """Yield unique names of suites: their programs' names, numbered if equal."""
     used = set[str]()
     for program in programs:
         name = posixpath.basename(program.path).lstrip("._+-")[:_LONGEST_NAME] or "suite"

@@ -1,4 +1,4 @@
-"""The answers of ``meson introspect``: options for benchmarks, benchmark programs and subprojects."""
+"""Parse the answers of ``meson introspect``: options, benchmark programs and subprojects."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import posixpath
 import shlex
 from typing import Any, Final
 
-from service.domain.project.starter.cmake_reply import Target, is_library, is_usable
+from service.domain.project.starter.cmake_reply import Executable, is_library, is_usable
 from service.domain.values.errors import BadInput
 
-_ENABLED: Final = "enabled"  # of an option that is a feature, which Meson lists as a choice
+_ENABLED: Final = "enabled"  # a choice of options that are features
 
 
 def meson_options(answer: str) -> tuple[str, ...]:
-    """Write the arguments that switch on the project's own options for benchmarks.
+    """Return the arguments that enable the project's own options for benchmarks.
 
     Args:
         answer: the output of ``--buildoptions``.
 
     Raises:
-        BadInput: it is no answer of Meson.
+        BadInput: the answer cannot be parsed.
     """
     found = []
     for option in _read(answer):
         name = option["name"]
-        # A subproject's name and a colon begin the names of its options.
+        # Options of a subproject are named `subproject:option`.
         if option["section"] != "user" or "bench" not in name.lower() or ":" in name:
             continue
         if option["value"] is False:
@@ -36,18 +36,18 @@ def meson_options(answer: str) -> tuple[str, ...]:
 
 
 def has_default_wraps(answer: str) -> bool:
-    """Return whether the project leaves it to Meson when wraps are used.
+    """Return whether the project keeps Meson's default for when to use wraps.
 
     Args:
         answer: the output of ``--buildoptions``.
 
     Raises:
-        BadInput: it is no answer of Meson.
+        BadInput: the answer cannot be parsed.
     """
     return any(each["name"] == "wrap_mode" and each["value"] == "default" for each in _read(answer))
 
 
-def meson_programs(answer: str, build: str) -> tuple[Target, ...]:
+def meson_programs(answer: str, build: str) -> tuple[Executable, ...]:
     """List the executables that link Google Benchmark, except those of subprojects.
 
     Args:
@@ -55,10 +55,10 @@ def meson_programs(answer: str, build: str) -> tuple[Target, ...]:
         build: the build directory, an absolute path.
 
     Raises:
-        BadInput: it is no answer of Meson.
+        BadInput: the answer cannot be parsed.
     """
     found = [
-        Target(target["name"], posixpath.relpath(target["filename"][0], build))
+        Executable(target["name"], posixpath.relpath(target["filename"][0], build))
         for target in _read(answer)
         if target["type"] == "executable" and not target.get("subproject") and _links(target)
     ]
@@ -66,7 +66,7 @@ def meson_programs(answer: str, build: str) -> tuple[Target, ...]:
 
 
 def _links(target: dict[str, Any]) -> bool:
-    """Earlier versions of Meson list no arguments of linkers, so a name is enough: the program is asked."""
+    """Match by name too, because old versions of Meson list no linker arguments; the program is run later."""
     words = [word for source in target["target_sources"] for word in source.get("parameters", ())]
     return any(map(is_library, words)) or "bench" in target["name"].lower()
 
@@ -79,7 +79,7 @@ def meson_benchmarks(answer: str, build: str) -> tuple[str, ...]:
         build: the build directory, an absolute path.
 
     Raises:
-        BadInput: it is no answer of Meson.
+        BadInput: the answer cannot be parsed.
     """
     prefix = f"{build}/"
     found = (shlex.join(word.removeprefix(prefix) for word in each["cmd"]) for each in _read(answer))
@@ -87,13 +87,13 @@ def meson_benchmarks(answer: str, build: str) -> tuple[str, ...]:
 
 
 def meson_subprojects(answer: str) -> tuple[str, tuple[str, ...]]:
-    """Return the directory of subprojects, and the names of those that the configured project uses.
+    """Return the directory of subprojects, and the names of those in use.
 
     Args:
         answer: the output of ``--projectinfo``.
 
     Raises:
-        BadInput: it is no answer of Meson.
+        BadInput: the answer cannot be parsed.
     """
     try:
         (found,) = _read(f"[{answer}]")

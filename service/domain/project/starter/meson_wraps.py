@@ -1,4 +1,4 @@
-"""Wrap files of Meson: what a subproject downloads, and under which names Meson looks for it."""
+"""Parse Meson's wrap files: what a subproject downloads, and where Meson looks for it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 _PREFIX: Final = "wrap-"
 _FILES: Final = ("source", "patch")  # a wrap of any kind can have a patch
 COMMIT: Final = re.compile(r"[0-9a-f]{40}")
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")  # a value may have several lines, and is written into YAML
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")  # checked because it is written into YAML
 
 
 @dataclass(frozen=True, slots=True)
 class WrapFile:
-    """An archive that a wrap downloads: its file name among Meson's downloads, and its SHA-256 if given."""
+    """An archive of a wrap: its file name among Meson's downloads, and its SHA-256, if given."""
 
     name: str
     download: Download
@@ -30,7 +30,7 @@ class WrapFile:
 
 @dataclass(frozen=True, slots=True)
 class WrapRepository:
-    """The repository of a wrap: its directory below that of subprojects, and its commit, branch or tag."""
+    """The repository of a wrap: its directory among the subprojects, and its commit, branch or tag."""
 
     directory: str
     download: Download
@@ -41,8 +41,8 @@ class WrapRepository:
 class Wrap:
     """The downloads of a wrap file.
 
-    ``redirect`` is the file to read instead, relative to this one; ``unknown`` the kind of a download that
-    machines cannot fetch, such as svn. Both are empty otherwise.
+    ``redirect`` is the file to read instead, relative to this one; ``unknown`` is the kind of a download that
+    machines cannot fetch, such as svn.
     """
 
     files: tuple[WrapFile, ...] = ()
@@ -52,11 +52,9 @@ class Wrap:
 
 
 def parse_wrap(text: str, name: str) -> Wrap:
-    """Read a wrap file; one that cannot be read downloads nothing, as Meson itself reports.
+    """Parse a wrap file; an invalid one downloads nothing, as Meson itself reports.
 
-    Args:
-        text: its text.
-        name: the name of the subproject, by which its directory is called if the wrap names none.
+    ``name`` is the subproject's, which is also the default of its directory.
     """
     parser = ConfigParser(interpolation=None, strict=False)
     try:
@@ -80,7 +78,7 @@ def parse_wrap(text: str, name: str) -> Wrap:
 
 
 def _file(values: Mapping[str, str], what: str) -> WrapFile:
-    """Choose the first URL that machines may fetch: Meson tries the other one if the first fails."""
+    """Choose the first URL that machines may fetch; Meson tries the fallback, too."""
     urls = [values[key] for key in (f"{what}_url", f"{what}_fallback_url") if key in values]
     url = next(filter(is_fetchable, urls), urls[0])
     digest = values.get(f"{what}_hash", "").lower()

@@ -1,6 +1,6 @@
-"""The trace of a CMake configure run: the files that the project downloads by itself.
+"""Find files that a project downloads by itself, in the trace of a CMake configure run.
 
-The form is that of ``cmake --trace-expand --trace-format=json-v1``: one call of a command in each line.
+A trace of ``cmake --trace-expand --trace-format=json-v1`` has one command call in each line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 TRACING: Final = ("--trace-expand", "--trace-format=json-v1")
-"""The arguments with which CMake writes this form."""
+"""The arguments of CMake for such a trace."""
 
 _SINCE: Final = (3, 17)  # the version of CMake
 _MARK: Final = '"DOWNLOAD"'
@@ -29,11 +29,7 @@ class FileDownload:
 
 
 def can_trace(capabilities: str) -> bool:
-    """Return whether a version of CMake writes this form.
-
-    Args:
-        capabilities: the output of ``cmake -E capabilities``.
-    """
+    """Return whether CMake can write such a trace, from the output of ``cmake -E capabilities``."""
     try:
         version = json.loads(capabilities)["version"]
         return (version["major"], version["minor"]) >= _SINCE
@@ -42,7 +38,7 @@ def can_trace(capabilities: str) -> bool:
 
 
 def file_downloads(trace: Iterable[str]) -> Iterator[FileDownload]:
-    """Find the downloads in the lines of a trace."""
+    """Yield the downloads in the lines of a trace."""
     for line in trace:
         if _MARK not in line:  # a trace has a hundred thousand lines
             continue

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from service.domain.project.starter.cmake_reply import CacheEntry, Target, is_usable, parse_reply
+from service.domain.project.starter.cmake_reply import CacheEntry, Executable, is_usable, parse_reply
 from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ def test_without_its_option_a_project_has_no_benchmark_program() -> None:
 def test_a_program_that_links_the_library_of_the_system_is_found() -> None:
     reply = parse_reply(files("system_library"))
 
-    assert (reply.programs, reply.configuration) == ((Target("stack_bench", "stack_bench"),), "")
+    assert (reply.programs, reply.configuration) == ((Executable("stack_bench", "stack_bench"),), "")
 
 
 def test_the_programs_of_a_library_that_the_project_fetches_are_left_out() -> None:
-    assert parse_reply(files("fetched_library")).programs == (Target("queue_bench", "bench/queue_bench"),)
+    assert parse_reply(files("fetched_library")).programs == (Executable("queue_bench", "bench/queue_bench"),)
 
 
 @pytest.mark.parametrize("kind", ["EXECUTABLE", "UTILITY"])
@@ -65,7 +65,7 @@ def test_a_generator_of_several_configurations_builds_the_one_for_releases() -> 
     reply = parse_reply(files("several_configurations"))
 
     assert reply.configuration == "Release"
-    assert reply.programs == (Target("queue_bench", "bench/Release/queue_bench"),)
+    assert reply.programs == (Executable("queue_bench", "bench/Release/queue_bench"),)
 
 
 def test_a_configuration_whose_name_a_shell_could_misread_is_refused() -> None:
@@ -80,8 +80,8 @@ def test_a_configuration_whose_name_a_shell_could_misread_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["--version", "a b", "a;b", "a\n", "$(reboot)", "a: b"])
 def test_a_program_whose_name_could_be_misread_cannot_be_used(name: str) -> None:
-    assert not is_usable(Target(name, "bench/a"))
-    assert not is_usable(Target("a", name))
+    assert not is_usable(Executable(name, "bench/a"))
+    assert not is_usable(Executable("a", name))
 
 
 def test_a_program_outside_the_build_directory_cannot_be_used() -> None:
@@ -92,7 +92,7 @@ def test_a_program_outside_the_build_directory_cannot_be_used() -> None:
     reply = parse_reply(files("system_library", move))
 
     assert reply.programs == ()
-    assert reply.unusable == (Target("stack_bench", "/home/dev/project/bin/stack_bench"),)
+    assert reply.unusable == (Executable("stack_bench", "/home/dev/project/bin/stack_bench"),)
 
 
 def test_the_newest_index_counts() -> None:

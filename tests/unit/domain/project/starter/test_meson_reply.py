@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from service.domain.project.starter.cmake_reply import Target
+from service.domain.project.starter.cmake_reply import Executable
 from service.domain.project.starter.meson_reply import (
     has_default_wraps,
     meson_benchmarks,
@@ -25,7 +25,7 @@ SAMPLES: Final = Path(__file__).parents[4] / "samples" / "meson_introspect"
 TARGETS: Final = (SAMPLES / "targets.json").read_text(encoding="utf-8")
 PROJECT: Final = (SAMPLES / "projectinfo.json").read_text(encoding="utf-8")
 OPTIONS: Final = (SAMPLES / "buildoptions.json").read_text(encoding="utf-8")
-SPEED: Final = Target("speed", "perf/speed")
+SPEED: Final = Executable("speed", "perf/speed")
 
 
 def changed(text: str, changing: str, values: dict[str, Any]) -> str:
@@ -42,7 +42,7 @@ def test_a_program_that_links_the_library_is_found() -> None:
 
 def test_a_program_of_an_earlier_meson_is_found_by_its_name() -> None:
     text = changed(TARGETS, "other", {"name": "core_bench"})
-    assert meson_programs(text, "/home/dev/build") == (SPEED, Target("core_bench", "perf/other"))
+    assert meson_programs(text, "/home/dev/build") == (SPEED, Executable("core_bench", "perf/other"))
 
 
 @pytest.mark.parametrize(
