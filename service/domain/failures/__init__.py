@@ -1,1 +1,1 @@
-"""Triage: known failures, and the evidence about signatures."""
+"""Failures: found in output, identified by signatures, and triaged as known or intermittent."""

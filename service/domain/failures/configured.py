@@ -1,4 +1,4 @@
-"""Configured patterns: failures that an operator describes in a file, for the logs of failed builds."""
+"""Find failures in logs by the patterns that an operator configures in a file."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
     from service.domain.project.yaml_reader import Places
 
-MOST_PATTERNS: Final = 100  # one person can keep an eye on no more
+MOST_PATTERNS: Final = 100  # as many as one person can look after
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _GROUPS: Final = frozenset({"subject", "headline"})
-_MOST_READ: Final = 10_000  # different lines that match, before the rest of the log is left out
+_MOST_READ: Final = 10_000  # different matching lines, before the rest of the log is skipped
 
 
 class ConfiguredPattern(NamedTuple):
-    """A pattern and its name; its groups ``subject`` and ``headline`` are the texts of the failure."""
+    """A named pattern, whose groups ``subject`` and ``headline`` give the texts of the failure."""
 
     name: str
     pattern: Pattern
 
     def failure_in(self, text: bytes) -> Failure | None:
-        """Return the failure that a line names; None if the pattern does not match."""
+        """Return the failure in a line; None if the pattern does not match."""
         if (groups := self.pattern.named_groups(text)) is None:
             return None
         shown = decoded(text).strip()
@@ -45,11 +45,7 @@ class ConfiguredPattern(NamedTuple):
 
 
 class ConfiguredPatterns:
-    """The patterns of a service. Of several that match a line, the first one counts.
-
-    Args:
-        patterns: in the order of the file.
-    """
+    """All configured patterns, in the order of the file; the first that matches a line counts."""
 
     __slots__ = ("_patterns", "_table")
 
@@ -68,8 +64,8 @@ class ConfiguredPatterns:
         The time is linear in the length of the log.
 
         Args:
-            log: the lines; at most the first 4,096 bytes of each are looked at.
-            found: failures that are already known, of this log.
+            log: the lines; only the first 4,096 bytes of each are searched.
+            found: failures already found in this log.
 
         Returns:
             The failures, at most :data:`MOST` together with those found, and whether there may be more.
@@ -90,7 +86,7 @@ class ConfiguredPatterns:
         return tuple(failures.values()), False
 
     def _matches(self, log: Iterable[bytes]) -> Iterator[Failure]:
-        """Yield the failure of each different line that a pattern matches."""
+        """Yield the failure of each different matching line."""
         seen: set[bytes] = set()
         for line in log:
             text = cleaned(line).text
@@ -108,7 +104,7 @@ NO_PATTERNS: Final = ConfiguredPatterns()
 
 
 def read_patterns(text: str, file: str) -> ConfiguredPatterns:
-    """Read a file of patterns: YAML with the name of each pattern as key.
+    """Parse a file of patterns: a YAML mapping by name.
 
     Raises:
         BadInput: the message names the file, the line, the pattern and what is allowed.

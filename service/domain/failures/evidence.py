@@ -1,4 +1,4 @@
-"""Evidence about a signature: its rate, grounds to call it intermittent, and machines that explain it."""
+"""Judge a signature by its history: whether it is intermittent, is gone, or depends on a machine."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from service.domain.failures.failure import Failure
 
 
-APART: Final = timedelta(hours=6)  # longer than most outages, which fail unrelated changes at one time
+APART: Final = timedelta(hours=6)  # longer than most outages, which fail unrelated changes together
 LEAST_FAILURES: Final = 5  # of a signature before a machine is named
-ALPHA: Final = 0.01  # the chance that a signature that depends on no machine names one
-UNSEEN: Final = 30  # builds from which a failure of one build in ten stays away with a chance of 4 %
-CLOSING: Final = 0.05  # the chance that a failure as frequent as before stayed away by luck
-_Z: Final = 1.959963984540054  # the 97.5 % quantile of the normal distribution: an interval of 95 %
+ALPHA: Final = 0.01  # chance to name a machine although the signature depends on none
+UNSEEN: Final = 30  # a failure of one build in ten is absent from so many with a chance of 4 %
+CLOSING: Final = 0.05  # chance that a failure as frequent as before was absent by luck
+_Z: Final = 1.959963984540054  # the 97.5 % quantile of the normal distribution, for 95 % intervals
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The builds in which a signature occurred, of all that could have shown it."""
+    """The number of builds with a signature, of all that could have shown it."""
 
     failed: int
     builds: int
@@ -39,16 +39,16 @@ class Rate:
 
     @property
     def share(self) -> float:
-        """The share of failed builds; 0 without builds."""
+        """Failed builds by all builds; 0 without builds."""
         return self.failed / self.builds if self.builds else 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The Wilson score interval of 95 %; all shares are possible without builds.
+        """The 95 % Wilson score interval of the share; [0, 1] without builds.
 
         Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the
-        American Statistical Association 22, 1927. Unlike the interval of the normal approximation it has
-        a width if no build failed, and never leaves [0, 1].
+        American Statistical Association 22, 1927. Unlike the normal approximation, it has a width if no build
+        failed, and never leaves [0, 1].
         """
         if not self.builds:
             return 0.0, 1.0
@@ -64,13 +64,13 @@ class Sighting:
     """One build in which a signature occurred.
 
     Args:
-        change: the change that was built; for a build after the submit, its commit.
+        change: the change that was built; the commit for a post-submit build.
         revision: the commit that was built.
         parent: the parent of that commit.
-        host: the machine that built it; empty if that is unknown.
+        host: the machine that built it; empty if unknown.
         at: the end of the build.
         fails_on_parent: a finished build of the same job at the parent has the signature too, and no retry
-            cleared it there.
+            passed there.
         passed_on_retry: another try or build of the same trees and configuration passed.
     """
 
@@ -84,7 +84,7 @@ class Sighting:
 
 
 class Ground(StrEnum):
-    """A reason to take a signature for intermittent, or for no fault of the change."""
+    """A reason to believe that a signature is intermittent or not caused by the change."""
 
     UNRELATED_CHANGES = "unrelated changes"
     FAILS_ON_PARENT = "fails on the parent"
@@ -93,7 +93,7 @@ class Ground(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A signature that is proposed as intermittent. ``changes`` counts those that are unrelated."""
+    """A proposal to treat a signature as intermittent. ``changes`` counts unrelated ones."""
 
     grounds: tuple[Ground, ...]
     changes: int
@@ -104,7 +104,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class ExplainingMachine:
-    """A machine on which a signature is more frequent than on the others; ``p`` is adjusted by Holm."""
+    """A machine on which a signature is more frequent than on others; ``p`` is Holm-adjusted."""
 
     host: str
     rate: Rate
@@ -114,9 +114,8 @@ class ExplainingMachine:
 def proposal_of(sightings: Sequence[Sighting]) -> Proposal | None:
     """Propose a signature as intermittent; None without a ground.
 
-    The grounds are two unrelated changes, seen more than six hours apart, a parent that fails too, and a
-    retry of the same revision that passed. Changes are related if one is built on the other, also through
-    sightings of changes between them.
+    A ground is two unrelated changes more than six hours apart, a parent that fails too, or a retry of the
+    same revision that passed. Changes are related if one is built on the other, also through other sightings.
     """
     if not sightings:
         return None
@@ -141,25 +140,25 @@ def proposal_of(sightings: Sequence[Sighting]) -> Proposal | None:
 def is_proposed_for_closing(active: Rate, builds_since: int) -> bool:
     """Return whether a known failure stopped occurring: ``(1 − p)ⁿ < 0.05``.
 
-    That is the chance of no failure in ``n`` independent builds that each fail with probability ``p``.
+    This is the chance of no failure in ``n`` independent builds that each fail with probability ``p``.
 
     Args:
-        active: the rate from its first to its last sighting, which gives p.
-        builds_since: the builds in its scope since the last sighting, n.
+        active: the rate from the first to the last sighting, which gives p.
+        builds_since: n, the builds in its scope since the last sighting.
     """
     return (1 - active.share) ** builds_since < CLOSING
 
 
 def explaining_machines(rates: Mapping[str, Rate]) -> tuple[ExplainingMachine, ...]:
-    """Name the machines on which a signature is more frequent than by chance, the most certain first.
+    """Name the machines on which a signature is significantly more frequent, the most certain first.
 
-    Each machine is compared with all others by :func:`fisher_exact`. Holm's procedure keeps the chance
-    that any machine is named without reason at :data:`ALPHA` (Holm, "A simple sequentially rejective
-    multiple test procedure", Scandinavian Journal of Statistics 6, 1979). Machines without builds do not
-    count, and none is named for fewer failures than :data:`LEAST_FAILURES`.
+    Each machine is compared with all others by :func:`fisher_exact`. Holm's procedure keeps the family-wise
+    error rate at :data:`ALPHA` (Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
+    Journal of Statistics 6, 1979). Machines without builds are left out, and fewer failures than
+    :data:`LEAST_FAILURES` name none.
 
     Args:
-        rates: the builds of each machine that could have shown the signature.
+        rates: by machine, of the builds that could have shown the signature.
     """
     used = {host: rate for host, rate in rates.items() if rate.builds}
     whole = Rate(sum(rate.failed for rate in used.values()), sum(rate.builds for rate in used.values()))
@@ -176,10 +175,10 @@ def explaining_machines(rates: Mapping[str, Rate]) -> tuple[ExplainingMachine, .
 
 
 def fisher_exact(part: Rate, whole: Rate) -> float:
-    """Return the one-sided p-value of Fisher's exact test: that the part fails no more than the rest.
+    """Return the one-sided p-value of Fisher's exact test against "the part fails no more than the rest".
 
-    It is the probability that of ``whole.failed`` failures at random among ``whole.builds`` builds at
-    least ``part.failed`` are among the ``part.builds``: the upper tail of the hypergeometric distribution
+    It is the upper tail of the hypergeometric distribution: the probability that, of ``whole.failed``
+    failures among ``whole.builds`` builds, at least ``part.failed`` fall on the ``part.builds`` by chance
     (Fisher, "Statistical Methods for Research Workers", 5th edition, 1934, section 21.02).
 
     Args:
@@ -199,7 +198,7 @@ def fisher_exact(part: Rate, whole: Rate) -> float:
 
 
 def _log_choose(n: int, k: int) -> float:
-    """Return the logarithm of the binomial coefficient, by the gamma function: n! = Γ(n + 1)."""
+    """Return the logarithm of the binomial coefficient, with n! = Γ(n + 1)."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
@@ -228,7 +227,7 @@ def _spans(sightings: Iterable[Sighting]) -> list[tuple[datetime, datetime]]:
 
 def _are_apart(spans: Sequence[tuple[datetime, datetime]]) -> bool:
     """Return whether sightings of two different groups are more than six hours apart."""
-    # The earliest and the latest of all are furthest apart; if one group has both, each pairs with another.
+    # The earliest and the latest are furthest apart; if one group has both, pair each with another group.
     first = min(range(len(spans)), key=lambda place: spans[place][0])
     last = max(range(len(spans)), key=lambda place: spans[place][1])
     others = [span for place, span in enumerate(spans) if place not in {first, last}]
@@ -239,16 +238,16 @@ def _are_apart(spans: Sequence[tuple[datetime, datetime]]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ParentBuild:
-    """A build of the parent, and what fails there in the same way."""
+    """A build of the parent, and the names of failures that also occur there."""
 
     build: BuildName
     names: tuple[str, ...]
 
 
 def parent_builds(found: Iterable[tuple[Failure, BuildName]]) -> tuple[ParentBuild, ...]:
-    """Name the failures by the build of the parent that has them, in their order.
+    """Group failures by the build of the parent that has them too, in order.
 
-    A failure that does not say what failed is left out: its signature is that of many faults.
+    Unspecific failures are left out, because many faults share their signatures.
     """
     names: dict[BuildName, dict[str, None]] = {}
     for failure, build in found:

@@ -1,4 +1,4 @@
-"""The failure of a build: one cause, its place, and the line that names it in a message."""
+"""Define a failure of a build: what failed, why, where, and the line that a message shows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NO_END: Final = "the program ended during this test"
 """The message of a test during which the program ended."""
 
 
-MOST: Final = 200  # failures of a build; of more, the list is cut
+MOST: Final = 200  # failures of a build; longer lists are cut
 NO_REASON: Final = "Failed"
-"""The headline of a failed test whose output does not say why, and the text of its signature."""
+"""The headline, and the text of the signature, of a test that failed without saying why."""
 REASONS: Final = "; "
 """The separator of the lines that say why a test failed."""
-_MAX_SUBJECT: Final = 1024  # characters, as of the name of a test
+_MAX_SUBJECT: Final = 1024  # characters; as long as a test's name
 _MAX_TEXT: Final = 1000
 _MAX_LINE: Final = 300
 
@@ -42,7 +42,7 @@ class FailureKind(StrEnum):
     LINT = "lint"
     FORMAT = "format"
     COMMAND = "command"
-    CONFIGURED = "configured"  # a pattern of the service's configuration matched
+    CONFIGURED = "configured"  # an operator's pattern matched
 
 
 _LIMITS: Final[Mapping[StoppedBy, tuple[FailureKind, str]]] = MappingProxyType(
@@ -59,10 +59,9 @@ class Failure:
     """One failure; every text is one harmless line.
 
     Args:
-        subject: the failing thing: the name of a test, the path of a source file, a symbol or a program;
-            empty if unknown.
-        headline: what is wrong with it; a signature is made from this.
-        line: the failure as a message shows it, ``Failure of a CTest test 170/409 Test #167: …``.
+        subject: what failed: a test, a source file, a symbol or a program; empty if unknown.
+        headline: what is wrong with it; the signature is made from this.
+        line: the line that a message shows, ``Failure of a CTest test 170/409 Test #167: …``.
         place: file and line, ``src/a.cc:12``; empty if unknown.
     """
 
@@ -84,7 +83,7 @@ class Failure:
 
 
 def failure_of(kind: FailureKind, subject: str, headline: str, line: str = "", place: str = "") -> Failure:
-    """Make a failure of foreign texts, without control characters and shortened."""
+    """Make a failure from untrusted texts: sanitise and shorten them."""
     return Failure(
         kind,
         plain(subject, _MAX_SUBJECT),
@@ -95,13 +94,13 @@ def failure_of(kind: FailureKind, subject: str, headline: str, line: str = "", p
 
 
 def failure_at_limit(limit: StoppedBy, subject: str, line: str) -> Failure:
-    """Describe a program that a limit ended."""
+    """Make the failure of a program that a limit ended."""
     kind, headline = _LIMITS[limit]
     return failure_of(kind, subject, headline, line)
 
 
 def beside_limit(named: Iterable[Failure]) -> Iterator[Failure]:
-    """Leave out the kill that the output of a program reports if a limit ended it."""
+    """Drop the kill that a program's output reports when a limit ended the program."""
     return (each for each in named if (each.kind, each.headline) != (FailureKind.CRASH, "killed"))
 
 
@@ -119,7 +118,7 @@ def failures_from(stored: object) -> tuple[tuple[Failure, ...], bool]:
     """Parse a list of values from :meth:`Failure.to_mapping`.
 
     Returns:
-        The first :data:`MOST` failures, and whether any value is missing: behind them, or unreadable.
+        The first :data:`MOST` failures, and whether others are missing or unreadable.
     """
     rows = stored if isinstance(stored, list | tuple) else ()
     parsed = [failure for row in rows[:MOST] if (failure := _from_mapping(row))]

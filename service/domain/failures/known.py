@@ -1,4 +1,4 @@
-"""Known failures: failures with a bug that do not count against the vote until they expire."""
+"""Match failures with known ones, which have a bug and do not count until they expire."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 DEFAULT_DAYS: Final = 30  # until a known failure expires
 MOST_DAYS: Final = 365
-MAX_BUG: Final = 320  # characters, as of a URL
+MAX_BUG: Final = 320  # characters; it may be a URL
 
 
 class TriageState(StrEnum):
-    """The states of a known failure; expired ones, and those to be closed, are derived."""
+    """States of a known failure. Whether it expired or should be closed is derived."""
 
     UNTRIAGED = "untriaged"  # proposed by Benchgate; waives nothing
     CONFIRMED = "confirmed"  # a bug of the project
     INFRASTRUCTURE = "infrastructure"  # a fault of machines or services
-    INVALID = "invalid"  # no known failure; never proposed again
+    INVALID = "invalid"  # rejected; never proposed again
     FIXED = "fixed"
 
 
@@ -58,7 +58,7 @@ TRANSITIONS: Final[Mapping[TriageState, frozenset[TriageState]]] = MappingProxyT
 )
 ACTIVE: Final = frozenset({TriageState.CONFIRMED, TriageState.INFRASTRUCTURE})
 CLOSED: Final = frozenset({TriageState.FIXED, TriageState.INVALID})
-# Kinds that fail now and then without a fault of the change; the others, people alone make known.
+# Kinds that may be intermittent. Only people make others known.
 PROPOSABLE: Final = frozenset(
     {
         FailureKind.TEST,
@@ -68,7 +68,7 @@ PROPOSABLE: Final = frozenset(
         FailureKind.MEMORY,
     }
 )
-# Their headline alone can be as vague as "timeout"; that of a compiler or a sanitizer names the fault.
+# Their headlines can be as vague as "timeout"; those of compilers and sanitizers name the fault.
 _NEED_A_SUBJECT: Final = frozenset(
     {FailureKind.TEST, FailureKind.CRASH, FailureKind.TIMEOUT, FailureKind.MEMORY}
 )
@@ -76,7 +76,7 @@ _NEED_A_SUBJECT: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The builds that a known failure concerns; an empty branch, job or host stands for any."""
+    """The builds that a known failure applies to; an empty branch, job or host means any."""
 
     instance: str
     project: str
@@ -85,7 +85,7 @@ class Scope:
     host: str = ""
 
     def covers(self, place: Scope) -> bool:
-        """Return whether a build at a place, of which every part is given, is in this scope."""
+        """Return whether a build is in this scope; ``place`` has all its parts."""
         return (self.instance, self.project) == (place.instance, place.project) and all(
             wanted in {"", given}
             for wanted, given in (
@@ -98,19 +98,19 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFailure:
-    """A failure that people, or Benchgate, recognise.
+    """A known failure, or a proposal of one.
 
     Args:
         id: its number.
-        signature: the digest of the signature; None for a pattern.
-        pattern: a regular expression for a failure's line; empty for a signature.
-        scope: the builds that it concerns.
-        bug: its id or URL; empty in a proposal.
+        signature: the digest of the signature; None if it has a pattern.
+        pattern: a regular expression for a failure's line; empty if it has a signature.
+        scope: the builds that it applies to.
+        bug: ID or URL; empty in a proposal.
         reason: the person's own words.
         owner: the display name of the person who made it known; empty in a proposal.
         assignee: who works on the bug; may be empty.
         state: the person's judgement.
-        expires_at: the moment from which it waives nothing.
+        expires_at: it waives nothing from then on.
     """
 
     id: int
@@ -125,15 +125,15 @@ class KnownFailure:
     expires_at: datetime
 
     def waives(self, at: datetime) -> bool:
-        """Return whether failures that match do not count at a moment."""
+        """Return whether matching failures do not count at that time."""
         return self.state in ACTIVE and bool(self.bug) and at < self.expires_at
 
     def matches(self, digest: bytes | None, failure: Failure) -> bool:
-        """Return whether a failure is this one, wherever it occurred.
+        """Return whether a failure is this one, in any scope.
 
         Args:
-            digest: that of the failure's signature; None if the signature does not tell it from others.
-            failure: whose line a pattern searches.
+            digest: of the failure's signature; None if that is unspecific.
+            failure: its line is searched by a pattern.
         """
         if self.signature is not None:
             return digest == self.signature
@@ -143,7 +143,7 @@ class KnownFailure:
 
 @dataclass(frozen=True, slots=True)
 class KnownMatches:
-    """The known failures that all failures of a build match, one for each failure, in order."""
+    """The known failures of a build, one for each of its failures, in order."""
 
     known: tuple[KnownFailure, ...]
 
@@ -154,11 +154,11 @@ class KnownMatches:
 
 
 def is_specific(failure: Failure) -> bool:
-    """Return whether the signature of a failure tells it from others.
+    """Return whether the signature of a failure distinguishes it from others.
 
-    The end of a command (``Error 2``) is the same for all faults, and so are that of a linker, the report of
-    a sanitizer without a function, and a time-out of an unknown thing. A known failure of such a signature
-    would waive failures that nobody has seen.
+    The end of a command (``Error 2``) is the same for all faults, and so are that of a linker, a sanitizer's
+    report without a function, and a time-out of something unnamed. If such a signature were known, it would
+    waive new failures.
     """
     if is_end(failure):
         return False
@@ -167,10 +167,10 @@ def is_specific(failure: Failure) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The failures of a build of which none has a signature that can be made known.
+    """The failures of a build none of which has a specific signature.
 
     Args:
-        lines: of the failures, each once.
+        lines: the lines of the failures, each once.
         may_match: patterns can match them all.
     """
 
@@ -179,7 +179,7 @@ class Ends:
 
 
 def only_ends(failures: Sequence[Failure]) -> Ends | None:
-    """Return the ends of a build; None if it has no failures, or one that can be made known."""
+    """Return the failures of a build if all are unspecific; None if some is specific or there are none."""
     if not failures or any(map(is_specific, failures)):
         return None
     return Ends(tuple(dict.fromkeys(map(line_of, failures))), not any(map(is_end_without_a_word, failures)))
@@ -191,7 +191,7 @@ def line_of(failure: Failure) -> str:
 
 
 def has_match(pattern: Pattern, failure: Failure) -> bool:
-    """Return whether a pattern matches the line of a failure, unless that is the end of many faults."""
+    """Return whether a pattern matches the line of a failure; it never matches a line of many faults."""
     if is_end_without_a_word(failure):
         return False
     return pattern.search(line_of(failure).encode(errors="replace")) is not None
@@ -200,22 +200,22 @@ def has_match(pattern: Pattern, failure: Failure) -> bool:
 def match(
     failures: Sequence[Failure], place: Scope, known: Sequence[KnownFailure], at: datetime
 ) -> tuple[KnownFailure | None, ...]:
-    """Find for each failure of a build the first known failure that waives it; None without one.
+    """Find for each failure of a build the first known failure that waives it, or None.
 
     Args:
         failures: of the build.
-        place: where it ran; every part is given.
-        known: in the order of preference.
-        at: the moment of the decision. A known failure waives nothing from its expiry on.
+        place: where it ran; all parts are given.
+        known: in order of preference.
+        at: the time of the decision.
     """
     waiving = [each for each in known if each.waives(at) and each.scope.covers(place)]
     return tuple(_first_match(waiving, one) if waiving else None for one in failures)
 
 
 def complete(matches: Sequence[KnownFailure | None], *, is_cut: bool) -> KnownMatches | None:
-    """Return the matches of a build if they excuse it: there are some, and no failure is without one.
+    """Return the matches of a build if every failure has one; None if it has other failures, or none.
 
-    ``is_cut``: the build had more failures than are known of; any of them may be new.
+    ``is_cut``: the list of failures is cut, so some may be new.
     """
     found = tuple(each for each in matches if each is not None)
     return KnownMatches(found) if found and len(found) == len(matches) and not is_cut else None
@@ -225,7 +225,7 @@ def pattern_of(text: str) -> Pattern:
     """Compile the pattern of a known failure.
 
     Raises:
-        BadInput: it is no pattern, or also matches a line that does not name what failed.
+        BadInput: it is invalid, or also matches lines that do not name what failed.
     """
     if not text.isprintable():  # a page could not show it as it is
         raise BadInput("the pattern has characters that cannot be shown; write them like \\x09", "pattern")
@@ -238,14 +238,14 @@ def pattern_of(text: str) -> Pattern:
 
 
 def require_transition(old: TriageState, new: TriageState) -> None:
-    """Raise BadInput unless a person may move a known failure from one state to another, or leave it."""
+    """Raise BadInput unless a person may change a known failure's state so; keeping it is allowed."""
     if new is not old and new not in TRANSITIONS[old]:
         allowed = ", ".join(sorted(TRANSITIONS[old])) or "none"
         raise BadInput(f"cannot become {new}: it is {old}; allowed: {allowed}", "state")
 
 
 def _first_match(known: Sequence[KnownFailure], failure: Failure) -> KnownFailure | None:
-    # A signature takes hundreds of times as long as a comparison, so it is made once, whatever is known.
+    # A signature takes hundreds of times as long as a comparison, so compute it once.
     digest = signature_of(failure).digest if is_specific(failure) else None
     return next((each for each in known if each.matches(digest, failure)), None)
 

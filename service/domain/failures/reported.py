@@ -1,4 +1,4 @@
-"""The failures in the causes that another CI reports."""
+"""Find the failures in the causes that another CI reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from service.domain.failures.configured import ConfiguredPatterns
     from service.domain.failures.failure import Failure
 
-_LINK: Final = Pattern(r" +\( https?://[^ ]+ \)\s*$")  # to the build, behind each cause
+_LINK: Final = Pattern(r" +\( https?://[^ ]+ \)\s*$")  # to the build, after each cause
 
 
 def failures_of_causes(
@@ -26,12 +26,11 @@ def failures_of_causes(
 
     Args:
         causes: in the words of the other CI.
-        patterns: configured ones, for causes that name no failure that Benchgate knows, or only how a command
-            ended.
+        patterns: the operator's, for causes in which Benchgate finds no failure or only the end of a command.
 
     Returns:
-        The failures, and whether the list is cut: a cause names no failure, so that nothing recognises it
-        again, or there are more than :data:`~service.domain.failures.failure.MOST`.
+        The failures, and whether the list is incomplete: a cause names no failure, or there are more than
+        :data:`~service.domain.failures.failure.MOST`.
     """
     found = [_failures_of(cause, patterns) for cause in causes]
     failures = tuple(without_ends(list(dict.fromkeys(failure for each in found for failure in each))))
@@ -41,7 +40,7 @@ def failures_of_causes(
 def _failures_of(cause: str, patterns: ConfiguredPatterns) -> tuple[Failure, ...]:
     text = _LINK.replaced(cause.encode(errors="replace"), b"")
     found = tuple(failures_in([text]))
-    # The end of a command waives nothing, so the operator's name for it counts.
+    # The end of a command cannot be known, but an operator's pattern for it can.
     if all(map(is_weak, found)):
         return patterns.failures_in([text])[0] or found
     return found

@@ -1,4 +1,4 @@
-"""Signatures: the text of a failure without what differs between two builds."""
+"""Compute signatures: the text of a failure without what differs between builds."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from service.domain.failures.failure import Failure
 
 RULES: Final = 3
-"""The version of the rules. Another version gives other digests, which known failures no longer match."""
+"""The version of the rules. Changing it changes all digests, so that known failures no longer match."""
 
 _MAX_TEXT: Final = 300  # characters
 _WITH_REASON: Final = f"{NO_REASON}: "
-_REST: Final = 8  # digits for the end of a longer text
+_REST: Final = 8  # digits of the digest that replaces the rest of a longer text
 _QUOTES: Final = str.maketrans(dict.fromkeys("‘’“”`'", '"') | {"\\": "/", "µ": "u", "μ": "u"})
 _FILES: Final = "c|cc|cpp|cxx|c\\+\\+|h|hh|hpp|hxx|ipp|inl|inc|cu|m|mm|py|cmake|txt|sh|pl|rs|go|java|js"
 _WINDOWS_STATUS: Final = Pattern(r"^0x(?:[cC]0000[0-9a-fA-F]{3}|80[0-9a-fA-F]{6})$")
 _WORDS_OF_MEMORY: Final = Pattern(r"(?i)out of memory|bad_alloc|memory exhausted|oom-kill|out of heap")
-# The digits that a signature keeps are control characters while the rules run.
+# Digits to keep become control characters while the rules run.
 _KEPT: Final = bytes(range(0x0E, 0x18))
 _KEEP: Final = bytes.maketrans(b"0123456789", _KEPT)
 _SHOW: Final = bytes.maketrans(_KEPT, b"0123456789")
-# Their messages quote the sources, whose numbers are equal in each build.
+# Messages of these kinds quote sources, whose numbers are the same in each build.
 _OF_SOURCES: Final = frozenset({FailureKind.COMPILE, FailureKind.LINK, FailureKind.LINT, FailureKind.FORMAT})
 
 _Rule = Callable[[bytes], bytes]
@@ -54,19 +54,19 @@ def _keep(pattern: str) -> _Rule:
 
 
 def _path(text: bytes) -> bytes:
-    """Rewrite a path, with the character before it."""
+    """Shorten a path, which has the character before it, to one below the sources."""
     shown = text.decode(errors="replace")
     begin = 0 if shown[0] == "/" or shown[1:2] == ":" else 1
     return f"{shown[:begin]}{source_name(shown[begin:])}".encode()
 
 
 def _address(text: bytes) -> bytes:
-    """Rewrite a number with 0x, except a status of Windows."""
+    """Replace a number with 0x, except a Windows status code."""
     return text.lower() if _WINDOWS_STATUS.search(text) else b"N"
 
 
 def _hex(text: bytes) -> bytes:
-    """Rewrite an identifier like a number, since some have no letter; one without a digit may be a word."""
+    """Replace an identifier of digits and letters; other rules replace numbers, and letters may be a word."""
     is_mixed = any(letter in b"0123456789" for letter in text) and not text.isdigit()
     return b"N" if is_mixed else text
 
@@ -82,7 +82,7 @@ _MARKS: Final = (  # of terminals and of other programs
     _replace(r"^\d{1,7}: ", b""),
     _replace(r"^ *\d+/\d+ Test +#\d+: ", b""),
 )
-# A text may have a semicolon, which otherwise ends a value; `\xA6` is the end of one that was shortened.
+# A semicolon ends a value, except within a text; `\xA6` ends a shortened text.
 _STRING: Final = r"""(?:(?:u8|[LuU])?"(?:[^"\\\xA6]|\\.)*"|L?';')"""
 _VALUE: Final = rf'(?:(?:[^;"]*[ (\[{{])?{_STRING})*[^;]*'
 _VALUES_OF_ASSERTIONS: Final = (  # before quotes and backslashes are rewritten
@@ -93,8 +93,8 @@ _VALUES_OF_ASSERTIONS: Final = (  # before quotes and backslashes are rewritten
 _SIZE: Final = _keep(
     r"\b(?:has|have) \d+ elements?\b|\bsize (?:that )?(?:is(?:n't)? )?(?:equal to|[!=<>]=?) \d+\b"
 )
-_ASSERTIONS: Final = (  # expressions, which are code, stay; of matchers, which print values, the sizes
-    _replace(rf"\b(AssertionError: )-?{_NUMBER}\b", rb"\1N"),  # a value, and no number of an error
+_ASSERTIONS: Final = (  # keep expressions, which are code, and the sizes that matchers print
+    _replace(rf"\b(AssertionError: )-?{_NUMBER}\b", rb"\1N"),  # a value, not the number of an error
     _keep(r"^[^;]* evaluates to "),
     _replace(" evaluates to ", b""),
     _rewrite(r"; Expected: [^;]*", _SIZE),
@@ -180,7 +180,7 @@ _RULES_OF_SOURCES: Final = (*_MARKS, *_PATHS, *_CODE, *_ADDRESSES, _NUMBERS, *_B
 class Signature:
     """The part of a failure that is equal in all builds that fail alike.
 
-    ``subject`` is the failure's own: tests whose names differ by a digit are other tests.
+    ``subject`` is not normalised: tests with names that differ by a digit are different tests.
     """
 
     kind: FailureKind
@@ -189,30 +189,30 @@ class Signature:
 
     @property
     def covers_any_failure(self) -> bool:
-        """True for a test that failed for an unknown reason: all its failures without one are alike."""
+        """True for a test that failed for an unknown reason: all such failures of it are alike."""
         return self.kind is FailureKind.TEST and self.text == NO_REASON
 
     @property
     def digest(self) -> bytes:
-        """The identity of the signature, 32 bytes."""
+        """SHA-256 of the signature and the version of the rules."""
         parts = (str(RULES), str(self.kind), self.subject, self.text)
         return hashlib.sha256("\0".join(parts).encode(errors="replace")).digest()
 
 
 def signature_of(failure: Failure) -> Signature:
-    """Remove from a failure's headline what differs between two builds.
+    """Compute the signature of a failure: remove from its headline what differs between builds.
 
-    Those are paths of a machine, times, addresses, identifiers and numbers, except numbers within names
-    (``C2440``, ``int64_t``), in the code of an assertion, and exit codes, signals and states. In the message
-    of a compiler or linker, those in quoted code stay too.
+    Paths of a machine, times, addresses, identifiers and numbers go. Numbers within names (``C2440``,
+    ``int64_t``), in the code of an assertion, and in exit codes, signals and states stay, and so do those in
+    code that a compiler or linker quotes.
     """
     return Signature(failure.kind, failure.subject, _text(failure))
 
 
 class DifferentFailures:
-    """The failures of one test; those that differ only in their values count once.
+    """The failures of one test; those that differ only in values count once.
 
-    Most tests have one failure, so that its signature is computed only for a second one.
+    Most tests have one failure, so signatures are computed only from the second one on.
     """
 
     __slots__ = ("_signatures", "found")
@@ -222,7 +222,7 @@ class DifferentFailures:
         self._signatures: set[Signature] = set()
 
     def add(self, failure: Failure) -> None:
-        """Add a failure."""
+        """Add a failure, unless there is one like it."""
         if not self.found:
             self.found.append(failure)
             return
@@ -252,13 +252,13 @@ def _text(failure: Failure) -> str:
 
 
 def _of_reason(headline: str) -> str:
-    """Apply the rules to each line of a reason; their order may depend on threads."""
+    """Normalise each line of a reason, and sort them, because their order may depend on threads."""
     lines = {normalised(line) for line in headline.removeprefix(f"{NO_REASON}:").split(REASONS)} - {""}
     return _shortened(f"{_WITH_REASON}{REASONS.join(sorted(lines))}" if lines else NO_REASON)
 
 
 def normalised(text: str, kind: FailureKind = FailureKind.TEST) -> str:
-    """Apply the rules of a kind to a text of one line."""
+    """Apply the rules for a kind to a line of text."""
     data, is_of_sources = text[:LINE_BYTES].encode(errors="replace"), kind in _OF_SOURCES
     for rule in () if is_of_sources else _VALUES_OF_ASSERTIONS:
         data = rule(data)

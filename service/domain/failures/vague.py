@@ -1,4 +1,4 @@
-"""Vague failures: lines around a failure that do not name it, which no pattern may match."""
+"""Reject vague patterns: those that match lines which do not name what failed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from service.domain.failures.output.linear import Pattern
 
-_ENDS_BY_SIGNAL: Final = (  # in the words of CTest
+_ENDS_BY_SIGNAL: Final = (  # in CTest's words
     *(
         f"{program} {end}"
         for program in ("Subprocess", "Child")
@@ -37,7 +37,7 @@ _LISTED_BY_CTEST: Final = (
     "BAD_COMMAND",
     *_ENDS_BY_SIGNAL,
 )
-# `{x}` stands for the failing thing, and `{n}` for an exit code, a number of seconds or that of a CTest test.
+# `{x}` stands for what failed, and `{n}` for an exit code, a number of seconds or the number of a CTest test.
 _OF_TESTS: Final = (
     "Failure of a CTest test {x}",
     "Failure of a CTest test {x}: {x}",
@@ -106,7 +106,7 @@ _OF_PROGRAMS: Final = (
     ),
 )
 _KILLED: Final = ("", ": a SIGKILL that neither a limit nor a lack of memory caused")
-_LAST_LINES: Final = (  # of compilers, linkers and sanitizers, behind what they found
+_LAST_LINES: Final = (  # of compilers, linkers and sanitizers, after what they found
     "{n} error generated.",
     "{n} errors generated.",
     "{n} warnings and {n} errors generated.",
@@ -151,12 +151,12 @@ _NUMBER: Final = re.compile("[0-9]{1,10}")
 
 
 def is_vague(pattern: Pattern) -> bool:
-    """Return whether a pattern matches failures of a kind whatever failed: it would waive new ones."""
+    """Return whether a pattern matches failures whatever failed, so that it would waive new ones."""
     return any(pattern.search(line.encode()) is not None for line in _lines(pattern.text))
 
 
 def _lines(pattern: str) -> Iterator[str]:
-    """Yield the lines, with the numbers that programs usually end with, and those that the pattern names."""
+    """Yield sample lines, with usual exit codes and limits, and with the numbers in the pattern."""
     for line in _LINES:
         yield from (line.format(x=thing, n=1) for thing in _THINGS)
     for number in sorted({*_NUMBERS, *_NUMBER.findall(pattern)}):

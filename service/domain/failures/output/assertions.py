@@ -1,4 +1,4 @@
-"""Messages of GoogleTest's assertions, and the one line that a failure shows of each."""
+"""Read messages of GoogleTest's assertions, and shorten each to one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ASSERTION: Final = Pattern(
     r"^unknown file: (?:Failure|error: (.+))$"
 )
 """The line above the message of an assertion: its file and line, or the text of an exception."""
-# The lines that GoogleTest itself writes.
+# Lines that GoogleTest itself writes.
 _OWN_LINE: Final = Pattern(
     r"^(?:\s+\S|(?:Expected|Actual|Which is|To be equal to|Value of|where)\b)|evaluates to|^C\+\+ exception|"
     r"^Ignoring case$|^element #\d|^Google Mock tried the following "
@@ -22,25 +22,25 @@ _OWN_LINE: Final = Pattern(
 _NO_REASON: Final = frozenset({"Failed", ""})  # FAIL() and ADD_FAILURE(): the author's text follows
 _DIFFERENCE: Final = "With diff:"  # of two texts; its lines are values
 _IN_DIFFERENCE: Final = ("@@ ", "-", "+", " ")
-_OF_DEATH_TEST: Final = "[  DEATH   ]"  # before each line that the dying program wrote
+_OF_DEATH_TEST: Final = "[  DEATH   ]"  # before each line of the dying program
 _TRACE: Final = "Google Test trace:"
 _IN_TRACE: Final = Pattern(r"^[^:\s][^:]*:\d+: ")
-# Behind a message: a report of a sanitizer, a stack, the marks of GoogleTest, and logs with a time.
+# After a message: a sanitizer's report, a stack, GoogleTest's marks, and logs with a time.
 _OF_PROGRAM: Final = Pattern(
     r"^(?:==|Stack trace:|\[ +[A-Z]+ +\]|\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)|[IWEF]\d{4,8} )"
 )
 _MOST_LINES: Final = 30
-_MOST_OF_TEXT: Final = 5  # of a longer text, the first line says enough
-_MAX_VALUE: Final = 200  # characters; a signature has none of them, but all that follow
+_MOST_OF_TEXT: Final = 5  # lines of the author's text
+_MAX_VALUE: Final = 200  # characters; signatures drop values but need what follows
 _VALUE: Final = Pattern(r"^(?:Which is|Actual): |, actual: ")
 
 
 class AssertionMessage:
-    """The message of an assertion, read line by line.
+    """Reads the message of an assertion line by line.
 
-    It has the lines that GoogleTest writes, the text behind ``<<``, and the trace. From version 1.13 on, the
-    output of a program has a blank line behind the message. Without it or a trace, nothing shows where the
-    text ends, or whether there is any: only its first line is kept then, since the next are the program's.
+    It consists of GoogleTest's own lines, the text after ``<<``, and the trace. From version 1.13 on, a blank
+    line follows it. Without that or a trace, nothing shows where the text ends, so only its first line is
+    kept: the next may be the program's.
     """
 
     __slots__ = ("_has_end", "_is_difference", "_own", "_read", "_text", "_trace")
@@ -53,7 +53,7 @@ class AssertionMessage:
         self._is_difference = self._has_end = False
 
     def read_own(self, line: str) -> bool:
-        """Read a line if it is the reason, or GoogleTest wrote it; return whether it belongs."""
+        """Read a line if it is the reason or GoogleTest's own; return whether it belongs."""
         if self._has_end or self._read >= _MOST_LINES:
             return False
         self._read += 1
@@ -71,7 +71,7 @@ class AssertionMessage:
         return True
 
     def read_text(self, line: str) -> bool:
-        """Read a line if it can be one that the author wrote; return whether it belongs."""
+        """Read a line if it can be the author's; return whether it belongs."""
         is_over = self._has_end or bool(self._trace) or len(self._text) >= _MOST_OF_TEXT
         if is_over or not line.strip() or _OF_PROGRAM.search(_bytes(line)):
             return False
@@ -84,7 +84,7 @@ class AssertionMessage:
 
     @property
     def headline(self) -> str:
-        """The lines as one: ``Expected equality of these values: x; Which is: 3; 4; after a restart``."""
+        """The message in one line: ``Expected equality of these values: x; Which is: 3; 4; on restart``."""
         text = self._text if self._has_end or self._trace else self._text[:1]
         lines = [*self._own, *(line.strip() for line in text), *self._trace]
         if len(lines) > 1:
@@ -116,13 +116,13 @@ def headline_of(lines: Iterable[str]) -> str:
 
 
 def _is_in_trace(line: str) -> bool:
-    """Return whether a line behind a trace belongs to it; it may also begin the next assertion."""
+    """Return whether a line after a trace belongs to it rather than to the next assertion."""
     text = _bytes(line)
     return _IN_TRACE.search(text) is not None and ASSERTION.search(text) is None
 
 
 def _without_long_value(line: str) -> str:
-    """Shorten a value, so that the headline has place for what follows."""
+    """Shorten a value, to leave room for what follows."""
     if len(line) > _MAX_VALUE and (value := _VALUE.search(_bytes(line))):
         begin = len(_bytes(line)[: value[1]].decode())
         return line if len(line) <= begin + _MAX_VALUE else f"{line[: begin + _MAX_VALUE]}…"

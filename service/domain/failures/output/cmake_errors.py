@@ -1,4 +1,4 @@
-"""Errors of CMake in a log, which are paragraphs."""
+"""Find errors of CMake, which are paragraphs, in a log."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ _LONGEST: Final = 8  # lines of the paragraph
 
 
 class CMakeErrors:
-    """The errors of CMake, read line by line.
-
-    Args:
-        roots: the folders of the sources.
-    """
+    """Finds errors of CMake line by line; ``roots`` are the folders of the sources."""
 
     __slots__ = ("_lines", "_opening", "_place", "_roots", "_text")
 
@@ -33,7 +29,7 @@ class CMakeErrors:
 
     @property
     def is_open(self) -> bool:
-        """Return whether an error began and its paragraph has not ended."""
+        """Return whether the paragraph of an error has begun and not ended."""
         return bool(self._opening)
 
     def read(self, text: bytes) -> Iterator[Failure]:

@@ -1,4 +1,4 @@
-"""Lines in which CTest reports the end of a test."""
+"""Parse the lines in which CTest reports the end of a test."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ class CtestLine(NamedTuple):
     """The end of a test.
 
     Args:
+        name: of the test.
+        end: CTest's words for the end; empty if the line lacks them.
         number: of the test; 0 in the list of failed tests.
-        end: CTest's words for the end; empty if the line ends before them.
-        is_quoted: the line is quoted in a message, which shows failures only and leaves their end out.
+        is_quoted: from a message, which quotes failures only, without their ends.
         total: the number of tests in this run of CTest; 0 if the line has none.
     """
 
@@ -47,7 +48,7 @@ class CtestLine(NamedTuple):
         return not self.end.lower().startswith(_NO_FAILURES) and (bool(self.end) or self.is_quoted)
 
     def failure(self) -> tuple[FailureKind, str]:
-        """Return the kind and the headline of the end of a failed test."""
+        """Return kind and headline for a failed test."""
         words = self.end.lower().replace("exception:", "").strip()
         match words.split(" ", 1)[0]:
             case "timeout":
@@ -63,7 +64,7 @@ class CtestLine(NamedTuple):
 
 
 def status_in(text: bytes) -> CtestLine | None:
-    """Parse a line that ends a test; None if it is none."""
+    """Parse CTest's result line; return None for any other line."""
     if b"Test" not in text or not (found := _STATUS.groups(text)):
         return None
     opening, total, number, name, end = found
@@ -72,6 +73,6 @@ def status_in(text: bytes) -> CtestLine | None:
 
 
 def listed_in(text: bytes) -> CtestLine | None:
-    """Parse a line of the list of failed tests; None if it is none."""
+    """Parse a line of CTest's list of failed tests; return None for any other line."""
     found = _LISTED.groups(text)
     return CtestLine(found[0], found[1]) if found else None

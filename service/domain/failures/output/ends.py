@@ -1,4 +1,4 @@
-"""Ends: failures that say how a build ended, and not what failed."""
+"""Recognise failures that say only that something ended with an error, not what failed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _OF_TOOLS: Final = Pattern(
     r"(?:fatal )?error: \w+ command failed (?:with exit code|due to signal) .*|"
     r"(?:some|all) warnings being treated as errors|Configuring incomplete, errors occurred!)$"
 )
-_OF_STEPS: Final = Pattern("^error MSB(?:3073|6006): ")  # of MSBuild, which run any program
-# Beside others too: a tool that crashed is another fault than those that tools report.
+_OF_STEPS: Final = Pattern("^error MSB(?:3073|6006): ")  # MSBuild's, which run any program
+# A crash of a tool is a fault of its own, beside those that the tool reports.
 _CRASHED: Final = Pattern(
     r"^(?:fatal )?error: (?:unable to execute command: |clang frontend command failed |"
     r".+ signal terminated program \w+)"
@@ -28,13 +28,13 @@ _CRASHED: Final = Pattern(
 _KILLED: Final = "unable to execute command: Killed"
 _BY_SIGNAL: Final = " command failed due to signal "
 _CTEST_OF_MSBUILD: Final = "RUN_TESTS.vcxproj"
-_CUT: Final = Pattern("^too many errors emitted")  # beside others too: they are not all
-# Also of make and ninja. Numbers from 126 on name a program that cannot run, or a signal.
+_CUT: Final = Pattern("^too many errors emitted")  # the reported errors are not all
+# Also make's and ninja's. Codes from 126 on mean a program that cannot run, or a signal.
 _OF_COMMANDS: Final = Pattern(
     r"^(?:(?:exit code|Error) (?:\d{1,2}|1[01]\d|12[0-5])|build stopped: subcommand failed\.)$"
 )
 _TOOLS: Final = frozenset({FailureKind.COMPILE, FailureKind.LINK, FailureKind.CONFIGURE})
-# The last line of an output, which the end of a command and a configured failure have in their line.
+# Last lines of output, which ends of commands and configured failures quote.
 _LAST_LINE: Final = Pattern(
     r"(?:\bld returned \d+ exit status|\blinker command failed with exit code \d+.*|"
     r"compilation terminated\.?|"
@@ -44,15 +44,15 @@ _LAST_LINE: Final = Pattern(
     r"warnings being treated as errors|Configuring incomplete, errors occurred!|"
     r"SUMMARY: \w+Sanitizer: [^:/]*(?:\([^()]*\+0x[0-9a-f]+\))?)$"
 )
-# The functions of a report come behind a second colon. Some ends of the sanitizer itself have none.
+# A report names functions after a second colon. Some failures of the sanitizer itself have none.
 _WITHOUT_FRAME: Final = Pattern(r"^\w+Sanitizer: [^:]*$")
 _OF_SANITIZER_ITSELF: Final = Pattern("unexpected memory mapping")
 
 
 def without_ends(failures: Sequence[Failure]) -> list[Failure]:
-    """Leave out the end of each tool that also says what failed.
+    """Drop the end of each tool that also reports what failed.
 
-    An end beside the failures of other tools stays: nobody knows what this tool reported before it.
+    The end of a tool stays if only other tools reported failures, because its own reason is unknown.
     """
     named = {failure.kind for failure in failures if not is_end(failure)}
     has_tests = any(failure.line.startswith(OPENING) for failure in failures)
@@ -67,14 +67,14 @@ def without_ends(failures: Sequence[Failure]) -> list[Failure]:
 
 
 def is_mere_end(failure: Failure) -> bool:
-    """Return whether a failure says only that a command or a tool reported an error."""
+    """Return whether a failure says only that a command or a tool failed."""
     if failure.kind is FailureKind.COMMAND:
         return _matches(_OF_COMMANDS, failure)
     return _is_end_of_tool(failure)
 
 
 def is_weak(failure: Failure) -> bool:
-    """Return whether a failure may be the consequence of another one, as each that ends a command."""
+    """Return whether a failure may be the consequence of another, such as the end of a command."""
     if failure.kind is FailureKind.COMMAND:
         return True
     is_crash = failure.kind in _TOOLS and _matches(_CRASHED, failure)
@@ -93,7 +93,7 @@ def is_end(failure: Failure) -> bool:
 
 
 def is_end_without_a_word(failure: Failure) -> bool:
-    """Return whether not even the line of an end, such as the output of a command, says more."""
+    """Return whether a failure is an end, and not even its line, such as quoted output, says more."""
     if not is_end(failure):
         return False
     if failure.kind is FailureKind.SANITIZER:
@@ -102,7 +102,7 @@ def is_end_without_a_word(failure: Failure) -> bool:
 
 
 def _is_end_of_tool(failure: Failure) -> bool:
-    """Return whether a compiler, linker or CMake reports only that there were errors before."""
+    """Return whether a compiler, linker or CMake reports only that there were errors."""
     return failure.kind in _TOOLS and _matches(_OF_TOOLS, failure)
 
 

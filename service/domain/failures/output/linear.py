@@ -1,4 +1,4 @@
-"""Regular expressions whose matching time is linear in the length of the text, whatever the expression."""
+"""Regular expressions of RE2, which match in linear time whatever the expression."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ if TYPE_CHECKING:
 
 _MEMORY: Final = 1 << 20  # bytes of a compiled pattern; the largest built-in one needs a tenth
 _MAX_PATTERN: Final = 1000  # characters; nobody can check a longer one
-
-
 _TABLE_MEMORY: Final = 64 << 20  # bytes of a compiled table
 
 
 def _options(memory: int = _MEMORY) -> Any:  # noqa: ANN401 - re2 has no types
     options = re2.Options()
-    # Logs may hold any bytes; with UTF-8, a dot would not match a byte that is not valid there.
+    # With UTF-8, a dot would not match an invalid byte.
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False  # it would write to the standard error output
     options.max_mem = memory
@@ -29,13 +27,13 @@ def _options(memory: int = _MEMORY) -> Any:  # noqa: ANN401 - re2 has no types
 
 
 class Pattern:
-    """A regular expression of RE2 over bytes: without back references and look-around.
+    """A regular expression of RE2 over bytes, so without back references and look-around.
 
     Args:
-        text: the expression; characters beyond ASCII match their bytes in UTF-8.
+        text: the expression; characters beyond ASCII match their UTF-8 bytes.
 
     Raises:
-        BadInput: it is no such expression, too large, or matches an empty line, and so every line.
+        BadInput: it is invalid, too large, or matches an empty line, and so every line.
     """
 
     __slots__ = ("_compiled", "text")
@@ -56,12 +54,12 @@ class Pattern:
         self.text: Final = text
 
     def search(self, line: bytes) -> tuple[int, int] | None:
-        """Return the first match as the places of its first byte and behind its last; None without one."""
+        """Return the span of the first match, or None."""
         found = self._compiled.search(line)
         return None if found is None else tuple(found.span())
 
     def groups(self, line: bytes) -> tuple[str, ...] | None:
-        """Return the texts of the groups in the first match, empty if a group has none; None without one."""
+        """Return the groups of the first match, or None; a group that did not take part is empty."""
         found = self._compiled.search(line)
         return (
             None
@@ -71,11 +69,11 @@ class Pattern:
 
     @property
     def group_names(self) -> frozenset[str]:
-        """The names of the groups that have one."""
+        """The names of the named groups."""
         return frozenset(name.decode() for name in self._compiled.groupindex)
 
     def named_groups(self, line: bytes) -> Mapping[str, str] | None:
-        """Return the texts of the groups with a name in the first match, as :meth:`groups`."""
+        """Return the named groups of the first match, as :meth:`groups`."""
         found = self._compiled.search(line)
         if found is None:
             return None
@@ -84,16 +82,16 @@ class Pattern:
         }
 
     def replaced(self, line: bytes, by: bytes) -> bytes:
-        r"""Replace each match; ``\1`` is the first group. Quadratic at worst: for short lines only."""
+        r"""Replace each match; ``\1`` is the first group. Quadratic at worst, so for short lines only."""
         return bytes(self._compiled.sub(by, line))
 
     def rewritten(self, line: bytes, change: Callable[[bytes], bytes]) -> bytes:
-        """Replace each match by what a function makes of it. Quadratic at worst: for short lines only."""
+        """Replace each match by a function of it. Quadratic at worst, so for short lines only."""
         return bytes(self._compiled.sub(lambda found: change(found.group()), line))
 
 
 class PatternTable:
-    """Patterns that are searched in one pass over a line, whatever their number.
+    """Searches for any number of patterns in one pass.
 
     Raises:
         BadInput: they are too large together.
@@ -111,7 +109,7 @@ class PatternTable:
             raise BadInput("the patterns are too large together; shorten some, or use fewer") from None
 
     def matching(self, line: bytes) -> list[int]:
-        """Return the places in the table of the patterns that match, in order."""
+        """Return the indices of the patterns that match, in order."""
         return sorted(self._compiled.Match(line) or ())
 
 

@@ -1,4 +1,4 @@
-"""Lines of a log without the marks that a terminal or another program added."""
+"""Split logs into lines, and strip what terminals and other programs added to them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from service.domain.failures.output.linear import Pattern
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LINE_BYTES: Final = 4096  # looked at in each line
+LINE_BYTES: Final = 4096  # of each line, the rest is ignored
 _ESCAPE: Final = Pattern(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
-_TIME: Final = Pattern(r"^\[?\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:?\d\d)\]? ?")  # of Jenkins and others
-_NUMBER: Final = Pattern(r"^(\d{1,7}):(?: |$)")  # of `ctest -V`: the number of the test
+_TIME: Final = Pattern(r"^\[?\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:?\d\d)\]? ?")  # Jenkins and others
+_NUMBER: Final = Pattern(r"^(\d{1,7}):(?: |$)")  # `ctest -V`: the number of the test
 
 
 class LogLine(NamedTuple):
     """One line of a log.
 
     Args:
-        text: without its end, escape sequences, and prefixes.
-        test: the number of the CTest test that wrote it, according to its prefix; 0 if it has none.
+        text: without line end, escape sequences and prefixes.
+        test: the number of the CTest test in its prefix; 0 if it has none.
     """
 
     text: bytes
@@ -28,7 +28,7 @@ class LogLine(NamedTuple):
 
 
 def cleaned(line: bytes) -> LogLine:
-    """Cut a line and remove its additions."""
+    """Cut an overlong line, and strip escape sequences and prefixes."""
     text = line[:LINE_BYTES].rstrip(b"\r\n")
     if b"\x1b" in text:
         text = _ESCAPE.replaced(text, b"")
@@ -40,7 +40,7 @@ def cleaned(line: bytes) -> LogLine:
 
 
 def lines_in(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Split a log into lines without ends, each cut to :data:`LINE_BYTES`, in the memory of a chunk."""
+    """Split a log into lines without ends, each cut to :data:`LINE_BYTES`; holds one chunk in memory."""
     begun = b""
     for chunk in chunks:
         first, *others = chunk.split(b"\n")

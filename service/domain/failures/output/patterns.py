@@ -1,4 +1,4 @@
-"""The failures in the log of a build, by patterns of their lines."""
+"""Find the failures in the log of a build."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Key = tuple[FailureKind, str, str]
 
 
 class _Ctest(NamedTuple):
-    """A failed test of CTest, whose output may name the failures better."""
+    """A failed test of CTest; its output may name the failures better."""
 
     failure: Failure
     output: ProgramOutput
@@ -38,18 +38,18 @@ class _Ctest(NamedTuple):
 
 
 def failures_in(log: Iterable[bytes], sources: str = "") -> Iterator[Failure]:
-    """Find the failures that a log names, each once, in order.
+    """Find the failures in a log, each once, in order.
 
-    A failed test of CTest is the failures in its output, each with the line of CTest; if it has none, one
-    failure with the lines that say why. A test that passes on a later try is no failure. The time is
-    linear in the length of the log.
+    A failed test of CTest yields the failures in its output, each with the line of CTest, or else one failure
+    with the lines that say why. A test that passes on a retry is not a failure. The time is linear in the
+    length of the log.
 
     Args:
-        log: the lines of the log; at most the first 4,096 bytes of each are looked at.
+        log: the lines of the log; only the first 4,096 bytes of each are read.
         sources: the folder of the sources on the host; in a sandbox they are in ``/src``.
 
     Yields:
-        At most one failure more than :data:`MOST`, so that the caller sees that there are more.
+        At most one failure more than :data:`MOST`, which shows that there are more.
     """
     root = sources.replace("\\", "/").rstrip("/")
     reading = _Reading((root, *SANDBOX) if root else SANDBOX)
@@ -61,7 +61,7 @@ def failures_in(log: Iterable[bytes], sources: str = "") -> Iterator[Failure]:
 
 
 class _Found:
-    """Failures, each once, with the tests of CTest that they belong to."""
+    """Unique failures, with the tests of CTest that they belong to."""
 
     __slots__ = ("_found", "_tests", "read")
 
@@ -77,7 +77,7 @@ class _Found:
         return iter(self._found.values())
 
     def add(self, failures: Iterable[Failure], test: str = "") -> None:
-        """Add failures of a test, or of no test."""
+        """Add failures, of a test if it is given."""
         for failure in failures:
             self.read += 1
             key = (failure.kind, failure.subject, failure.headline)
@@ -98,7 +98,7 @@ class _Found:
 
 
 class _Reading:
-    """A log being read, with the failures so far."""
+    """Reads a log line by line, and collects its failures."""
 
     def __init__(self, roots: tuple[str, ...]) -> None:
         self._roots = roots
@@ -115,7 +115,7 @@ class _Reading:
 
     @property
     def is_full(self) -> bool:
-        """Return whether more failures would be cut off."""
+        """Return whether further failures would be dropped."""
         return len(self._found) > MOST or self._found.read > _MOST_READ
 
     def read(self, line: bytes) -> None:
@@ -167,7 +167,7 @@ class _Reading:
         return [replace(each, headline=each.headline or "Failed") for each in found[: MOST + 1]]
 
     def _is_known(self, failure: Failure) -> bool:
-        """Return whether a test that is only listed as failed is also known with a reason."""
+        """Return whether a test that is listed as failed was also found with a reason."""
         return any(each.subject == failure.subject and each.headline for each in self._found)
 
     def _begin_ctest(self, status: CtestLine, text: bytes) -> None:
@@ -187,9 +187,9 @@ class _Reading:
         )
 
     def _is_retry(self, status: CtestLine) -> bool:
-        """Return whether this is another try of a test that failed.
+        """Return whether this is a retry of a test that failed.
 
-        Otherwise it is a test of the same name in another run of all tests, such as one under a sanitizer.
+        Otherwise it is a test of the same name in another full run, such as one under a sanitizer.
         """
         run, total = self._failed.get(status.name, (0, 0))
         return run == self._runs or status.total < total
@@ -208,7 +208,7 @@ class _Reading:
             self._found.add([outer], outer.subject)
 
     def _is_repeated(self, failure: Failure) -> bool:
-        """Return whether an earlier try of a test failed for the same reason, with other numbers."""
+        """Return whether an earlier try of the test failed for the same reason, with other numbers."""
         signature = signature_of(failure)
         return any(
             each.subject == failure.subject and signature_of(each) == signature for each in self._found

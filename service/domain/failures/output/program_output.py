@@ -1,4 +1,4 @@
-"""Failures in the output of one program under test: GoogleTest's, sanitizers' and crashes."""
+"""Find the failures in the output of one program: of GoogleTest, of sanitizers, and crashes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from service.domain.failures.failure import NO_END, Failure, FailureKind, failur
 from service.domain.failures.output.assertions import ASSERTION, AssertionMessage
 from service.domain.failures.output.linear import Pattern
 from service.domain.failures.output.log_lines import decoded
-from service.domain.failures.output.reasons import Reason, UnexplainedTest, is_explained_below
+from service.domain.failures.output.reasons import FailureReason, UnexplainedTest, is_explained_below
 from service.domain.failures.output.sanitizers.reports import SanitizerReports
 from service.domain.failures.output.single_lines.line_patterns import OF_BUILDS, OF_PROGRAMS
 from service.domain.failures.output.single_lines.signals import SIGNAL_WORDS
@@ -29,12 +29,12 @@ _THROWN: Final = Pattern(
     r"ing (?:with|due to) uncaught exception of type) ['\"]?(.+?)['\"]?(?:: (.+))?$"
 )
 _WHAT: Final = Pattern(r"^ *what\(\): *(.*)$")
-# Lines of the report itself: frames, bytes at an address, and those of the runtime that ends the program.
+# Lines of a sanitizer's report: frames, memory dumps, and the runtime's own words at the end.
 _OF_REPORT: Final = Pattern(
     r"^\s*#\d+ |Sanitizer|: runtime error: |^=+$|^==\d+==|: note: |^\s*[0-9a-f]{2}(?: [0-9a-f]{2})+\b|^ *\^"
 )
-_REPORT_LINES: Final = 100  # from the middle of a report of ASan to the signal that ends the program: 60
-_FEW_LINES: Final = 10  # from a message of the C or C++ library to the signal
+_REPORT_LINES: Final = 100  # ASan prints 60 lines between the middle of its report and the signal
+_FEW_LINES: Final = 10  # between a message of the C or C++ library and the signal
 _FATAL: Final = Pattern(
     "^(?:(?:HW)?AddressSanitizer|MemorySanitizer): |"
     r"^\w+Sanitizer: (?:SEGV|BUS|FPE|ILL|ABRT|TRAP|stack-overflow|DEADLYSIGNAL)"
@@ -44,7 +44,7 @@ _ENDINGS: Final = frozenset({FailureKind.CRASH, FailureKind.MEMORY})
 
 
 class ProgramOutput:
-    """The output of one program, read line by line.
+    """Reads the output of one program line by line.
 
     Args:
         roots: the folders of the sources.
@@ -64,7 +64,7 @@ class ProgramOutput:
         self._lines_since = 0  # that failure
         self._has_crashed = False  # in the running test
         self._ends_in_report = False  # of a sanitizer
-        self._reason = None if is_build else Reason()  # outside of such reports
+        self._reason = None if is_build else FailureReason()  # outside of such reports
         self._unexplained: UnexplainedTest | None = None  # in the output of a build
         self._has_ended = False  # GoogleTest, which names all failed tests
 
@@ -94,7 +94,7 @@ class ProgramOutput:
 
     def _outside_of_message(self, text: bytes, *, is_outside: bool) -> Iterator[Failure]:
         crashes = list(self._crashes(text))
-        # The author's text must not hide a crash.
+        # A crash is never the author's text.
         is_harmless = is_outside and not crashes and not self._thrown
         if not (self._message and is_harmless and self._message.read_text(decoded(text))):
             yield from self._end_of_message()
@@ -109,8 +109,8 @@ class ProgramOutput:
         """End the output.
 
         Args:
-            kind: how the program ended, if it ended during a test of GoogleTest.
-            headline: the same in words.
+            kind: of the failure if the program ended during a test of GoogleTest.
+            headline: of that failure.
         """
         yield from self._end_of_unexplained()
         yield from self._end_of_message()
@@ -123,14 +123,14 @@ class ProgramOutput:
         self._test, self._assertions = "", DifferentFailures()
 
     def with_reason(self, failure: Failure) -> Failure:
-        """Add to a failed test the lines of its output that say why it failed."""
+        """Add to a failed test the lines that say why it failed."""
         return self._reason.of(failure) if self._reason else failure
 
     def explains(self, outer: Failure, inner: Sequence[Failure]) -> bool:
-        """Return whether the failures in the output are the reason for the end of its test.
+        """Return whether the failures in the output are certainly the reason for the failure of the test.
 
-        If they may not be, the end counts beside them: a known failure in the output must not hide another
-        one. Only some sanitizers end a program by their report; the others add an exit code to its own.
+        Otherwise that counts too, so that a known failure in the output cannot hide another one. Only some
+        sanitizers end a program by their report; the others only change its exit code.
         """
         kinds = {failure.kind for failure in inner}
         if outer.kind is FailureKind.TIMEOUT:
@@ -186,7 +186,7 @@ class ProgramOutput:
             yield test.failure
 
     def _is_end_of_crash(self, failure: Failure) -> bool:
-        """Return whether a signal only ends the crash before it."""
+        """Return whether a signal is only the end of the crash before it."""
         if not self._crash or failure.kind is not FailureKind.CRASH:
             return False
         if failure.headline not in _WORDS:
@@ -227,7 +227,7 @@ class ProgramOutput:
         self._place = f"{name}:{line or line_of_msvc}" if name else ""
 
     def _end_of_message(self) -> Iterator[Failure]:
-        """End the message of an assertion; yield its failure if no test runs, as in the set-up of a suite."""
+        """End an assertion's message; yield its failure if no test is running, as in a suite's set-up."""
         if self._message is not None:
             failure = self._of_test(FailureKind.TEST, self._test, self._message.headline)
             failure = replace(failure, place=self._place)
@@ -249,7 +249,7 @@ def _is_signal(inner: Failure, signal: str) -> bool:
         return signal not in _WORDS or signal in {"aborted", "killed"}
     if inner.kind is not FailureKind.CRASH:
         return False
-    # An assertion and an uncaught exception abort the program; CTest on Windows has other words for the end.
+    # Assertions and uncaught exceptions abort the program; on Windows, CTest has other words for it.
     return (
         signal in {inner.headline, NO_END}
         or signal not in _WORDS

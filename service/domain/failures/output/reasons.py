@@ -1,4 +1,4 @@
-"""The reason of a failed test: the lines of its output that say why it failed."""
+"""Select the lines of a failed test's output that say why it failed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from service.domain.failures.signature import normalised
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_LAST: Final = 3  # the last line usually says why; the two before it tell it from a mere summary
+_LAST: Final = 3  # the last line usually says why, but may be a mere summary
 _SHOWN: Final = 2 * _LAST
-_MOST: Final = 1000  # different lines that are kept; all those behind them have one mark
-_MOST_EXACT: Final = 1000  # lines that are compared by the rules of signatures, which take long
+_MOST: Final = 1000  # different lines to keep; a digest stands for all further ones
+_MOST_EXACT: Final = 1000  # lines to compare by the rules of signatures, which are slow
 _LONGEST: Final = 140  # characters of a line, so that those shown fit a headline
 _BEGINNING: Final = 120  # of a longer line
-# These take linear time with Python's engine too, and are quicker.
+# Python's engine is faster than RE2 for these, and linear.
 _NUMBER: Final = re.compile(rb"\b(?:0x[0-9a-fA-F]+|[0-9][0-9a-fA-F.:]*)")  # no number within a name
 _WORD: Final = re.compile(rb"[A-Za-z0-9\x80-\xff]")
 _NEVER_A_REASON: Final = re.compile(
     rb"\[ *(?:RUN|OK|FAILED|SKIPPED|PASSED|DISABLED|-+|=+) *\]|"  # GoogleTest
-    # CTest: around the output of `ctest -V`, and behind an output that is too long
+    # CTest: around the output of `ctest -V`, and after output that is too long
     rb"test \d+$|(?:Test command|Working Directory|Environment variables|Test timeout computed to be): |"
     rb"The rest of the test output was removed since it exceeds the threshold|"
     rb"(?:real|user|sys)\s+\d+m[\d.]+s$"  # bash
@@ -50,11 +50,11 @@ _LETTERS: Final = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
 _Line = tuple[int, bytes]
 
 
-class Reason:
-    """The lines of an output that say why its test failed, read line by line.
+class FailureReason:
+    """Collects the lines of a test's output that say why it failed.
 
-    Those are all lines in which a test framework or an exception reports a failure, all others that look like
-    a failure, and the last ones. Lines of which a signature is the same count once.
+    These are the lines in which a test framework or an exception reports a failure, others that look like a
+    failure, and the last ones. Lines with the same signature count once.
     """
 
     __slots__ = ("_dropped", "_exact", "_failures", "_last", "_read", "_rest", "is_like_a_failure")
@@ -69,7 +69,7 @@ class Reason:
         self.is_like_a_failure = False  # some line
 
     def read(self, text: bytes) -> None:
-        """Read a line that is in no report of a sanitizer."""
+        """Read a line outside of sanitizer reports."""
         is_like_a_failure = _LIKE_A_FAILURE.search(text) is not None
         self.is_like_a_failure |= is_like_a_failure
         if not _WORD.search(text) or _NEVER_A_REASON.match(text):
@@ -87,7 +87,7 @@ class Reason:
             self._add(line, alike, is_named=is_named)
 
     def _add(self, line: _Line, alike: bytes, *, is_named: bool) -> None:
-        """Add a line that reports a failure: of equal ones, the first of a framework, or else the last."""
+        """Add a line that reports a failure; of equal ones, keep a framework's first, or else the last."""
         self._exact += 1
         key = normalised(decoded(line[1])) if self._exact <= _MOST_EXACT else decoded(alike)
         if key not in self._failures and len(self._failures) >= _MOST:
@@ -97,7 +97,7 @@ class Reason:
             self._failures[key] = line
 
     def of(self, failure: Failure) -> Failure:
-        """Add the reason to a failed test; a crash, a time-out and full memory are reasons by themselves."""
+        """Add the reason to a failed test; crashes, time-outs and lack of memory need none."""
         is_failed = failure.kind is FailureKind.TEST and failure.headline.startswith(NO_REASON)
         if not is_failed or not self._last:
             return failure
@@ -108,7 +108,7 @@ class Reason:
         return failure_of(failure.kind, failure.subject, headline, failure.line, failure.place)
 
     def _joined(self) -> list[str]:
-        """Return the last lines, and one text for those before them: another line there is another reason."""
+        """Return the last lines, and a digest of those before them, since other lines are another reason."""
         last = {normalised(decoded(text)): (number, text) for number, text in self._last.values()}
         chosen = sorted({**last, **self._failures}.values(), key=itemgetter(0))
         before, shown = chosen[:-_SHOWN], chosen[-_SHOWN:]
@@ -122,17 +122,17 @@ class Reason:
 
 
 class UnexplainedTest:
-    """A failed test of unittest or TAP, and the lines behind it, which say why."""
+    """A failed test of unittest or TAP; the lines after it say why."""
 
     __slots__ = ("_failure", "_lines", "_reason")
 
     def __init__(self, failure: Failure) -> None:
         self._failure = failure
-        self._reason = Reason()
+        self._reason = FailureReason()
         self._lines = 0
 
     def read(self, text: bytes) -> bool:
-        """Read a line behind it; return whether the next one may also belong to it."""
+        """Read a line; return whether the next one may also belong to the test."""
         self._lines += 1
         if self._lines > _MOST_LINES or _NEXT_RESULT.search(text):
             return False
@@ -146,13 +146,13 @@ class UnexplainedTest:
 
 
 def is_explained_below(failure: Failure, text: bytes) -> bool:
-    """Return whether the lines behind the line of a failed test say why it failed."""
+    """Return whether the lines after that of a failed test say why it failed."""
     is_bare = failure.kind is FailureKind.TEST and failure.headline == NO_REASON
     return is_bare and _EXPLAINED_BELOW.search(text) is not None
 
 
 def _shortened(text: str) -> str:
-    """Shorten a long line to a form that does not depend on the lengths of its numbers."""
+    """Shorten a long line, independently of the lengths of its numbers."""
     if len(text) <= _LONGEST:
         return text
     whole = normalised(text)
@@ -160,6 +160,6 @@ def _shortened(text: str) -> str:
 
 
 def _mark_of(texts: Iterable[str]) -> str:
-    """Return a word that stands for texts, in any order."""
+    """Return a digest of texts in any order, in letters that no rule replaces."""
     whole = "\n".join(sorted(set(texts)))
     return hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:8].translate(_LETTERS)

@@ -1,4 +1,4 @@
-"""Names of source files without the folders of one machine."""
+"""Shorten paths of source files to what is the same on all machines."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SANDBOX: Final = ("/src", "/build")
-# Folders in which CI servers check a project out: Jenkins, GitHub (three), GitLab.
+# Checkout folders of CI servers: Jenkins, GitHub (three forms), GitLab.
 _CHECKOUT: Final = Pattern(
     r"^.*?(?:/workspace/[^/]+|/(?:runner/work|__w)/[^/]+/[^/]+|^[A-Z]:/a/[^/]+/[^/]+|/builds/[^/]+/[^/]+)/"
 )
 _ABSOLUTE: Final = Pattern(r"^(?:[A-Za-z]:)?/")
 _TEMPORARY: Final = Pattern(r"^(?:/private)?/(?:var/)?tmp/[^/]+$")
-_RANDOM_END: Final = Pattern(r"^(.*[._-]|tmp)[A-Za-z0-9_]{6,}$")  # of mkdtemp and its relatives
+_RANDOM_END: Final = Pattern(r"^(.*[._-]|tmp)[A-Za-z0-9_]{6,}$")  # mkdtemp and the like
 
 # Temporary files of GCC (`ccAbC123.o`) and Clang (`main-1a2b3c.o`).
 _OF_COMPILER: Final = Pattern(r"^(?:(cc)[A-Za-z0-9]{6}|(.+-)[0-9a-f]{6})(\.[a-z].*)$")
 
 
 def source_name(path: str, roots: Iterable[str] = SANDBOX) -> str:
-    """Return the path of a file below the sources.
+    """Return the path of a file relative to the sources, or only the file's name if it is elsewhere.
 
     Args:
-        path: as a program wrote it, also with backslashes.
-        roots: known folders of the sources. Those of usual CI servers are recognised. Of another absolute
-            path only the last name is kept.
+        path: as a program printed it, also with backslashes.
+        roots: known folders of the sources; those of usual CI servers are recognised too.
     """
     text = path.replace("\\", "/")
     for root in roots:
@@ -54,6 +53,6 @@ def _without_random_part(name: str) -> str:
 
 def _relative(path: str) -> str:
     place = posixpath.normpath(path) if path else ""
-    while place.startswith("../"):  # seen from a folder of the build
+    while place.startswith("../"):  # relative to a build folder
         place = place[3:]
     return place

@@ -9,7 +9,7 @@ from service.domain.failures.output.assertions import headline_of
 from service.domain.failures.output.ctest_lines import OPENING as OPENING_OF_CTEST
 from service.domain.failures.output.log_lines import LINE_BYTES
 from service.domain.failures.output.program_output import OPENING
-from service.domain.failures.output.reasons import Reason
+from service.domain.failures.output.reasons import FailureReason
 from service.domain.failures.output.source_names import SANDBOX, source_name
 from service.domain.failures.signature import DifferentFailures
 from service.domain.measuring.tests.cases import CaseStatus, OtherReason
@@ -70,7 +70,7 @@ def _failure_of(name: str, message: str, place: str, opening: str) -> Failure:
 
 
 def _with_reason(failure: Failure, message: str) -> Failure:
-    reason = Reason()
+    reason = FailureReason()
     for line in message.split("\n"):
         reason.read(line.encode(errors="replace")[:LINE_BYTES])
     return reason.of(failure)

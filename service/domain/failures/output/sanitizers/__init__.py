@@ -1,1 +1,1 @@
-"""Reports of sanitizers, and the stacks in them."""
+"""Read sanitizer reports and the stacks in them."""

@@ -1,4 +1,4 @@
-"""Reports of sanitizers in a log: ASan, LSan, MSan, TSan and UBSan."""
+"""Find reports of sanitizers (ASan, LSan, MSan, TSan, UBSan) in a log."""
 
 from __future__ import annotations
 
@@ -33,11 +33,7 @@ _MOST_STACKS: Final = 100
 
 
 class SanitizerReports:
-    """The reports in the output of one program, read line by line.
-
-    Args:
-        roots: the folders of the sources.
-    """
+    """Finds the reports in the output of one program; ``roots`` are the folders of the sources."""
 
     __slots__ = ("_is_origin", "_leaks", "_lines", "_origins", "_roots", "_sanitizer", "_stacks", "_what")
 
@@ -48,7 +44,7 @@ class SanitizerReports:
 
     @property
     def is_open(self) -> bool:
-        """Return whether a report began and has not ended."""
+        """Return whether a report has begun and not ended."""
         return bool(self._sanitizer)
 
     def read(self, text: bytes) -> Iterator[Failure]:
@@ -119,7 +115,7 @@ class SanitizerReports:
             stacks[-1] = frame
 
     def _summarised(self, sanitizer: str, text: str) -> Iterator[Failure]:
-        """End a report by its summary, or make a failure of a summary alone."""
+        """End a report at its summary, or make a failure from a summary alone."""
         if sanitizer == "UndefinedBehaviorSanitizer":  # its reports are complete
             return
         if self._sanitizer:

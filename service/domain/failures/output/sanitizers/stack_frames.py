@@ -1,4 +1,4 @@
-"""Stack frames of sanitizer reports, and the functions of the project in them."""
+"""Parse stack frames in sanitizer reports, and tell the project's from foreign ones."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ class Frame(NamedTuple):
     Args:
         number: counts from 0 in each stack.
         function: its name without parameters and template arguments.
-        path: of the source file; empty if unknown, and ``line`` is then too.
-        is_foreign: it belongs to a library or the runtime of the language.
+        path: of the source file; empty if unknown.
+        line: in that file; empty if unknown.
+        is_foreign: it belongs to a library or the language runtime.
     """
 
     number: int
@@ -60,12 +61,12 @@ class Frame(NamedTuple):
         return f"{self.function} ({posixpath.basename(self.path)})" if self.path else self.function
 
     def place(self) -> str:
-        """Return file and line; empty if unknown."""
+        """Return file and line; empty if either is unknown."""
         return f"{self.path}:{self.line}" if self.path and self.line else ""
 
 
 def frame_of(text: bytes, roots: Iterable[str]) -> Frame | None:
-    """Parse a line of a stack; None if it is none."""
+    """Parse a line of a stack; return None for any other line."""
     if not (found := _FRAME.groups(text)):
         return None
     number, rest = found
@@ -87,7 +88,7 @@ def frame_of(text: bytes, roots: Iterable[str]) -> Frame | None:
 
 
 def plain_function(name: str) -> str:
-    """Remove parameters, template arguments and marks of the compiler from the name of a function."""
+    """Strip parameters, template arguments and compiler suffixes from a function's name."""
     kept: list[str] = []
     open_until: list[str] = []
     at = 0

@@ -1,1 +1,1 @@
-"""Failures that one line of a log names, and the words for signals in it."""
+"""Recognise failures by single lines of a log."""

@@ -1,4 +1,4 @@
-"""The built-in patterns of failures, each of one line."""
+"""Match single lines with the built-in patterns of failures."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ SIGNALS: Final = (
 
 
 class Builtin(NamedTuple):
-    """A pattern, and the texts of its failure: ``{1}`` is the first group.
+    """A pattern and the texts of its failure, in which ``{1}`` is the first group.
 
     Args:
-        opening: the words before the line of the log in a message.
-        path: the number of the group that is a path; 0 if none is.
-        line: the number of the group that is a line of that file.
+        kind: of the failure.
+        pattern: for a whole line or a part of it.
+        opening: goes before the line in a message.
+        headline: a template.
+        subject: a template.
+        path: the number of the group that is a path; 0: none.
+        line: the number of the group that is a line number; 0: none.
     """
 
     kind: FailureKind
@@ -43,8 +47,8 @@ class Builtin(NamedTuple):
 def builtin(
     kind: FailureKind, pattern: str, headline: str, subject: str = "", path: int = 0, line: int = 0
 ) -> Builtin:
-    """Make a pattern of its text."""
-    # `Compile error at` needs a place behind it.
+    """Make a built-in pattern, with the opening of its kind."""
+    # `Compile error at` needs a place after it.
     opening = "" if kind is FailureKind.COMPILE and not path else OPENINGS[kind]
     return Builtin(kind, Pattern(pattern), opening, headline, subject, path, line)
 
@@ -61,7 +65,7 @@ OPENINGS: Final[Mapping[FailureKind, str]] = {
     FailureKind.MEMORY: "Out of memory: ",
     FailureKind.TIMEOUT: "Time-out: ",
 }
-"""The words before the line of the log in a message."""
+"""What goes before a line of the log in a message."""
 _CRASHES: Final = (
     builtin(FailureKind.MEMORY, r"^ *what\(\): +std::bad_alloc", "out of memory"),
     builtin(
@@ -268,7 +272,7 @@ _LINKING: Final = (
         r"dangerous relocation).*)$",
         "{1}",
     ),
-    # how linkers end
+    # how linkers exit
     builtin(
         FailureKind.LINK,
         r"collect2: (?:fatal )?error: |linker command failed|symbol\(s\) not found for architecture|"
@@ -340,7 +344,7 @@ _CONFIGURING: Final = (
 
 
 class Builtins:
-    """Patterns of one use, the first of which counts."""
+    """A group of patterns; the first that matches counts."""
 
     __slots__ = ("_builtins", "_table")
 
@@ -349,11 +353,11 @@ class Builtins:
         self._table: Final = PatternTable(builtin.pattern for builtin in builtins)
 
     def is_any_in(self, text: bytes) -> bool:
-        """Return whether a pattern matches a line."""
+        """Return whether any pattern matches a line."""
         return bool(self._table.matching(text))
 
     def failure_in(self, text: bytes, roots: Sequence[str]) -> Failure | None:
-        """Return the failure that a line names; None if no pattern matches."""
+        """Return the failure in a line; None if no pattern matches."""
         for place in self._table.matching(text):
             builtin = self._builtins[place]
             if (groups := builtin.pattern.groups(text)) is not None:
@@ -362,9 +366,9 @@ class Builtins:
 
 
 FRAMEWORKS: Final = Builtins(*_FRAMEWORKS)
-"""Patterns of the lines in which test frameworks report a failed check."""
+"""Patterns for failed checks of test frameworks."""
 OF_PROGRAMS: Final = Builtins(*_CRASHES, *_MEMORY)
-"""Patterns that also hold in the output of tests."""
+"""Patterns for the output of any program, also of tests."""
 OF_BUILDS: Final = Builtins(
     *_FRAMEWORKS, *_MEMORY, *_LINKING, *_COMPILING, *_CONFIGURING, *_CRASHES, *_TIMEOUTS
 )

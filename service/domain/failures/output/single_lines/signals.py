@@ -1,4 +1,4 @@
-"""Signals that end programs, and the words for them."""
+"""Normalise the names of signals that end programs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ SIGNAL_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("killed", "sigkill", "9"), "killed"),
     **dict.fromkeys(("terminated", "sigterm", "15"), "terminated"),
 }
-"""The name of a signal, for each of the words and numbers that programs use."""
+"""The usual name of a signal, by each of the words and numbers that programs use."""
 _NUMBERS: Final[Mapping[str, str]] = {"SIGHUP": "1", "SIGINT": "2", "SIGQUIT": "3", "SIGPIPE": "13"}
 
 
 def signal_word(word: str) -> str:
-    """Return the usual name of a signal; the word itself if it is not known."""
+    """Return the usual name of a signal; an unknown word stays."""
     return SIGNAL_WORDS.get(word.strip().lower(), word.strip())
 
 
 def signal_headline(word: str) -> str:
-    """Return the headline of a crash by a signal: its usual name, or else its number, ``signal 13``."""
+    """Return the headline of a crash: the usual name of the signal, or else its number, ``signal 13``."""
     name = signal_word(word)
     number = _NUMBERS.get(name, name)
     return f"signal {number}" if number.isdigit() else number

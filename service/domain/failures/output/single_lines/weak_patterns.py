@@ -1,4 +1,4 @@
-"""The built-in patterns of lines that are failures only if a log names no other."""
+"""Match lines that count as failures only if a log has no others."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WEAK: Final = Builtins(
     ),
     builtin(FailureKind.COMMAND, r"^ninja: ((?:build stopped|error): .+)$", "{1}"),
     builtin(FailureKind.COMMAND, r"^((?:fatal )?error: .+)$", "{1}"),
-    # an uncaught exception of Python, behind its traceback
+    # an uncaught exception of Python, after its traceback
     builtin(FailureKind.COMMAND, r"^((?:\w+\.)*[A-Z]\w*(?:Error|Exception): .+)$", "{1}"),
     builtin(
         FailureKind.COMMAND,
@@ -58,4 +58,4 @@ WEAK: Final = Builtins(
         "{2}",
     ),
 )
-"""Consequences of another failure: they count only if a log has no other."""
+"""Usually consequences of another failure, so they count only if a log has no other."""
