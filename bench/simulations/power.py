@@ -26,7 +26,7 @@ from service.domain.measuring.machine_time import MachineTime
 from service.domain.measuring.metric import metric_named
 from service.domain.project.policy import BASE_PAIRS, Policy
 from service.domain.values.text import share
-from service.domain.verdict.comparison.clock import JOIN_SHARE
+from service.domain.verdict.comparison.benchmark import JOIN_SHARE
 from service.domain.verdict.inference.estimate import estimate_of
 from service.domain.verdict.inference.going_on import PairCost, Stages, going_on
 from service.domain.verdict.inference.interim_looks import difference_errors, looks, with_shares

@@ -14,7 +14,7 @@ from scipy.stats import mannwhitneyu
 from bench.verdicts.series import Launching, Series
 from service.domain.measuring.metric import metric_named
 from service.domain.project.policy import Policy
-from service.domain.verdict.comparison.clock import JOIN_SHARE
+from service.domain.verdict.comparison.benchmark import JOIN_SHARE
 from service.domain.verdict.comparison.counting_pairs import allowance
 from service.domain.verdict.inference.estimate import estimate_of
 from service.domain.verdict.inference.verdict import ComparedRow, Verdict, compare_pairs

@@ -15,7 +15,7 @@ from service.domain.runs.build_outcome import NOTHING_WITHHELD, UNDISTURBED, Jud
 from service.domain.runs.pair_cost import cost_of_a_pair
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.clock import JOIN_SHARE
+from service.domain.verdict.comparison.benchmark import JOIN_SHARE
 from service.domain.verdict.comparison.counting_pairs import (
     DisturbedPairs,
     counting_launches,

@@ -24,7 +24,7 @@ from bench.simulations.power import (
 )
 from service.domain.measuring.metric import metric_named
 from service.domain.project.policy import BASE_PAIRS
-from service.domain.verdict.comparison.clock import JOIN_SHARE
+from service.domain.verdict.comparison.benchmark import JOIN_SHARE
 from service.domain.verdict.inference.verdict import ComparedRow, Verdict, compare_pairs, first_decisive_look
 
 TRIALS = 60

@@ -1,1 +1,1 @@
-"""Calibration: comparisons of a program with itself, their schedule and their meaning for votes."""
+"""Compare programs with themselves (A/A): when to, and what the result means for votes."""

@@ -1,4 +1,4 @@
-"""Evidence of A/A sessions about a series on a machine: its noise, and whether its verdicts may vote."""
+"""Decide from A/A sessions how noisy a series is on a machine, and whether its verdicts may vote."""
 
 from __future__ import annotations
 
@@ -25,47 +25,47 @@ if TYPE_CHECKING:
     from service.domain.project.policy import Policy
 
 
-SESSION_PAIRS: Final = 20  # of one calibration: enough to call one of a hundred benchmarks slower, were it so
-LEAST_SESSIONS: Final = 3  # pairs of one hour share its neighbours and its heat
-RECALLED: Final = 50  # newest sessions, by which noise and alarms are judged: a repaired machine recovers
-MOST_ALARMS: Final = 1  # in as many sessions; at 1 % per patch set even one is rare
-NOISE_LIMIT: Final = 0.015  # a spread above it leaves a change of 3 % undecided within 32 pairs
-BEYOND: Final = math.log(1.03)  # as far off as the smallest change that must be found
-BEYOND_LIMIT: Final = 0.10  # share of pairs that may lie there; the trimming takes up to 20 % a side
-# A slow-down that is surely larger votes without a history: no machine was ever seen to make it by itself.
+SESSION_PAIRS: Final = 20  # per calibration: enough to call one of a hundred benchmarks slower
+LEAST_SESSIONS: Final = 3  # pairs measured within one hour share its neighbours and its heat
+RECALLED: Final = 50  # noise and alarms are judged by the newest sessions, so a repaired machine recovers
+MOST_ALARMS: Final = 1  # in RECALLED sessions; at 1 % per patch set even one is rare
+NOISE_LIMIT: Final = 0.015  # a larger spread leaves a change of 3 % undecided within 32 pairs
+BEYOND: Final = math.log(1.03)  # the smallest change that must be found
+BEYOND_LIMIT: Final = 0.10  # share of pairs beyond it; trimming drops up to 20 % on each side
+# A slow-down that surely exceeds this votes without a history: no machine was seen to cause one by itself.
 FAR: Final = math.log(1.25)
-FAR_SHARE: Final = 3.0  # times the largest estimate that the machine's own sessions of the series show
+FAR_SHARE: Final = 3.0  # times the largest estimate in the machine's own sessions of the series
 _TRIMMED_MEAN: Final = 1.07  # standard error of a 20 % trimmed mean over that of the mean, normal data
-_ERROR: Final = 1e-4  # of one look at one of some ten benchmarks, at the default policy
-_FEW: Final = 8  # pairs; of fewer there is nothing to trim
+_ERROR: Final = 1e-4  # per look, for one of about ten benchmarks, at the default policy
+_FEW: Final = 8  # pairs; with fewer there is nothing to trim
 _OF_NOISE: Final = frozenset({ReasonKind.NOISY, ReasonKind.FAR_OFF})
 _ALARMS: Final = frozenset({Verdict.SLOWER, Verdict.FASTER})
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One comparison of a program with itself: the log ratios of its pairs and the rule's verdict."""
+    """One comparison of a program with itself: the log ratios of its pairs, and the verdict on them."""
 
     logs: tuple[float, ...]
     verdict: Verdict
 
     @property
     def is_alarm(self) -> bool:
-        """Return whether the rule reported a difference, which is false: both sides are one program."""
+        """Return whether the verdict is a false alarm: both sides are the same program."""
         return self.verdict in _ALARMS
 
     @property
     def size(self) -> float:
-        """The size of the log ratio that it estimates; 0 if it is too short for an estimate."""
+        """Absolute value of the estimated log ratio; 0 with too few pairs for an estimate."""
         return abs(estimate_of(self.logs).centre) if len(self.logs) >= MIN_PAIRS else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All A/A sessions of a series on a machine.
+    """A/A sessions of a series on a machine.
 
-    ``newest`` are the last ones, newest first, at most ``RECALLED``; ``sessions``, ``pairs`` and
-    ``alarms`` count all that there ever were.
+    ``newest`` has at most ``RECALLED`` sessions, newest first; ``sessions``, ``pairs`` and ``alarms`` count
+    all that were ever measured.
     """
 
     newest: tuple[Session, ...] = ()
@@ -75,7 +75,7 @@ class History:
 
     @staticmethod
     def of(sessions: Sequence[Session]) -> History:
-        """The history that these sessions are the whole of, newest first."""
+        """Make a history of all its sessions, newest first."""
         pairs = sum(len(each.logs) for each in sessions)
         alarms = sum(each.is_alarm for each in sessions)
         return History(tuple(sessions[:RECALLED]), len(sessions), pairs, alarms)
@@ -83,13 +83,13 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class VotingStatus:
-    """The meaning of a history.
+    """Decide by a history whether a series may vote.
 
-    ``noise`` is the spread of the pairs' log ratios, 1.4826 · MAD, and ``beyond`` the share of them
-    further off than 3 %; both None without pairs. ``pairs_needed`` is about how many pairs a change of
-    3 % takes, None if no policy allows so many. ``alarm_share`` is the Clopper-Pearson 95 % interval
-    of the share of false alarms. ``why_not`` is None if the series may vote. ``largest`` is the size of the
-    largest log ratio that a recalled session estimates, 0 without sessions.
+    ``noise`` is the spread of the pairs' log ratios, 1.4826 · MAD; ``beyond`` is the share of pairs that are
+    off by more than 3 %; both are None without pairs. ``pairs_needed`` estimates the pairs that a change of
+    3 % takes, None if no policy allows that many. ``alarm_share`` is the Clopper-Pearson 95 % interval of the
+    false-alarm rate. ``why_not`` is None if the series may vote. ``largest`` is the largest absolute log
+    ratio that a recalled session estimates, 0 without sessions.
     """
 
     sessions: int
@@ -116,14 +116,14 @@ class VotingStatus:
 def why_withheld(status: VotingStatus, row: Comparison) -> Reason | None:
     """Find why a slower row may not vote −1, given the history of its series; None if it may.
 
-    A history shows which differences the machine makes by itself. One that is far beyond these needs none:
-    the nearest end of its interval is at least :data:`FAR`, and :data:`FAR_SHARE` times the largest estimate
-    of a session. After enough sessions without repeated alarms the latter is enough, however far pairs vary.
-    Layout is no matter of history: relinks confirmed the row, or it is larger than layout.
+    The history shows which differences the machine causes by itself. A row needs no history if the near end
+    of its interval is at least :data:`FAR` and :data:`FAR_SHARE` times the largest estimate of a session.
+    After enough sessions without repeated alarms the second condition suffices, however noisy the pairs are.
+    Layout is checked elsewhere: relinks confirmed the row, or it is too large for a layout effect.
     """
     if status.why_not is None:
         return None
-    # Noise costs power, which the pairs make up for; it is no reason to distrust what they prove.
+    # Noise costs power, and more pairs restore it; it is no reason to distrust what the pairs prove.
     least = 0.0 if status.why_not.kind in _OF_NOISE else FAR
     is_far = row.nearest >= max(least, FAR_SHARE * status.largest)
     return None if is_far and row.nearest > 0 else status.why_not
@@ -148,16 +148,16 @@ def voting_status_of(history: History, policy: Policy) -> VotingStatus:
 
 
 def pairs_needed(noise: float, policy: Policy) -> int | None:
-    """About how many pairs find a change of 3 % half of the time; None for more than :data:`MOST_PAIRS`.
+    """Estimate the pairs that find a change of 3 % with a power of 50 %; None above :data:`MOST_PAIRS`.
 
-    The first n for which Student's t on a 20 % trimmed mean of normal pairs with that standard deviation
-    reaches from 3 % down to the policy's floor.
+    The first n at which the half-width of Student's t on a 20 % trimmed mean of normal pairs with standard
+    deviation ``noise`` fits between the policy's floor and 3 %.
     """
     return next((n for n in range(_FEW, MOST_PAIRS + 1) if change_found(noise, n, policy) <= BEYOND), None)
 
 
 def change_found(noise: float, pairs: int, policy: Policy) -> float:
-    """About the log ratio that so many pairs, eight or more, find half of the time."""
+    """Estimate the log ratio that ``pairs`` pairs, eight or more, find with a power of 50 %."""
     from scipy.special import stdtrit  # noqa: PLC0415 - takes longer to load than most commands run
 
     degrees = pairs - 2 * int(TRIM * pairs) - 1
@@ -166,12 +166,12 @@ def change_found(noise: float, pairs: int, policy: Policy) -> float:
 
 
 def clopper_pearson(found: int, of: int, tail: float = 0.025) -> tuple[float, float]:
-    """The exact interval of a share of which ``found`` of ``of`` trials are known, by default that of 95 %.
+    """Compute the exact confidence interval of a binomial proportion, by default that of 95 %.
 
     Each end misses with probability ``tail``.
 
     Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the
-    binomial", Biometrika 26, 1934, by the quantiles of the beta distribution.
+    binomial", Biometrika 26, 1934, by quantiles of the beta distribution.
     """
     from scipy.special import betaincinv  # noqa: PLC0415 - as above
 
@@ -204,9 +204,9 @@ _GIVEN: Final = frozenset({Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, Verdict
 def sessions_of(
     rows: Iterable[Comparison], launches: Iterable[Launch], suites: Collection[str]
 ) -> dict[ComparedRow, Session]:
-    """Find the session of each row of these suites; rows too short for a verdict are none.
+    """Make a session of each row of these suites that has enough pairs for a verdict.
 
-    ``rows`` compare the same launches, without knowing that the programs are the same.
+    ``rows`` compare the same launches as if the programs were different.
     """
     values: defaultdict[tuple[str, Side], dict[int, Mapping[str, Mapping[str, float]]]] = defaultdict(dict)
     for launch in launches:
@@ -222,10 +222,10 @@ def sessions_of(
 
 
 def _log_ratios(row: ComparedRow, base: Values, patch: Values) -> Iterator[float]:
-    """The log ratios of the pairs with values above zero on both sides, or equal ones."""
+    """Yield the log ratio of each pair that has positive values, or equal ones."""
     for pair in sorted(base.keys() & patch.keys()):
         one, other = (side[pair].get(row.benchmark, {}).get(row.metric.name) for side in (base, patch))
         if one is not None and one == other:
-            yield 0.0  # also of counters that are zero
+            yield 0.0  # includes counters that are zero
         elif one and other and one > 0 and other > 0:
             yield math.log(other) - math.log(one)

@@ -1,4 +1,4 @@
-"""The schedule of calibrations: hourly while a series lacks evidence, then daily."""
+"""Schedule calibrations: hourly while a series lacks evidence, then daily."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BETWEEN_SESSIONS: Final = 3600.0  # seconds: closer sessions share the same neighbours and temperature
 BETWEEN_REVIEWS: Final = 24 * 3600.0  # machines change with updates, not every hour
-# A cancelled calibration measured nothing. Builds come in bursts, so the next calibration waits a while.
+# Builds come in bursts, so a cancelled calibration, which measured nothing, is not repeated at once.
 AFTER_CANCELLED: Final = 600.0
 ASKED_WITHIN: Final = 7 * 24 * 3600.0  # a branch without a check for a week needs no evidence now
 
@@ -36,9 +36,9 @@ class BranchKey:
 class IdleJob:
     """A job of an idle pool, with the configuration of the last check on its branch.
 
-    ``since`` is the age of the branch's last calibration in the pool in seconds, None for never; a cancelled
-    one counts only until :data:`AFTER_CANCELLED`. ``pairs`` and ``sessions`` are those of the series with the
-    least evidence on any machine of the pool.
+    ``since`` is the age of the branch's last calibration in the pool, in seconds; None if there was none. A
+    cancelled one counts only until :data:`AFTER_CANCELLED`. ``pairs`` and ``sessions`` belong to the series
+    with the least evidence on any machine of the pool.
     """
 
     branch: BranchKey
@@ -61,9 +61,9 @@ class IdleJob:
 
 
 def due_branches(jobs: Iterable[IdleJob]) -> Mapping[BranchKey, Collection[str]]:
-    """List the branches to measure, each with its due jobs, the longest wait first.
+    """List the branches to measure with their due jobs, the longest wait first.
 
-    In each pool, only the first branch that can be measured is used.
+    The caller uses only the first branch of each pool that can be measured.
     """
     due: dict[BranchKey, list[str]] = {}
     for job in sorted((job for job in jobs if job.is_due), key=_waited, reverse=True):

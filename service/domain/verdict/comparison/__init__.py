@@ -1,1 +1,1 @@
-"""Comparison of base and patch: from launches to one row for each benchmark and metric."""
+"""Compare base and patch: from launches to one row for each benchmark and metric."""

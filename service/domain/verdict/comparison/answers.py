@@ -1,8 +1,8 @@
-"""Answers: the pairs in which each side reports a usable value of a row, and the meaning of those without.
+"""Judge rows that a side reports in some pairs only: broken, new, failing or undecided.
 
-A side *answers* in a pair if its launch reports a usable value. An error, a skip, an unusable result and a
-missing row are all the same: no answer. If the patch changes nothing, both sides fail to answer alike, and by
-the random launch order a pair in which one side alone answers is that of either with equal chances.
+A side *answers* in a pair if its launch reports a usable value; an error, a skip, an unusable result or a
+missing row is no answer. If the patch changes nothing, both sides fail equally often, and because the launch
+order is random, a pair that only one side answers is as likely the base's as the patch's.
 """
 
 from __future__ import annotations
@@ -24,21 +24,20 @@ if TYPE_CHECKING:
     from service.domain.measuring.metric import Metric
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
 
-# The chance, over all looks, to call a row broken whose sides fail alike. Less likely are thirteen pairs in
-# which only the parent answers, with none in which only the patch does.
+# Probability, over all looks, to call a row broken although its sides fail alike. Thirteen pairs that only
+# the parent answers, and none that only the patch does, are less likely.
 BROKEN_ERROR: Final = 2.0**-10
-_FAR_WORSE: Final = 1e6  # times; what counts is that no measured ratio is larger
+_FAR_WORSE: Final = 1e6  # times: above any measured ratio
 _MISSING: Final = MappingProxyType({Side.BASE: ReasonKind.NOT_IN_BASE, Side.PATCH: ReasonKind.NOT_IN_PATCH})
 _FAILS: Final = MappingProxyType({Side.BASE: ReasonKind.FAILS_IN_BASE, Side.PATCH: ReasonKind.FAILS})
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """For each pair in which a row was launched, in order, whether base and patch answered.
+    """Sides that answered in each pair that launched a row, base first.
 
-    ``why`` is by side what the last launch without an answer reported instead, empty if it reported nothing.
-    ``asked`` is the number of pairs in which the row was asked for; it differs from the length of ``pairs``
-    only if no launch reported anything.
+    ``why`` has, by side, what the last launch without an answer reported instead. ``asked`` counts the pairs
+    that were to measure the row; it differs from the length of ``pairs`` only if no launch reported anything.
     """
 
     row: ComparedRow
@@ -47,10 +46,10 @@ class Answers:
     asked: int
 
     def settle(self, least: int) -> Comparison | None:
-        """Judge a row of which one side never answers; None if both do.
+        """Judge a row that one side never answers; None if both do.
 
-        ``least`` launches are needed for a verdict: a program that fails in half of its launches does so in
-        the first five of one side, and of no other, in one of 1,000 sequences.
+        A verdict needs ``least`` launches: a program that fails in half of its launches fails in the first
+        five of one side, and in none of the other, in one of 1,000 sequences.
         """
         base, patch = (sum(side) for side in zip(*self.pairs, strict=True)) if self.pairs else (0, 0)
         if base and patch:
@@ -68,12 +67,12 @@ class Answers:
         return self._judged(Verdict.UNDECIDED, self._only_patch_fails(len(self.pairs)))
 
     def qualify(self, found: Comparison, as_slowest: Callable[[], Comparison]) -> Comparison:
-        """Judge again a row of which the patch sometimes gives no answer although the parent does.
+        """Revise the verdict on a row that the patch fails to answer in some pairs that the parent answers.
 
-        The pairs that are left are chosen by the patch's failures, so they prove ``slower`` and nothing else.
-        Only the pairs up to the one that decided count: a decided row is not launched again. A parent that
-        also fails now and then excuses a patch, except one that is slower if each failure of one side alone
-        counts as its slowest launch: ``as_slowest`` compares like that.
+        The patch's failures select the complete pairs, so these prove ``slower`` and nothing else. Only the
+        pairs up to the deciding one count: a decided row is not launched again. A parent that also fails now
+        and then excuses the patch, unless the patch is slower when each failure of one side alone counts as
+        its slowest launch, as ``as_slowest`` compares.
         """
         decided_after = self._position(found.pairs) if found.verdict.is_decided else len(self.pairs)
         if found.verdict is Verdict.SLOWER or not self._alone(decided_after)[0]:
@@ -86,12 +85,12 @@ class Answers:
         return found._replace(verdict=Verdict.UNDECIDED, reasons=(reason, *found.reasons))
 
     def _is_broken(self, first: int) -> bool:
-        """Return whether, by that many first pairs, the patch fails too often to fail like the parent.
+        """Return whether the ``first`` pairs prove that the patch fails more often than the parent.
 
-        If it fails alike, each pair in which one side alone answers is that of either with equal chances. The
-        likelihood ratio of shares above one half, drawn uniformly, to one half is then a martingale, which
-        ever exceeds 1 ÷ :data:`BROKEN_ERROR` with that chance at most (Ville, "Étude critique de la notion de
-        collectif", 1939): however often it is looked at. For k pairs of n it is
+        If both fail alike, each pair that one side alone answers is either side's with equal probability. The
+        likelihood ratio of shares above one half, drawn uniformly, to one half is then a martingale. It ever
+        exceeds 1 ÷ :data:`BROKEN_ERROR` with at most that probability, however often one looks (Ville, "Étude
+        critique de la notion de collectif", 1939). For k pairs of n it is
 
             2 ∫ (2p)ᵏ (2 − 2p)ⁿ⁻ᵏ dp  over ½ < p < 1   =   Σ C(n + 1, j) ÷ ((n + 1) C(n, k))  over j ≤ k.
         """
@@ -101,12 +100,12 @@ class Answers:
         return weights * BROKEN_ERROR >= (alone + 1) * comb(alone, only_base)
 
     def _alone(self, first: int) -> tuple[int, int]:
-        """The numbers of pairs, of so many first ones, in which only base and in which only patch answers."""
+        """Count, in the ``first`` pairs, those that only the base and those that only the patch answers."""
         seen = self.pairs[:first]
         return sum(b and not p for b, p in seen), sum(p and not b for b, p in seen)
 
     def _position(self, complete: int) -> int:
-        """The number of pairs up to the one that completes so many."""
+        """Count the pairs up to the ``complete``-th complete one."""
         found = 0
         for position, both in enumerate(self.pairs, 1):
             found += all(both)
@@ -132,9 +131,9 @@ class Answers:
 def failures_as_slowest(
     metric: Metric, base: Sequence[float | None], patch: Sequence[float | None]
 ) -> tuple[list[float | None], list[float | None]]:
-    """Fill in for each side, in the pairs in which only the other one answers, a value far worse than that.
+    """Give the failing side of a pair that only the other side answers a value far worse than the other's.
 
-    If the patch changes nothing, either side is the one without an answer with equal chances, as with times.
+    If the patch changes nothing, either side fails with equal probability, so the test stays exact.
     """
     worse = _FAR_WORSE if metric.better is Better.LOWER else 1 / _FAR_WORSE
     pairs = [
@@ -147,7 +146,7 @@ def failures_as_slowest(
 def why_no_answer(
     benchmark: str, label: str, launches: Mapping[Side, Iterable[Launch]]
 ) -> dict[Side, Reason]:
-    """Find why each side gives no answer: its error, what is unusable, or that the metric is missing."""
+    """Find why each side gives no answer: an error, an unusable result, or a missing metric."""
     found = {side: Reason(kind, (label,)) for side, kind in _MISSING.items()}
     for side, ours in launches.items():
         for each in ours:

@@ -1,4 +1,4 @@
-"""The comparison of one benchmark: a row for each metric, and one for real time if it joins."""
+"""Compare one benchmark: a row for each metric, and one for real time if CPU time misses part of it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from itertools import takewhile
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
+from service.domain.measuring.clock import is_process_clock
 from service.domain.measuring.metric import RATES, metric_named, own_clock
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.answers import Answers, failures_as_slowest, why_no_answer
-from service.domain.verdict.comparison.clock import JOIN_SHARE, why_real_time_joins
 from service.domain.verdict.comparison.work_rate import (
     canonical_metrics,
     derive_from,
@@ -35,27 +35,30 @@ if TYPE_CHECKING:
     Samples = Sequence[float | None]
 
 
-# Standard deviations of a sum of random signs: about one in 2,000 rows, and one in 231 whatever the noise is.
+JOIN_SHARE: Final = 0.25  # of a benchmark's error, on top of it, for real time that may join and seldom does
+_JOINS_ABOVE: Final = 1.2  # real seconds per CPU second: below, rounding and preemption explain them
+_JOINS_AFTER: Final = 0.05  # change of that quotient between the sides
+# Standard deviations of a sum of random signs: exceeded in about 1 of 2,000 rows, at most in 1 of 231.
 _CERTAIN: Final = 3.3
-_MUCH: Final = 2.0  # times the parent's scatter: a smaller excess seldom is what leaves a row undecided
+_MUCH: Final = 2.0  # times the parent's scatter: a smaller excess seldom leaves a row undecided
 
 
 def name_scatter(
     found: Comparison, base: Sequence[float | None], patch: Sequence[float | None]
 ) -> Comparison:
-    """Add a reason of the patch to an undecided row if its own values scatter far more than its parent's.
+    """Add a reason to an undecided row if the patch's values scatter far more than the parent's.
 
-    If there are too few pairs to be certain, the row says that more may show it.
+    With too few pairs to be certain, the row is marked ``may_only_patch_scatter``.
 
-    Each side's scatter is the distance of its log values from their median. If the patch changes nothing, the
-    two sides of a pair can change places: then the signs of the differences of these distances are random,
-    whatever the noise, and their sum is as far from zero as this with probability exp(−z² ÷ 2) at most
-    (Hoeffding, "Probability inequalities for sums of bounded random variables", 1963).
+    Scatter is the distance of a side's log values from their median. If the patch changes nothing, the sides
+    of a pair are exchangeable: the signs of the differences of these distances are random, whatever the
+    noise, and their sum exceeds z standard deviations with probability exp(−z² ÷ 2) at most (Hoeffding,
+    "Probability inequalities for sums of bounded random variables", 1963).
 
     Args:
         found: the comparison of the row.
-        base: the parent's values, element k of pair k; a pair with a None or without a ratio is left out.
-        patch: the same of the patch.
+        base: the parent's values; element k belongs to pair k. A pair without a ratio is left out.
+        patch: those of the patch.
     """
     pairs = [
         (math.log(b), math.log(p))
@@ -81,16 +84,16 @@ def _distances(values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The rule by which rows are decided."""
+    """Parameters of the decision on rows."""
 
     policy: Policy
-    family: float  # the number of hypotheses that can vote
-    schedule: Sequence[int]  # the numbers of pairs to look at; a single one for recorded, complete data
-    joins: bool = True  # whether real time may join a benchmark whose clock is CPU time
-    joined: frozenset[tuple[str, str]] = frozenset()  # by suite and name those that it joined before
+    family: float  # number of hypotheses that can vote
+    schedule: Sequence[int]  # numbers of pairs to look at; a single one for recorded, complete data
+    joins: bool = True  # real time may join a benchmark that is judged by CPU time
+    joined: frozenset[tuple[str, str]] = frozenset()  # suites and benchmarks that it joined before
 
     def first_look(self, pairs: Pairs) -> Pairs:
-        """Return the pairs of the first look, none before it: a choice that rests on them is final."""
+        """Return the pairs of the first look, none before it, so that a choice by them is final."""
         if self._is_single:
             return pairs
         first = self.schedule[0]
@@ -102,7 +105,7 @@ class Rule:
 
     @property
     def least_failures(self) -> int:
-        """The least number of failed launches that cannot be chance; recorded data are complete."""
+        """Number of failed launches that cannot be chance; recorded data are complete."""
         return 1 if self._is_single else MIN_PAIRS
 
     @property
@@ -112,10 +115,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A benchmark, with the launches of each side that ran it, by pair in order."""
+    """A benchmark with the launches that ran it, by side and pair."""
 
     name: str
-    is_asked: bool  # the suite names metrics; otherwise the benchmark's own clock is judged
+    is_asked: bool  # the suite names metrics; else the benchmark's own clock is judged
     base: Mapping[int, Launch]
     patch: Mapping[int, Launch]
     launched: int  # pairs of the suite
@@ -163,13 +166,13 @@ class Benchmark:
         if row.metric.is_speed:
             return _because(usual, work.reason)._replace(per=work.rate) if work and usual.pairs else usual
         key = (self.name, row.metric.name)
-        # The pairs before the first one in which repetitions of a launch differ.
+        # Pairs up to the first whose launches have repetitions that differ.
         alike = takewhile(lambda pair: not any(key in launch.varying for launch in pair), pairs)
         repeating = self._complete(row, alike)
         schedule = rule.exact_schedule(len(repeating))
         exact = compare_exactly(row, repeating, schedule, rule.policy, rule.family)
         exact = None if exact is None else answers.qualify(exact, slowest)
-        # Both are final once they decide, and so is the earlier of them.
+        # Both are final once they decide, so the earlier one counts.
         is_earlier = exact is not None and (not usual.verdict.is_decided or exact.pairs <= usual.pairs)
         return exact if exact is not None and is_earlier else usual
 
@@ -191,7 +194,7 @@ class Benchmark:
     def _work_change(self, first: Pairs, metrics: Sequence[str]) -> WorkChange | None:
         if self.is_asked and own_clock(self.name) not in metrics:
             return None
-        # Fewer bytes for the same work are no slow-down, unless the suite says that bytes are the work.
+        # Fewer bytes for the same work are no slow-down, unless the suite declares bytes to be the work.
         rates = [rate for rate in RATES if rate in metrics] if self.is_asked else RATES[:1]
         values = [(one.values.get(self.name, {}), other.values.get(self.name, {})) for one, other in first]
         return work_change(self.name, values, rates)
@@ -211,9 +214,9 @@ class Benchmark:
         return Answers(row, pairs, why, len(pairs) or self.launched)
 
     def _samples(self, row: ComparedRow, work: WorkChange | None) -> tuple[Samples, Samples]:
-        """The values of both sides in each pair in which the row was launched, None for no answer.
+        """List the values of both sides in each pair that launched the row, None for no answer.
 
-        A launch in which a repetition fails gives no answer, whatever the others report.
+        A launch with a failed repetition gives no answer, whatever the others report.
         """
         asked = sorted({*self.base, *self.patch})
         base, patch = (
@@ -236,6 +239,23 @@ class Benchmark:
     ) -> list[tuple[float, float]]:
         values = ((self._value(row, one, None), self._value(row, other, None)) for one, other in pairs)
         return [(base, patch) for base, patch in values if base is not None and patch is not None]
+
+
+def why_real_time_joins(benchmark: str, base: Sequence[float], patch: Sequence[float]) -> Reason | None:
+    """Find what the benchmark's CPU time does not count, so that real time is judged too; None if nothing.
+
+    ``base`` and ``patch`` are the real seconds per CPU second of the launches of the first look, and of no
+    other, so that more pairs do not change the answer.
+    """
+    if not base or not patch:
+        return None
+    before, after = median(base), median(patch)
+    is_of_process = int(is_process_clock(benchmark))
+    if max(before, after) > _JOINS_ABOVE:
+        return Reason(ReasonKind.REAL_TIME_LONGER, (max(before, after), is_of_process))
+    if abs(math.log(after / before)) > math.log1p(_JOINS_AFTER):
+        return Reason(ReasonKind.REAL_TIME_MOVED, (after / before, is_of_process))
+    return None
 
 
 def _because(found: Comparison, reason: Reason) -> Comparison:

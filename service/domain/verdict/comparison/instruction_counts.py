@@ -1,4 +1,4 @@
-"""Instruction counts of benchmarks, and their comparison: they must repeat exactly enough."""
+"""Compare the instruction counts of benchmarks, if they repeat well enough."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from service.domain.measuring.listing import Listing
 
 
-LAUNCHES: Final = 2  # of each side: one cannot show that it repeats
-AGREEMENT: Final = 0.001  # two launches of one program that execute the same work differ by far less
+LAUNCHES: Final = 2  # per side: one cannot show that a count repeats
+AGREEMENT: Final = 0.001  # launches of one program that do the same work differ by far less
 METRIC: Final = Metric("instructions", "", Better.LOWER)
-# Instructions of a trial in which the few hundred of starting the clock are lost, and the few thousand that
-# only a first iteration needs.
+# Instructions of a trial, next to which the hundreds that start the clock and the thousands that only a first
+# iteration needs are negligible.
 LONG: Final = 1_000_000
-_TRIED: Final = 2  # of the longest trials; what repeats in none of them does not repeat
-_ROUNDING: Final = 1e-12  # the last digits of a quotient of floats must not decide
+_TRIED: Final = 2  # of the longest trials; a count that repeats in none of them does not repeat
+_ROUNDING: Final = 1e-12  # rounding of a quotient must not decide
 
 
 def compare_counts(listings: Sequence[Listing], counts: Counts, floor: float) -> tuple[Comparison, ...]:
-    """Compare every benchmark that was to be counted, in the order of the listings."""
+    """Compare every benchmark that has counts, in the order of the listings."""
     return tuple(
         compare_instructions(each.suite, name, *_sides(counts, each.suite, name), floor)
         for each in listings
@@ -40,7 +40,7 @@ def compare_counts(listings: Sequence[Listing], counts: Counts, floor: float) ->
 
 
 def added_share(counts: Counts, suite: str, benchmark: str) -> float | None:
-    """Compute the share by which the instructions of an iteration grew; None: not known."""
+    """Compute the share by which the instructions of an iteration grew; None if unknown."""
     settled = _settled(*_sides(counts, suite, benchmark))
     if isinstance(settled, Reason) or min(settled) <= 0:
         return None
@@ -58,9 +58,9 @@ def compare_instructions(
 ) -> Comparison:
     """Compare the instructions per iteration of both sides exactly.
 
-    Counts that repeat need no interval: a difference within :data:`AGREEMENT` is none, and one within
-    ``floor`` is too small to matter. Counts that do not repeat, or were not taken, leave the row
-    undecided with the reason, which also says whether the patch alone is the cause.
+    Counts that repeat need no interval: differences within :data:`AGREEMENT` or within ``floor`` are the
+    same. Counts that do not repeat or are missing leave the row undecided, with a reason that also names
+    whether the patch alone is the cause.
     """
     row = ComparedRow(suite, benchmark, METRIC)
     settled = _settled(base, patch)
@@ -86,16 +86,16 @@ def _verdict(ratio: float, floor: float) -> Verdict:
 
 
 def _repeats(side: Counted | None) -> bool:
-    """Return whether a side, by itself, was counted and repeats."""
+    """Return whether a side has counts that repeat."""
     return not isinstance(_settled(side, side), Reason)
 
 
 def _settled(base: Counted | None, patch: Counted | None) -> tuple[float, float] | Reason:
-    """Find the instructions per iteration of both sides if each repeats, else the reason why there are none.
+    """Find the instructions per iteration of both sides if each repeats, else the reason for having none.
 
-    Loops of equal length are looked at first, the longest before the others: work that changes as a loop
-    goes on is then equal too. Failing that, work that is the same after different numbers of iterations
-    does not depend on them.
+    Loops of equal length are compared first, the longest before the others, so that work that changes during
+    a loop is equal too. Failing that, work that is the same after different numbers of iterations does not
+    depend on them.
     """
     sides = [side for side in (base, patch) if side is not None]
     if why := next((side.why for side in sides if side.why), ""):
@@ -116,7 +116,7 @@ def _settled(base: Counted | None, patch: Counted | None) -> tuple[float, float]
 
 
 def _rates(trials: Sequence[Trial]) -> dict[int, float]:
-    """Instructions per iteration by the number of iterations, of the long trials and the last."""
+    """Map the iterations of the long trials and the last one to their instructions per iteration."""
     return {
         each.iterations: _rate(each)
         for number, each in enumerate(trials, 1)

@@ -1,8 +1,8 @@
-"""Link layout: a small slow-down or gain is the change's only if relinked programs show it too.
+"""Confirm a slow-down or gain on relinked programs, so that link layout does not explain it.
 
-Each *relink* is a link of both sides with their objects in an order of its own. If the change costs nothing
-but moved code, no order favours a side, so the sign of each relink's log ratio is random. The signs of
-relinks are tested as those of pairs are (:mod:`service.domain.verdict.inference.signed_ranks`).
+Each *relink* links both sides with their objects in a new order. If the change only moved code, no order
+favours a side, so the sign of each relink's log ratio is random. The signs are tested like those of pairs
+(:mod:`service.domain.verdict.inference.signed_ranks`).
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ if TYPE_CHECKING:
     from service.domain.verdict.inference.reasons import Fact
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
 
-    Added = Callable[[ComparedRow], float | None]  # by how much the instructions grew: 0.05 for 5 %
+    Added = Callable[[ComparedRow], float | None]  # growth of the instructions: 0.05 for 5 %
 
 BATCHES: Final = ((1, 2, 3, 4, 5, 6, 7), (11, 12, 13, 14, 15))
-"""The variants of relinks. A side is compiled once for a batch; the second is made if the first leaves doubt.
+"""Variants that are relinks. Each batch compiles a side once; the second runs only if the first is unclear.
 
-The variants between them are no relinks: see :data:`service.domain.verdict.comparison.second_opinion.SECOND`.
+A variant between them is the second opinion: :data:`service.domain.measuring.launch.SECOND`.
 """
 VARIANTS: Final = (*BATCHES[0], *BATCHES[1])
 LOOKS: Final = {7: 1 / 128, 12: 1 / 128}
-"""By number of relinks, the part of the error, 1 in 64, that the test of their signs may spend."""
+"""Numbers of relinks after which their signs are tested, with the share of the error of 1 in 64."""
 CAP: Final = 0.5
-"""The ranks of relinks beyond which all weigh the same.
+"""Ranks of relinks above this share of their number all weigh the same.
 
-More than of pairs, because links mostly scatter evenly; not all, because some links move a time by far more
-than others (`python -m bench.simulations.layout`).
+The cap is higher than for pairs, because links mostly scatter evenly; there is one, because some links move a
+time by far more than others (`python -m bench.simulations.layout`).
 """
 
-PAIRS: Final = 8  # at least, of each variant: the fewest of which the trimmed mean leaves outliers out
-SHARE: Final = 0.25  # of the pairs that found the slow-down: seven variants have about twice as many together
-BELOW: Final = 1.00  # layout alone moves no benchmark further; the largest move in the measurements is 57 %
+PAIRS: Final = 8  # per variant at least: with fewer, the trimmed mean drops no outliers
+SHARE: Final = 0.25  # of the pairs that found the slow-down: seven variants together have about twice as many
+BELOW: Final = 1.00  # layout alone moves no benchmark further; the largest measured move is 57 %
 
 
 class _Standing(Enum):
-    """The answer of relinks to a change of the programs as built."""
+    """Answer of the relinks so far about a change."""
 
     OPEN = auto()
     CONFIRMED = auto()
@@ -62,7 +62,7 @@ class _Standing(Enum):
 
 
 def pairs_for(found: Comparison) -> int:
-    """The pairs of each variant that confirm or refute a comparison."""
+    """Compute how many pairs of each variant confirm or refute a comparison."""
     return max(PAIRS, math.ceil(SHARE * found.pairs))
 
 
@@ -72,21 +72,19 @@ def unknown(_: ComparedRow) -> float | None:
 
 
 def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown) -> tuple[Comparison, ...]:
-    """The comparisons that stay slower or faster only once relinks confirm them.
+    """List the slower and faster rows that relinks must confirm.
 
-    These are times or rates whose change is large enough to vote, and an interval whose nearest end is below
-    :data:`BELOW`: the estimate may be far above what layout does because the pairs scatter. Alignment, the
-    order of functions and what shares a cache set move times without any change of what is executed
-    (Mytkowicz and others, "Producing wrong data without doing anything obviously wrong", ASPLOS 2009).
+    These are times or rates with a change that is large enough to vote and an interval whose near end is
+    below :data:`BELOW`; the estimate may be larger, because pairs scatter. Alignment, the order of functions
+    and shared cache sets move times without any change of what is executed (Mytkowicz and others, "Producing
+    wrong data without doing anything obviously wrong", ASPLOS 2009). A row that has the verdict of another
+    metric follows that metric and is not listed.
 
     Args:
         rows: the comparisons of the programs as the project links them.
         policy: may turn the confirmation off.
-        added: by which share of the parent's the instructions of an iteration grew, negative if there
-            are fewer; None if it is not known. A change of which that makes half or more is no matter of
-            layout.
-
-    A row whose verdict is that of another metric is none: it follows that one.
+        added: the share by which the instructions of an iteration grew, negative if they shrank; None if
+            unknown. If it explains half of a change or more, the change is no layout effect.
     """
     if policy.layout is Layout.OFF:
         return ()
@@ -104,7 +102,7 @@ def _may_be_layout(found: Comparison) -> bool:
 
 
 def _is_executed(found: Comparison, added: Added) -> bool:
-    """Return whether added instructions explain half of it; always false for times per unit of work."""
+    """Return whether added instructions explain half of it; never for times per unit of work."""
     share, half = None if found.per else added(found.row), found.worsening / 2
     return share is not None and (share >= half > 0 or share <= half < 0)
 
@@ -112,10 +110,10 @@ def _is_executed(found: Comparison, added: Added) -> bool:
 def pairs_short(
     suspected: Iterable[Comparison], by_variant: Mapping[int, Sequence[Launch]], variant: int, policy: Policy
 ) -> dict[str, tuple[str, ...]]:
-    """By suite, the benchmarks that this variant must still measure.
+    """Map each suite to the benchmarks that this variant must still measure.
 
-    These are the ones that the variants before it leave open, that have too few complete pairs of it, and
-    that were launched in fewer than :func:`most_pairs`.
+    Earlier variants left them open, they have too few complete pairs of this one, and it launched them in
+    fewer than :func:`most_pairs`.
     """
     short: dict[str, dict[str, None]] = {}
     for found in suspected:
@@ -129,13 +127,13 @@ def pairs_short(
 def left_open(
     suspected: Iterable[Comparison], by_variant: Mapping[int, Sequence[Launch]], policy: Policy
 ) -> tuple[str, ...]:
-    """The benchmarks that relinks neither confirm nor refute: they have too few complete pairs."""
+    """List the benchmarks that have too few complete pairs to be confirmed or refuted."""
     still = (each for each in suspected if _standing(_relinks(each, by_variant, policy)) is _Standing.OPEN)
     return tuple(sorted({each.row.benchmark for each in still}))
 
 
 def most_pairs(found: Comparison) -> int:
-    """The most pairs of a variant that launch its benchmark, with those that other work disturbed."""
+    """Compute how many pairs of a variant launch a benchmark at most, disturbed ones included."""
     pairs = pairs_for(found)
     return pairs + allowance(pairs)
 
@@ -148,28 +146,28 @@ def confirm(
 ) -> tuple[Comparison, ...]:
     """Make suspects ``undecided`` unless relinked programs show the change, too.
 
-    The value of a relink is how far, in the direction of the change, the 20 % trimmed mean of the log ratios
-    of its first :func:`pairs_for` complete pairs is beyond the floor. After 7 and after 12 relinks, the
-    values are tested by capped signed ranks, each time at an error of 1 in 128. So all of seven must show the
-    change, or of twelve all but one, or all but the two or three with the smallest values. What twelve cannot
-    confirm any more is refuted at once. Disturbed pairs are left out as
+    The value of a relink is the 20 % trimmed mean of the log ratios of its first :func:`pairs_for` complete
+    pairs, in the direction of the change, minus the floor. After 7 and after 12 relinks, the values are
+    tested by capped signed ranks, each time at an error of 1 in 128. So all of seven must show the change, or
+    of twelve all but one, or all but the two or three with the smallest values. What twelve cannot confirm
+    any more is refuted at once. Disturbed pairs are left out as
     :func:`~service.domain.verdict.comparison.counting_pairs.counting_pairs` does for :data:`PAIRS`.
 
-    * **False alarms.** A row is ``slower`` here only if it was before, so the error promised for the pairs
-      of the programs as linked holds unchanged.
-    * **Layout.** Each link of each side has an order of its own. If the change costs at most the floor, base
-      and patch can change places, so each value is as likely to be below zero as above by the same size or
-      more: relinks confirm with a probability of at most 1/64, however large the effect of layout is.
-    * **Power.** A slow-down that exceeds the scatter of relinks 2.5 times is kept in 99 of 100 cases.
+    * **False alarms.** Only a row that was ``slower`` before can be ``slower`` here, so the error of the
+      pairs of the programs as built is unchanged.
+    * **Layout.** Each link of each side has a new order. If the change costs at most the floor, base and
+      patch are exchangeable, so each value is as likely to be below zero as above by the same size or more:
+      relinks confirm with a probability of at most 1/64, however large the effect of layout is.
+    * **Power.** A slow-down of 2.5 times the scatter of relinks is confirmed in 99 of 100 cases.
 
-    A ``slower`` that is left open is ``undecided`` because of ``LAYOUT_NOT_CHECKED``: neither a −1 nor a +1
-    rests on a difference that layout alone may have made. A ``faster`` that is left open blocks nobody, nor
-    does a change too small to vote; these stay as they are and get the reason ``LAYOUT_POSSIBLE``. A project
-    whose link cannot be varied turns the confirmation off.
+    A ``slower`` that is left open becomes ``undecided`` with ``LAYOUT_NOT_CHECKED``: layout alone may have
+    caused it, so it gives neither a −1 nor a +1. A ``faster`` that is left open, or a change too small to
+    vote, blocks nobody; it stays and gets the reason ``LAYOUT_POSSIBLE``. A project whose link cannot be
+    varied turns the confirmation off.
 
     Args:
         rows: the comparisons of the programs as the project links them.
-        launches: of all variants.
+        launches: those of all variants.
         policy: as for :func:`suspects`.
         added: as for :func:`suspects`.
     """
@@ -185,9 +183,9 @@ def confirm(
 
 
 def _followed(found: Comparison, checked: Iterable[Comparison]) -> Comparison | None:
-    """Give a row the answer about the metric that it is judged by; None if that was not checked.
+    """Give a row the result of the metric that it is judged by; None if that was not checked.
 
-    Its own values may tell another story: the rate of bytes halves if the same work takes half of them.
+    Its own values may differ: the rate of bytes halves if the same work takes half of them.
     """
     if not (labels := _judged_by(found)):
         return None
@@ -200,7 +198,7 @@ def _followed(found: Comparison, checked: Iterable[Comparison]) -> Comparison | 
 
 
 def _judged_by(found: Comparison) -> set[Fact]:
-    """The label of the metric whose verdict a row has; empty if it has its own."""
+    """Find the label of the metric that a row takes its verdict from; empty for its own."""
     return {each.facts[0] for each in found.reasons if each.kind is ReasonKind.JUDGED_BY}
 
 
@@ -240,9 +238,9 @@ def _standing(relinks: Sequence[tuple[Estimate, float]]) -> _Standing:
 def _relinks(
     found: Comparison, by_variant: Mapping[int, Sequence[Launch]], policy: Policy
 ) -> list[tuple[Estimate, float]]:
-    """Of each variant up to the one that decides, its estimate and how far that is beyond the floor (log).
+    """List the estimate of each variant up to the deciding one, and its distance beyond the floor (log).
 
-    The first variant with too few pairs is the end: which variants count must not depend on their results.
+    The list ends at the first variant with too few pairs: which variants count must not depend on results.
     """
     relinks: list[tuple[Estimate, float]] = []
     is_upwards = (found.row.metric.better is Better.LOWER) == (found.verdict is Verdict.SLOWER)
@@ -257,9 +255,9 @@ def _relinks(
 
 
 def _complete(found: Comparison, launches: Sequence[Launch]) -> list[tuple[float, float]]:
-    """The judged values of base and patch in a variant's first counting pairs that have both.
+    """List the values of base and patch in a variant's first complete pairs that count.
 
-    Pairs that were launched for other benchmarks, by a later check, take nothing from its allowance.
+    Pairs that a later check launched for other benchmarks do not use up its allowance.
     """
     row, disturbed = found.row, pairs_of(launches)
     counting = set(counting_pairs({pair: disturbed[pair] for pair in _ran(found, launches)}, PAIRS))
@@ -274,6 +272,6 @@ def _complete(found: Comparison, launches: Sequence[Launch]) -> list[tuple[float
 
 
 def _ran(found: Comparison, launches: Iterable[Launch]) -> set[int]:
-    """The pairs in which the benchmark was launched."""
+    """List the pairs that launched the benchmark."""
     row = found.row
     return {each.pair for each in launches if each.suite == row.suite and each.ran(row.benchmark)}

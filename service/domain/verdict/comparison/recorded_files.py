@@ -1,4 +1,4 @@
-"""Limits of recorded files, however clear they look: too few launches, and launches in blocks."""
+"""Withhold verdicts that recorded files cannot support: too few launches, or launches in blocks."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def are_in_blocks(base: Sequence[GBenchRun], patch: Sequence[GBenchRun]) -> bool:
-    """Return whether one side was launched as a whole before the other, by the dates in the files.
+    """Return whether the dates in the files show that one side ran completely before the other.
 
-    Dates count whole seconds: only a later one proves an order. Files without a readable date, or with the
-    same one, are taken for pairs, and so is one file a side.
+    Dates have whole seconds, so only a later one proves an order. Files without a readable date or with equal
+    dates are taken for pairs, and so is one file per side.
     """
     if min(len(base), len(patch)) < 2:  # noqa: PLR2004 - one launch is no block
         return False
@@ -36,7 +36,7 @@ def are_in_blocks(base: Sequence[GBenchRun], patch: Sequence[GBenchRun]) -> bool
 
 
 def date_of(run: GBenchRun) -> datetime | None:
-    """Read the date of a launch; None if the file has none in a form that the library writes."""
+    """Read the date of a launch; None if it is missing or not in the library's format."""
     try:
         return datetime.fromisoformat(run.context.get("date", ""))
     except ValueError:
@@ -44,11 +44,9 @@ def date_of(run: GBenchRun) -> datetime | None:
 
 
 def compare_lone_pair(base: Columns, patch: Columns) -> dict[str, list[Comparison]]:
-    """Compare the benchmarks of both files by their own clocks: one pair leaves all of them undecided.
+    """Compare the benchmarks of two files by their own clocks; one pair leaves all of them undecided.
 
-    Returns:
-        By name; benchmarks that did other work are left to
-        :func:`service.domain.verdict.comparison.suite.compare_suites`.
+    Benchmarks that did other work are left to :func:`service.domain.verdict.comparison.suite.compare_suites`.
     """
     metrics = {name: metric_named(name) for name in ("cpu_time", "real_time")}
     reasons = (Reason(ReasonKind.ONE_LAUNCH),)
@@ -69,7 +67,7 @@ def compare_lone_pair(base: Columns, patch: Columns) -> dict[str, list[Compariso
 
 
 def _times_and_rate(columns: Columns) -> Iterable[tuple[float, float, float]]:
-    """Of each row the CPU time, the real time and the rate that shows its work, 0 without one."""
+    """Yield the CPU time, real time and rate of items of each row; the rate is 0 if not reported."""
     values = columns.values
     rates = values.get(RATES[0], repeat(0.0, len(columns.names)))
     return zip(values["cpu_time"], values["real_time"], rates, strict=True)
@@ -78,8 +76,8 @@ def _times_and_rate(columns: Columns) -> Iterable[tuple[float, float, float]]:
 def as_recorded(found: Comparison, failing: Collection[str]) -> Comparison:
     """Blame the patch only for what its files state.
 
-    A program that lists its benchmarks shows that one is gone; files do not, because a filter may have left
-    it out. ``failing`` are the benchmarks that failed in the patch.
+    A benchmark that is missing from files may have been left out by a filter, unlike one that a program does
+    not list. ``failing`` are the benchmarks that failed in the patch.
     """
     if found.verdict is Verdict.REMOVED:
         return found._replace(verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.BASE_ONLY),))
@@ -89,7 +87,7 @@ def as_recorded(found: Comparison, failing: Collection[str]) -> Comparison:
 
 
 def withheld(found: Comparison, *, launches: int, in_blocks: bool) -> Comparison:
-    """Make a comparison undecided if the way of launching cannot support a verdict.
+    """Make a comparison undecided if one launch or launches in blocks cannot support its verdict.
 
     A counter that repeated exactly stays decided, because it needs no spread.
     """

@@ -1,4 +1,4 @@
-"""The second opinion on a slow-down: a fresh sequence of pairs, which may lift a −1 once."""
+"""Give a second opinion on a slow-down: a fresh sequence of pairs, which may lift a −1 once."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _LIFTING: Final = frozenset({Verdict.SAME, Verdict.FASTER})
 def second_opinion(first: Comparison, second: Comparison, policy: Policy, launched: int) -> Comparison:
     """Judge a slower row by a second sequence of the same programs.
 
-    The row is lifted to ``undecided`` if three things hold: the second sequence launched it in as many pairs
-    as the first has, finds it the same or faster, and both together estimate less than what votes. Otherwise
-    the row stays ``slower``, also if the second sequence is undecided. It keeps the ratio, interval and pairs
-    of the first sequence; the reason has the result of the second.
+    The row becomes ``undecided`` if the second sequence launched it in as many pairs as the first has, finds
+    it the same or faster, and both together estimate less than what votes. Otherwise it stays ``slower``,
+    even if the second sequence is undecided. It keeps the ratio, interval and pairs of the first sequence;
+    the reason has the result of the second.
 
-    * **False alarms.** A row is ``slower`` only if it was before, so no bound rises. A false alarm is mostly
-      lifted, because the second sequence of an unchanged benchmark is mostly ``same``.
+    * **False alarms.** Only a row that was ``slower`` before can be ``slower`` here, so the error does not
+      rise. Most false alarms are lifted: the second sequence of an unchanged benchmark is mostly ``same``.
     * **Missed changes.** A change of ``same_within`` is lifted with a probability of at most 5 %, that of a
       wrong ``same``. A sequence has one second opinion, so nobody can repeat it until it lifts a −1.
 
     Args:
         first: the row that votes −1.
         second: the same row by the pairs of :data:`SECOND`.
-        policy: the size that votes.
-        launched: the pairs of :data:`SECOND` in which the row was launched. A pair in which the parent gave
-            no answer is one of them: it is not launched again, and the patch is not to blame.
+        policy: has the size that votes.
+        launched: the pairs of :data:`SECOND` that launched the row, including those that the parent did not
+            answer: they are not repeated, and the patch is not to blame.
     """
     if first.verdict is not Verdict.SLOWER:
         return first
@@ -48,7 +48,7 @@ def second_opinion(first: Comparison, second: Comparison, policy: Policy, launch
 
 
 def wanted_again(first: Iterable[Comparison], pairs: int) -> dict[str, tuple[str, ...]]:
-    """By suite, the benchmarks of slow-downs that rest on more pairs than the second opinion has so far."""
+    """Map each suite to its slow-downs that have more pairs than the second opinion has so far."""
     wanted: dict[str, dict[str, None]] = {}
     for row in first:
         if pairs < row.pairs:
@@ -57,7 +57,7 @@ def wanted_again(first: Iterable[Comparison], pairs: int) -> dict[str, tuple[str
 
 
 def _pooled(first: Comparison, second: Comparison) -> float:
-    """The worsening by all pairs: the log ratios of both sequences, weighted by their pairs."""
+    """Estimate the worsening by both sequences: their log ratios, weighted by their pairs."""
     known = [(each.pairs, math.log(each.ratio)) for each in (first, second) if each.ratio]
     pairs = sum(count for count, _ in known)
     log = sum(count * ratio for count, ratio in known) / pairs if pairs else 0.0

@@ -1,4 +1,4 @@
-"""Comparisons of suites: the launches of a build, compared benchmark by benchmark."""
+"""Compare the suites of a build, benchmark by benchmark."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from service.domain.measuring.clock import may_join
 from service.domain.measuring.metric import metric_named, own_clock
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.benchmark import Benchmark, Rule
-from service.domain.verdict.comparison.clock import JOIN_SHARE
+from service.domain.verdict.comparison.benchmark import JOIN_SHARE, Benchmark, Rule
 from service.domain.verdict.comparison.work_rate import canonical_metrics
 from service.domain.verdict.inference.exact_counters import EXACT_SHARE, exact_looks
 from service.domain.verdict.inference.interim_looks import looks
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def family_size(suites: Sequence[Suite], listings: Sequence[Listing], *, joins: bool = True) -> float:
-    """Count the hypotheses that can vote, before the first launch, over the benchmarks that both sides list.
+    """Count the hypotheses that can vote, over the benchmarks that both sides list before the first launch.
 
-    Each metric of a suite counts, except that rates count together with the clock by which they are divided.
-    If a suite names no metrics, a benchmark counts once for its own clock and, if that is CPU time, a quarter
-    more for the real time that may join it; ``joins``: whether it may. A counter also counts for the part of
-    the error that its exact comparison spends.
+    Each metric of a suite counts, but rates count together with the clock that divides them. In a suite
+    without metrics, a benchmark counts once for its own clock and, if that is CPU time and ``joins`` is set,
+    a quarter more for the real time that may join it. A counter also counts for the error that its exact
+    comparison spends.
     """
     by_name = {suite.name: suite for suite in suites}
 
@@ -65,9 +64,9 @@ def compare_suites(
 ) -> tuple[Comparison, ...]:
     """Compare every row of every suite, in the order of the project file and the listings.
 
-    ``schedule``: see ``compare_pairs``; by default all looks for which
-    there are pairs, also beyond the policy's most. ``joins``: whether real time may join a benchmark whose
-    clock is CPU time, or by suite and name those that it joined before, whatever these launches show.
+    ``schedule`` is as in ``compare_pairs``; by default it has all looks that the pairs reach, even beyond the
+    policy's most. ``joins``: whether real time may join a benchmark that is judged by CPU time, or the suites
+    and benchmarks that it joined before, whatever these launches show.
     """
     by_suite: dict[str, list[Launch]] = {suite.name: [] for suite in suites}
     pairs: set[int] = set()
@@ -86,7 +85,7 @@ def compare_suites(
 
 
 def policy_for(policy: Policy, listings: Iterable[Listing]) -> Policy:
-    """Return the policy by which the benchmarks of these listings are judged."""
+    """Apply the renamings in these listings to the policy's entries by benchmark."""
     listings = tuple(listings)
     renamed = [pair for each in listings for pair in each.renamed.items()]
     others = (

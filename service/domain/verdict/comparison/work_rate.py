@@ -1,4 +1,4 @@
-"""Times and rates of a benchmark that test the same hypothesis, and the change of its work per iteration."""
+"""Relate times and rates that test the same hypothesis, and find changes of the work per iteration."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 _TIMES: Final = frozenset({"cpu_time", "real_time"})
-_SAME_WORK: Final = 0.001  # far below any floor, far above the rounding of a product
-_SURELY_SAME: Final = _SAME_WORK / 2  # without logarithms, which are slower
+_SAME_WORK: Final = 0.001  # far below any floor, far above rounding errors
+_SURELY_SAME: Final = _SAME_WORK / 2  # checked without logarithms, which are slower
 
 
 def canonical_metrics(benchmark: str, metrics: Sequence[str]) -> Mapping[str, str]:
-    """For each metric the one whose verdict it shares; most are their own.
+    """Map each metric to the one that it shares a verdict with, mostly itself.
 
     Google Benchmark divides items and bytes by the benchmark's own clock. As long as an iteration does
     the same work, the rates are that time's reciprocals: one hypothesis, which counts once.
@@ -41,15 +41,14 @@ class WorkChange:
 
     @property
     def reason(self) -> Reason:
-        """The reason beside a time that is judged per unit of work."""
+        """Reason for judging a time per unit of work."""
         return Reason(ReasonKind.WORK_CHANGED, (self.rate, self.factor))
 
 
 def value_per_unit(rate: str, benchmark: str, metric: str, values: Mapping[str, float]) -> float | None:
-    """The value of a metric, a time for one unit of the work that ``rate`` counts.
+    """Get the value of a metric; times are divided by the work that ``rate`` counts, unless it is empty.
 
-    Judging the benchmark's own clock like this is judging the rate. None if the launch does not report it;
-    if ``rate`` is empty, all metrics stay as they are.
+    Judging the benchmark's own clock like this is judging the rate. None if the launch does not report it.
     """
     value = values.get(metric)
     if value is None or not rate or metric not in _TIMES:
@@ -65,14 +64,14 @@ def work_change(
     pairs: Iterable[tuple[Mapping[str, float], Mapping[str, float]]],
     rates: Sequence[str] = RATES,
 ) -> WorkChange | None:
-    """The change of the work of an iteration; None if it did not change, or no rate shows it.
+    """Compute the change of the work of an iteration; None if it did not change, or no rate shows it.
 
     Work per iteration is rate times own clock, whatever the library's version divides both by.
 
     Args:
         benchmark: its name.
-        pairs: by metric the values of base and patch, of the first look's pairs and of no other: so that
-            the answer follows from the first pairs and stays what it is.
+        pairs: the values of base and patch by metric, of the first look's pairs only, so that later pairs do
+            not change the answer.
         rates: those that may show it; the first that is reported is used.
     """
     complete = list(pairs)
@@ -84,14 +83,14 @@ def work_change(
             if all(values.get(key, 0.0) > 0 for values in (base, patch) for key in keys)
         ]
         if logs:
-            # By sizes alone: which test is made must not follow from the signs that it counts.
+            # By absolute values: the choice of the test must not depend on the signs that it counts.
             is_changed = statistics.median(map(abs, logs)) > math.log1p(_SAME_WORK)
             return WorkChange(rate, ratio_of(statistics.median(logs))) if is_changed else None
     return None
 
 
 def is_same_work(base: float, patch: float) -> bool:
-    """Return whether rate × own clock is surely unchanged; if not, :func:`work_change` decides."""
+    """Return whether rate × own clock is surely unchanged; else :func:`work_change` decides."""
     return abs(patch - base) < _SURELY_SAME * base
 
 
@@ -102,7 +101,7 @@ def _log_product(values: Mapping[str, float], keys: Iterable[str]) -> float:
 def derive_from(canonical: Comparison, row: ComparedRow, values: Sequence[tuple[float, float]]) -> Comparison:
     """Derive a rate's row from the time row that tests the same hypothesis: its ratio is the reciprocal.
 
-    ``values`` are its own, of the pairs behind the verdict: only their medians are shown.
+    ``values`` are the rate's own in the pairs behind the verdict; their medians are shown.
     """
     is_alike = row.metric.better is canonical.row.metric.better
     low, high = canonical.interval or (None, None)

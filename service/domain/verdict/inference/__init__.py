@@ -1,1 +1,1 @@
-"""Test pairs of samples: signed ranks, interim looks, verdicts."""
+"""Infer a verdict from pairs: estimate, randomisation test, interim looks."""

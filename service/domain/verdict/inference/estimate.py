@@ -1,4 +1,4 @@
-"""Base against patch for one metric: the estimated ratio and how far it can be trusted."""
+"""Estimate the ratio of patch to base for one metric, with its interval."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from service.domain.verdict.inference.signed_ranks import capped_rank_tail, rank
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-TRIM: Final = 0.2  # Wilcox's recommended share of each tail: robust, and little is lost on normal data
-MIN_PAIRS: Final = 5  # in one of 16 sequences of five the same side is first throughout
-_TRIMMED_FROM: Final = 8  # pairs; of fewer, trimming leaves no degrees of freedom to speak of
+TRIM: Final = 0.2  # Wilcox's recommended share of each tail: robust, and loses little power on normal data
+MIN_PAIRS: Final = 5  # in one of 16 sequences of five the same side is always first
+_TRIMMED_FROM: Final = 8  # pairs; with fewer, trimming leaves hardly any degrees of freedom
 _MAD_TO_SIGMA: Final = 1.4826  # of the normal distribution
-_ROUNDING: Final = 1e-12  # of logarithms: a value on a margin is not beyond it
+_ROUNDING: Final = 1e-12  # of logarithms: a value on the margin must not count as beyond it
 _LARGEST_LOG: Final = 700.0  # e⁷⁰⁰ is still a float
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The trimmed mean of the pairs' log ratios.
+    """Trimmed mean of the pairs' log ratios.
 
-    ``centre`` and ``error`` (its standard error) are on the log scale, ``degrees`` of freedom belong
-    to Student's t, ``logs`` are the log ratios themselves, sorted.
+    ``centre`` and ``error``, its standard error, are on the log scale. ``degrees`` are the degrees of freedom
+    of Student's t. ``logs`` are the log ratios, sorted.
     """
 
     centre: float
@@ -36,7 +36,7 @@ class Estimate:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs."""
+        """Number of pairs."""
         return len(self.logs)
 
     @property
@@ -46,13 +46,13 @@ class Estimate:
 
     @property
     def spread(self) -> float:
-        """The scatter of single pairs, see :func:`spread_of`."""
+        """Scatter of single pairs, by :func:`spread_of`."""
         return spread_of(self.logs)
 
     def bounds(self, one_sided: float, least_error: float = 0.0) -> tuple[float, float]:
-        """The log ratio's bounds, each exceeded with probability ``one_sided`` when t's model holds.
+        """Compute the interval by Student's t (log scale); each end misses with probability ``one_sided``.
 
-        ``least_error`` replaces the standard error if that is smaller.
+        The standard error is taken to be at least ``least_error``.
         """
         error = max(self.error, least_error)
         if error == 0:
@@ -61,58 +61,58 @@ class Estimate:
         return self.centre - reach, self.centre + reach
 
     def reach_of(self, pairs: int, one_sided: float) -> float:
-        """About the distance of :meth:`bounds` from the centre with so many pairs that scatter alike."""
+        """Approximate half-width of :meth:`bounds` for ``pairs`` equally scattered pairs."""
         degrees = pairs - 2 * _cut(pairs) - 1
         return -_t(degrees, one_sided) * self.error_of(pairs)
 
     def error_of(self, pairs: int) -> float:
-        """About the standard error with so many pairs that scatter alike."""
+        """Approximate standard error for ``pairs`` equally scattered pairs."""
         return self.error * math.sqrt(self.pairs / pairs)
 
     def is_above(self, margin: float, error: float) -> bool:
-        """Return whether the log ratio exceeds ``margin``, with at most that chance of being wrong.
+        """Return whether the log ratio exceeds ``margin``; wrong with a probability of at most ``error``.
 
-        The chance is exact for any noise, as long as the launch order within each pair is random: the signed
-        ranks of the distances from the margin decide, see ``signed_ranks``.
+        The probability is exact for any noise, as long as the launch order within each pair is random: the
+        signed ranks of the distances from the margin decide, see ``signed_ranks``.
         """
         beyond = margin + _ROUNDING
         return self.centre > beyond and capped_rank_tail([x - beyond for x in self.logs]) <= error
 
     def is_below(self, margin: float, error: float) -> bool:
-        """Return whether the log ratio stays under ``margin``; as :meth:`is_above`."""
+        """Return whether the log ratio is below ``margin``, as in :meth:`is_above`."""
         beyond = margin - _ROUNDING
         return self.centre < beyond and capped_rank_tail([beyond - x for x in self.logs]) <= error
 
     def interval(self, one_sided: float) -> tuple[float, float]:
-        """The log ratios that the pairs do not rule out, each end wrong with that probability at most.
+        """Compute the interval of the log ratio; each end misses with probability ``one_sided`` at most.
 
-        By the signed ranks if there are enough pairs, so that it never contradicts :meth:`is_above`; else by
-        t's model.
+        With enough pairs it inverts the signed-rank test, so that it never contradicts :meth:`is_above`; with
+        fewer it is that of Student's t.
         """
         return rank_interval(self.logs, one_sided) or self.bounds(one_sided)
 
 
 def ratio_of(log: float) -> float:
     """Turn a log ratio into a ratio, kept finite and above zero."""
-    if -_LARGEST_LOG < log < _LARGEST_LOG:  # the usual case, and quick
+    if -_LARGEST_LOG < log < _LARGEST_LOG:  # fast path
         return math.exp(log)
     return math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
 
 
 def spread_of(logs: Sequence[float]) -> float:
-    """1.4826 times the median distance from the median: the standard deviation of normal values."""
+    """Estimate the standard deviation by 1.4826 · MAD (median absolute deviation)."""
     middle = median(logs)
     return _MAD_TO_SIGMA * median(abs(log - middle) for log in logs)
 
 
 def estimate(base: Sequence[float], patch: Sequence[float]) -> Estimate:
-    """Compare paired positive values, element k of both measured next to each other.
+    """Estimate the ratio of positive values; element k of both sides belongs to pair k.
 
     The 20 % trimmed mean of ``log(patch/base)`` with Yuen's standard error: the standard deviation of
     the winsorised values over (1 − 2·0.2)·√n, with n − 2⌊0.2 n⌋ − 1 degrees of freedom (Yuen, "The
     two-sample trimmed t for unequal population variances", Biometrika 61, 1974; here its one-sample
-    form on differences, as in Wilcox, "Introduction to Robust Estimation", §4.3). Below eight pairs
-    nothing is trimmed: the mean with its standard error.
+    form on differences, as in Wilcox, "Introduction to Robust Estimation", §4.3). Fewer than eight pairs are
+    not trimmed: the mean with its standard error.
 
     Raises:
         ValueError: fewer than two pairs, unequal lengths, or a value that is not positive and finite.
@@ -123,7 +123,7 @@ def estimate(base: Sequence[float], patch: Sequence[float]) -> Estimate:
 
 
 def log_ratios(base: Sequence[float], patch: Sequence[float]) -> list[float]:
-    """Divide patch by base, pair by pair, on the log scale.
+    """Compute the log of patch ÷ base for each pair.
 
     Raises:
         ValueError: unequal lengths, or a value that is not positive and finite.
@@ -134,7 +134,7 @@ def log_ratios(base: Sequence[float], patch: Sequence[float]) -> list[float]:
 
 
 def estimate_of(log_ratios: Sequence[float]) -> Estimate:
-    """As :func:`estimate`, of two log ratios or more."""
+    """Estimate as :func:`estimate` does, from at least two log ratios."""
     logs = sorted(log_ratios)
     n = len(logs)
     cut = _cut(n)
@@ -147,7 +147,7 @@ def estimate_of(log_ratios: Sequence[float]) -> Estimate:
 
 
 def _cut(pairs: int) -> int:
-    """The number of values that are trimmed at each end."""
+    """Count the values to trim at each end."""
     return int(TRIM * pairs) if pairs >= _TRIMMED_FROM else 0
 
 

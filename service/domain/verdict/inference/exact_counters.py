@@ -1,4 +1,4 @@
-"""Counters that repeat exactly: their first pairs decide, without any spread to estimate."""
+"""Decide counters that repeat exactly by their first pairs, with no spread to estimate."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
     from service.domain.project.policy import Policy
 
-EXACT_SHARE: Final = 0.05  # of a row's error, on top of that of its looks: a counter counts 1.05 times
-_REPEATED: Final = 2  # pairs: one launch does not show that the next gives the same
+EXACT_SHARE: Final = 0.05  # of a row's error, on top of that of its looks: a counter counts as 1.05 rows
+_REPEATED: Final = 2  # pairs: one launch does not show that a value repeats
 
 
 def exact_looks(policy: Policy, family: float) -> tuple[int, ...]:
-    """The numbers of pairs after which a counter is checked for exact repetition.
+    """List the numbers of pairs after which a counter is checked for exact repetition.
 
-    They are fixed before the first launch. The first can only find it the same; the last is the first that
-    can prove a difference.
+    They are fixed before the first launch. The first look can only decide ``same``; the last is the earliest
+    that can prove a difference.
     """
     independent = math.ceil(math.log(2 / _error(policy, family), 4))
     by_order = least_pairs(_error(policy, 1))
@@ -38,22 +38,22 @@ def compare_exactly(
 ) -> Comparison | None:
     """Judge a counter that was constant on each side so far; None if that does not decide it.
 
-    Equal values, or values within the floor, are the same. A larger difference counts once chance cannot
-    explain it: launches of one program that are independent of each other, whatever their distribution,
-    give one value n times on one side and a worse one n times on the other with probability
+    Values that differ by at most the floor are the same. A larger difference counts once chance cannot
+    explain it. Independent launches of one program, whatever their distribution, give one value n times on
+    one side and a worse one n times on the other with probability
 
         Σ (pₐ·p_b)ⁿ ≤ max(pₐ·p_b)ⁿ⁻¹ · Σ pₐ·p_b ≤ (1/4)ⁿ⁻¹ / 2 = 2 · 4⁻ⁿ        (a < b)
 
-    which must be at most ``EXACT_SHARE`` of the row's error. A counter that takes either of two values at
-    random is thus not taken for a change. A counter that follows from which side is launched first, such as
-    one of created files, is worse on one side n times with 2⁻ⁿ. All such counters follow the same random
-    order, so this must be at most ``EXACT_SHARE`` of the whole family's error.
+    which must be at most ``EXACT_SHARE`` of the row's error, so that a counter with two random values is not
+    taken for a change. A counter that depends on which side is launched first, such as a count of created
+    files, is worse on one side n times with probability 2⁻ⁿ. All such counters follow the same random order,
+    so this must be at most ``EXACT_SHARE`` of the whole family's error.
 
     Args:
-        row: of a metric that is no speed.
-        pairs: complete pairs in order, base first; as far as each launch's repetitions agreed.
+        row: its metric is neither a time nor a rate.
+        pairs: complete pairs in order, base first, up to the first launch whose repetitions differ.
         schedule: the numbers of pairs to look at, rising.
-        policy: the sizes and the false alarms.
+        policy: the floor and the false-alarm rate.
         family: the number of hypotheses.
     """
     for n in schedule:

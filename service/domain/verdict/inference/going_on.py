@@ -1,7 +1,7 @@
-"""Going on: the undecided benchmarks that are worth another pair, given the machine time.
+"""Choose the undecided benchmarks that are worth another pair, given the machine time.
 
-The choice may follow from anything that was measured. Each look has its part of the error from the start,
-whether it takes place or not, so a rule for stopping raises no bound, however it chooses.
+The choice may depend on anything that was measured: the error is divided among all looks beforehand, so no
+stopping rule can raise the false-alarm rate.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
     Key = tuple[str, str]  # suite and benchmark
 
-_LEAST_SECONDS: Final = 1e-3  # of a pair: an infinite number of pairs takes infinite time
+_LEAST_SECONDS: Final = 1e-3  # of a pair, so that infinitely many pairs take infinite time
 
 
 @dataclass(frozen=True, slots=True)
 class PairCost:
-    """The seconds of a pair: by suite those that it takes whatever it measures, and those of each benchmark.
+    """Seconds of a pair: ``fixed`` per suite whatever it measures, and each benchmark's ``own``.
 
-    Benchmarks that are measured together share the seconds of their suite. ``taken`` are those of each
-    benchmark in all pairs so far, as if only it had been measured.
+    Benchmarks that are measured together share the fixed seconds of their suite. ``taken`` is what each
+    benchmark took in all pairs so far, as if it had been measured alone.
     """
 
     fixed: Mapping[str, float] = field(default_factory=dict)
@@ -37,21 +37,21 @@ class PairCost:
 
     @property
     def whole(self) -> float:
-        """The seconds of a pair that measures all of these benchmarks."""
+        """Seconds of a pair that measures all of these benchmarks."""
         return sum(self.fixed.values()) + sum(self.own.values())
 
     def alone(self, key: Key) -> float:
-        """The seconds of a pair that measures this benchmark only; 0 if they are not known."""
+        """Compute the seconds of a pair that measures only this benchmark; 0 if unknown."""
         return self.own[key] + self.fixed.get(key[0], 0.0) if key in self.own else 0.0
 
     def left(self, key: Key, policy: Policy) -> float:
-        """The seconds that the policy leaves to this benchmark; infinite if no entry covers it."""
+        """Compute the seconds that the policy leaves to this benchmark; infinite if no entry covers it."""
         return policy.time_for(key[1]) - self.taken.get(key, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The ends of two stages: the first look that can find a difference, and the pairs that all may get."""
+    """Ends of two stages: the first look that can find a difference, and the pairs that all may get."""
 
     decisive: int
     base_pairs: int
@@ -62,9 +62,9 @@ def going_on(
 ) -> frozenset[Key]:
     """Choose the benchmarks that get another pair after ``pairs`` pairs, with ``left`` seconds left.
 
-    These are the undecided ones until the first look that can find a difference; then those that the whole
-    machine time may decide; and beyond the pairs that all may get, those that may still vote −1. From the
-    first of these looks on, a benchmark with a machine time of its own has no more than that.
+    Until the first look that can find a difference: all undecided ones. Then: those that the whole machine
+    time may decide. Beyond the pairs that all may get: those that may still vote −1. From the second stage
+    on, a benchmark with its own machine time gets no more than that.
     """
     undecided = [row for row in rows if not row.verdict.is_decided]
     if pairs >= stages.base_pairs:
@@ -77,9 +77,9 @@ def going_on(
 def within_reach(rows: Iterable[Comparison], cost: PairCost, policy: Policy) -> frozenset[Key]:
     """Choose the undecided benchmarks that the whole machine time may decide, whatever the verdict.
 
-    A row without an estimate may be anything, so its benchmark is chosen. One that has used up a machine time
-    of its own is not, unless more pairs may show that only the patch scatters: a patch could do so on purpose
-    to end as undecided.
+    A row without an estimate may be anything, so its benchmark is chosen. A benchmark that used up its own
+    machine time is chosen only if more pairs may show that the patch alone scatters: a patch could scatter on
+    purpose to end as undecided.
     """
     chosen: set[Key] = set()
     for row in rows:
@@ -93,10 +93,10 @@ def within_reach(rows: Iterable[Comparison], cost: PairCost, policy: Policy) -> 
 
 
 def worth_more(rows: Iterable[Comparison], cost: PairCost, left: float, policy: Policy) -> frozenset[Key]:
-    """Choose the undecided benchmarks that may still vote −1 within the seconds ``left``, the quickest first.
+    """Choose the undecided benchmarks that may still vote −1 within ``left`` seconds, the quickest first.
 
-    One with a machine time of its own must do so within what is left of that. If the policy withholds the +1
-    for a benchmark that is undecided, ``same`` is worth as much as ``slower``.
+    A benchmark with its own machine time must fit into what is left of that. If undecided benchmarks withhold
+    the +1, ``same`` is worth as much as ``slower``.
     """
     is_same_worth_it = policy.on_undecided is VoteWhen.NONE
     needed: dict[Key, float] = {}
@@ -106,12 +106,12 @@ def worth_more(rows: Iterable[Comparison], cost: PairCost, left: float, policy: 
             needed[_key(row)] = min(needed.get(_key(row), math.inf), pairs)
     seconds = {key: max(cost.alone(key), _LEAST_SECONDS) for key in needed}
     chosen: set[Key] = set()
-    most: dict[str, float] = {}  # by suite, the pairs that the chosen ones need
+    most: dict[str, float] = {}  # pairs that the chosen ones need, by suite
     for key in sorted(needed, key=lambda each: needed[each] * seconds[each]):
         suite, pairs = key[0], needed[key]
         if not pairs * seconds[key] <= cost.left(key, policy):
             continue
-        # Up to the pairs that its suite takes anyway, only its own seconds are added.
+        # In pairs that its suite takes anyway, only its own seconds are added.
         shared = min(pairs, most.get(suite, 0.0)) * cost.fixed.get(suite, 0.0) if key in cost.own else 0.0
         left -= pairs * seconds[key] - shared
         if not left >= 0:
@@ -126,6 +126,6 @@ def _key(row: Comparison) -> Key:
 
 
 def _needed(row: Comparison) -> float:
-    """About how many more pairs decide a row; 0 if that is not known."""
+    """Estimate how many more pairs decide a row; 0 if unknown."""
     known = [pairs for pairs in (row.more_pairs, row.pairs_to_slower) if pairs is not None]
     return min(known, default=0.0)

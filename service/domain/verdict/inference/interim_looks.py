@@ -1,7 +1,7 @@
-"""Interim looks: the numbers of pairs after which a benchmark is judged, and the error that each may spend.
+"""Schedule interim looks: after how many pairs a benchmark is judged, and how much error each look spends.
 
-The looks go on without end and are always the same: a longer sequence has the same looks with the same errors
-at its first pairs as a shorter one.
+The schedule is infinite and fixed, so a longer sequence has the same looks with the same errors at its first
+pairs as a shorter one.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look: its number of pairs, and the parts of both errors that it may spend.
+    """One look: its number of pairs, and the shares of both errors that it may spend.
 
-    ``same`` is the part of the chance to call a changed benchmark the same, ``difference`` that of the chance
-    to call an unchanged one slower or faster. Over all looks either sums to 1 at most.
+    ``same`` is a share of the probability to call a changed benchmark the same, ``difference`` a share of the
+    probability to call an unchanged one slower or faster. Each sums to at most 1 over all looks.
     """
 
     pairs: int
@@ -31,9 +31,9 @@ class Look:
     difference: float
 
 
-# Most benchmarks did not change: they should end early, so "same" spends early, but not before five pairs:
-# with fewer, the same side is too often first in all of them, and the cost of being first hides a change. A
-# difference needs a dozen pairs or more before signs alone can prove it; a small one needs them all.
+# Most benchmarks did not change and should end early, so "same" spends early, but not before five pairs: with
+# fewer, the same side is too often first in all of them, and the cost of being first hides a change. Signs
+# alone cannot prove a difference in less than a dozen pairs; a small one needs them all.
 _FIRST: Final = (
     Look(5, 0.30, 0.0),
     Look(6, 0.15, 0.0),
@@ -52,33 +52,33 @@ _FIRST: Final = (
     Look(BASE_PAIRS, 0.02, 0.15),
 )
 
-# From then on in growing steps, the j-th of which spends 1 ÷ j (j + 1) of the rest. Were the steps equal and
-# each part half of the one before, smaller parts would soon widen more than further pairs narrow.
+# Later steps grow, and the j-th spends 1 ÷ j (j + 1) of the rest. With equal steps and halved shares, the
+# interval would soon widen more by the smaller share than it narrows by further pairs.
 _GROWTH: Final = 1.25
 _REST: Final = (0.04, 0.10)
 
 
 def looks(max_pairs: int) -> tuple[int, ...]:
-    """The numbers of pairs to look at, up to so many, and at least the first one."""
+    """List the numbers of pairs to look at, up to ``max_pairs``; at least the first."""
     return tuple(look.pairs for look in _up_to(max_pairs))
 
 
 def look_from(pairs: int) -> int:
-    """The first look at so many pairs or more."""
+    """Find the first look at ``pairs`` pairs or more."""
     return next(look.pairs for look in _all() if look.pairs >= pairs)
 
 
 def with_shares(schedule: Sequence[int]) -> tuple[Look, ...]:
-    """The looks at these numbers of pairs; a single one, of complete data, may spend all."""
+    """List the looks at these numbers of pairs; a single one, at complete data, spends the whole error."""
     if len(schedule) == 1:
         return (Look(schedule[0], 1.0, 1.0),)
     return tuple(look for look in _up_to(max(schedule)) if look.pairs in schedule)
 
 
 def difference_errors(schedule: Sequence[Look], error: float) -> dict[int, float]:
-    """Map the number of pairs of each look to the part of the error that it may spend on a difference.
+    """Map the pairs of each look to the error that it may spend on a difference.
 
-    A look at which signs cannot prove anything yet leaves its part to the next one.
+    A look that is too early for signs to prove anything passes its share on to the next one.
     """
     by_pairs: dict[int, float] = {}
     saved = 0.0

@@ -1,4 +1,4 @@
-"""The reasons that say what it would take to decide an undecided comparison."""
+"""Explain what it would take to decide an undecided comparison."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def with_missing_pairs(
     policy: Policy | None = None,
     taken: float = 0.0,
 ) -> Comparison:
-    """Put the ways to decide an undecided comparison before its reasons; leave others as they are.
+    """Put what it would take before the reasons of an undecided comparison; return others unchanged.
 
-    That is how far pairs scatter and how wide the interval is, and then about how many more pairs would
-    decide, in which time if ``pair_seconds`` are known, or at which spread 32 pairs would. With the
-    ``policy`` of a build also why it measured no more: the machine time is too short, or what is left of the
-    benchmark's own after the seconds ``taken``, or a −1 was no longer to be expected. ``more_pairs`` of the
+    The new reasons name the scatter of pairs and the width of the interval; then how many more pairs would
+    decide (and their time, if ``pair_seconds`` is known), or the spread at which 32 pairs would. With the
+    ``policy`` of a build they also name why it stopped: the machine time is too short, the benchmark's own
+    machine time is used up after ``taken`` seconds, or a −1 was no longer likely. ``more_pairs`` of the
     result is the number that its reason names.
     """
     more, spread = comparison.more_pairs, comparison.spread
     if more is None or spread is None or comparison.interval is None:
         return comparison
     if policy and math.isinf(more) and comparison.pairs_to_slower is not None:
-        # A build drops what may still prove a slow-down for want of time, and not as hopeless.
+        # A build drops what may still prove a slow-down for lack of time only.
         more = comparison.pairs_to_slower
     low, high = comparison.interval
     wide = Reason(ReasonKind.WIDE_INTERVAL, (spread, math.sqrt(high) / math.sqrt(low)))
@@ -52,7 +52,7 @@ def with_missing_pairs(
 
 
 def _known(*facts: float) -> tuple[Fact, ...]:
-    """The facts up to the last that is known; 0 in front of it if it is not."""
+    """Drop the unknown facts, which are 0, from the end."""
     return facts if not facts or facts[-1] else _known(*facts[:-1])
 
 

@@ -1,4 +1,4 @@
-"""Typed reasons, which complete a verdict when its numbers alone do not.
+"""Define the typed reasons that explain a verdict beyond its numbers.
 
 The sentences are in :mod:`service.domain.wording.reasons`.
 """
@@ -17,18 +17,18 @@ Fact = float | str
 
 
 class ReasonKind(StrEnum):
-    """The kinds of reasons, each with the facts that it carries, in their order. Values are stored."""
+    """Kinds of reasons; a comment lists the facts of each, in order. Values are stored."""
 
     # of pairs
     NO_PAIR = "no pair"
     TOO_FEW_PAIRS = "too few pairs"  # pairs, the least number
     NO_RATIO = "no ratio"
     WIDE_INTERVAL = "wide interval"  # the pairs' spread (log scale), half the interval as a ratio
-    # how many would decide, the seconds that they take, the machine time if it is less, the spread at which
-    # 32 pairs would decide; 0 is not known
+    # pairs that would decide, their seconds, the machine time if it is less, the spread at which 32 pairs
+    # would decide; 0 if unknown
     MORE_PAIRS = "more pairs"
     HARDLY_SLOWER = "hardly slower"
-    OWN_TIME = "own time"  # the machine time that the benchmark took, the most that the policy gives it
+    OWN_TIME = "own time"  # seconds that the benchmark took, the most that the policy gives it
     NO_NUMBER_OF_PAIRS = "no number of pairs"  # the spread at which 32 pairs would decide (if known)
     # of what a benchmark reports
     NOT_IN_PATCH = "not in patch"  # metric
@@ -88,10 +88,10 @@ RELINKED: Final = frozenset(
         ReasonKind.LAYOUT_AS_TEXT,
     }
 )
-"""The reasons of benchmarks that relinks were asked about."""
+"""Reasons of benchmarks that relinked programs were measured for."""
 
 NOT_BY_PAIRS: Final = RELINKED | {ReasonKind.SECOND_LIFTS}
-"""The reasons of undecided benchmarks that differ by the measured pairs: more pairs do not help."""
+"""Reasons of undecided benchmarks whose pairs do show a difference: more pairs do not help."""
 
 WITHHOLDING: Final = frozenset(
     {
@@ -102,7 +102,7 @@ WITHHOLDING: Final = frozenset(
         ReasonKind.FAR_OFF,
     }
 )
-"""The reasons why a slower row may not vote −1."""
+"""Reasons why a slower row may not vote −1."""
 
 
 OF_PATCH: Final = frozenset(
@@ -117,12 +117,12 @@ OF_PATCH: Final = frozenset(
         ReasonKind.LAYOUT_NOT_CHECKED,
     }
 )
-"""The reasons of an undecided row that a patch can choose: with them there is no +1, whatever the policy."""
+"""Reasons of an undecided row that a patch can bring about: they prevent a +1, whatever the policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One reason: its kind, and the numbers and names that :class:`ReasonKind` lists for it."""
+    """A reason with the facts that :class:`ReasonKind` lists for its kind."""
 
     kind: ReasonKind
     facts: tuple[Fact, ...] = ()
@@ -136,7 +136,7 @@ class Reason:
         """Read the values of :meth:`to_mapping`.
 
         Raises:
-            ValueError: a kind that this version does not know.
+            ValueError: this version does not know the kind.
         """
         facts = (math.nan if fact is None else fact for fact in stored["facts"])  # JSON has no infinity
         return Reason(ReasonKind(stored["kind"]), tuple(facts))

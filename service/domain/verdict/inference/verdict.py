@@ -1,4 +1,4 @@
-"""The verdict on a benchmark: the samples of its pairs against the policy's sizes."""
+"""Decide whether a benchmark got slower, faster or stayed the same, by its pairs and the policy."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ if TYPE_CHECKING:
 
     from service.domain.project.policy import Policy
 
-SAME_ERROR: Final = 0.05  # chance of "same" for one benchmark that changed by same_within or more
-# A few pairs may agree by chance: their spread is taken to be at least that of a quiet machine, and what
-# seems to be a change of more than 1.2 % is measured on, or 2 % would too often end as "same".
+SAME_ERROR: Final = 0.05  # probability of "same" for one benchmark that changed by same_within or more
+# A few pairs may agree by chance: their spread is taken to be at least that of a quiet machine, and an
+# estimate above 1.2 % is measured on, or changes of 2 % would too often end as "same".
 _QUIET_SPREAD: Final = 0.0015
 _NEAR: Final = 0.012
 _MANY: Final = 16  # pairs from which on neither is needed
-# Standard errors within which an estimate lies in half of the cases, if the truth is in the middle.
-_STRAY: Final = 0.67
+_STRAY: Final = 0.67  # standard errors: the half-width of the central 50 %
 # Standard errors by which the truth may exceed the estimate. With 1.0, slow-downs remained undecided although
 # more than half of the granted time was left (`make bench-power`); 2.0 finds hardly more and takes longer.
 _HOPE: Final = 1.5
-_REACH: Final = 3.0  # standard errors beyond which it certainly does not
+_REACH: Final = 3.0  # standard errors; the truth does not exceed the estimate by more
 
 
 class Verdict(StrEnum):
-    """The possible results for one metric of one benchmark."""
+    """Verdict on one metric of one benchmark."""
 
     SLOWER = "slower"
     FASTER = "faster"
@@ -52,14 +51,14 @@ class Verdict(StrEnum):
 
 
 class ComparedRow(NamedTuple):
-    """The subject of a comparison: one metric of one benchmark of a suite."""
+    """One metric of one benchmark of a suite."""
 
     suite: str
     benchmark: str
     metric: Metric
 
     def without_pairs(self, verdict: Verdict, kind: ReasonKind, *facts: Fact) -> Comparison:
-        """Judge the row for a reason that needs no pairs."""
+        """Make a comparison without pairs, with one reason."""
         return Comparison(self, verdict, reasons=(Reason(kind, facts),))
 
 
@@ -69,15 +68,15 @@ class Comparison(NamedTuple):
     A named tuple, because files hold tens of thousands: a frozen dataclass takes four times as long to make.
 
     ``ratio`` is patch ÷ base and ``interval`` its 95 % interval, valid at every look; both are None if there
-    was nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base`` and ``patch`` are
-    the sides' medians over launches. ``reasons`` complete the verdict if numbers alone do not.
-    ``spread`` is how far single pairs scatter (log scale); None without an interval by pairs.
-    ``more_pairs`` is about how many more would decide it, infinite if no reasonable number would; None if
-    more pairs would not help. ``pairs_to_slower`` is how many more may call it slower by enough to vote, seen
-    optimistically. ``quiet_spread`` is the spread at which as many pairs as every benchmark may get would
-    decide it.
-    ``per`` names the rate whose unit of work a time was divided by; empty: an iteration's time is compared.
-    ``may_only_patch_scatter``: more pairs may show that only the patch scatters, which gives no +1.
+    was nothing to compare. ``pairs`` counts the complete pairs behind the verdict; ``base`` and ``patch`` are
+    the sides' medians over launches. ``reasons`` explain the verdict if numbers alone do not.
+    ``spread`` is the scatter of single pairs (log scale); None without an interval by pairs.
+    ``more_pairs`` estimates how many more would decide, infinite if no reasonable number would; None if more
+    pairs would not help. ``pairs_to_slower`` is how many more may prove a slow-down that votes, by an
+    optimistic estimate. ``quiet_spread`` is the spread at which the pairs that every benchmark may get would
+    decide.
+    ``per`` names the rate whose unit of work a time is divided by; empty: the time of an iteration.
+    ``may_only_patch_scatter``: more pairs may show that only the patch scatters, which prevents a +1.
     """
 
     row: ComparedRow
@@ -97,28 +96,28 @@ class Comparison(NamedTuple):
 
     @property
     def worsening(self) -> float:
-        """The worsening as a share of the base (0.04: 4 %); negative if it improved."""
+        """Worsening as a share of the base (0.04: 4 %); negative if it improved."""
         if self.ratio is None:
             return 0.0
         return self._worsening_to(self.ratio)
 
     @property
     def could_worsen_by(self) -> float:
-        """The worst that the interval leaves open, as :attr:`worsening`; infinite without an interval."""
+        """Worst end of the interval, as :attr:`worsening`; infinite without an interval."""
         if self.interval is None:
             return math.inf
         return max(self._worsening_to(bound) for bound in self.interval)
 
     @property
     def surely_worsens_by(self) -> float:
-        """The least that the interval leaves open, as :attr:`worsening`; 0 without an interval."""
+        """Best end of the interval, as :attr:`worsening`; 0 without an interval."""
         if self.interval is None:
             return 0.0
         return min(self._worsening_to(bound) for bound in self.interval)
 
     @property
     def nearest(self) -> float:
-        """The smallest size of the log ratio that the interval leaves open; 0 without an interval."""
+        """Smallest absolute log ratio in the interval; 0 without an interval."""
         if self.interval is None:
             return 0.0
         low, high = map(math.log, self.interval)
@@ -129,12 +128,12 @@ class Comparison(NamedTuple):
 
 
 def least_budget(policy: Policy, family: float) -> int:
-    """The smallest ``max_pairs`` with which a difference can be found."""
+    """Compute the smallest ``max_pairs`` that can find a difference."""
     return min(_errors_without_end(_difference_error(policy, family)), default=MOST_PAIRS)
 
 
 def first_decisive_look(policy: Policy, family: float) -> int:
-    """The first look that can find a difference: fewer pairs prove nothing, however large it is."""
+    """Find the first look that can find a difference: fewer pairs prove nothing, however large it is."""
     schedule = looks(policy.max_pairs)
     errors = difference_errors(with_shares(schedule), _difference_error(policy, family))
     return next(iter(errors), schedule[-1])
@@ -148,13 +147,13 @@ def compare_pairs(
     family: float,
     schedule: Sequence[int] | None = None,
 ) -> Comparison:
-    """Judge the pairs so far; the verdict is the same for every caller, and final once decided.
+    """Judge the pairs so far; once decided, the verdict is final.
 
     Element k of both sides belongs to pair k; a pair with a None is left out. ``family`` is the number
-    of hypotheses that can vote in the patch set: the policy's false-alarm share is halved for the two
-    directions, divided by the family and spent over the looks (Bonferroni), so the chance that any
-    unchanged benchmark of the family is ever called slower is at most half of it. ``schedule`` are the
-    numbers of pairs to look at; by default :func:`looks`, and a single one for recorded, complete data.
+    of hypotheses that can vote in the patch set: the policy's false-alarm rate is halved for the two
+    directions, divided by the family and spent over the looks (Bonferroni), so the probability that any
+    unchanged benchmark of the family is ever called slower is at most half of it. ``schedule`` has the
+    numbers of pairs to look at: by default :func:`looks`, and a single one for recorded, complete data.
     """
     pairs = [(b, p) for b, p in zip(base, patch, strict=True) if b is not None and p is not None]
     schedule = looks(policy.max_pairs) if schedule is None else schedule
@@ -190,7 +189,7 @@ def _difference_error(policy: Policy, family: float) -> float:
 
 
 def _due(schedule: Sequence[int], pairs: int) -> Sequence[Look]:
-    """The looks at so many pairs. A single look is taken at all complete pairs."""
+    """List the looks up to ``pairs``. A single look is taken at all complete pairs."""
     if len(schedule) == 1:
         schedule = (min(schedule[0], pairs),)
     return [look for look in with_shares(schedule) if MIN_PAIRS <= look.pairs <= pairs]
@@ -199,7 +198,7 @@ def _due(schedule: Sequence[int], pairs: int) -> Sequence[Look]:
 def decide(
     estimated: Estimate, metric: Metric, policy: Policy, difference_error: float, same_error: float
 ) -> Verdict:
-    """Judge the pairs of one look, which may spend these errors."""
+    """Judge the pairs of one look, given the errors that it may spend."""
     floor = math.log1p(policy.floor)
     if estimated.is_above(floor, difference_error):
         return Verdict.SLOWER if metric.better is Better.LOWER else Verdict.FASTER
@@ -217,7 +216,7 @@ def _is_same(estimated: Estimate, policy: Policy, error: float) -> bool:
 
 
 def _same_bounds(estimated: Estimate, error: float) -> tuple[float, float]:
-    """The bounds that ``same`` rests on, and that are shown beside it."""
+    """Compute the interval that decides ``same`` and is shown beside it."""
     least = _QUIET_SPREAD / math.sqrt(estimated.pairs) if estimated.pairs < _MANY else 0.0
     return estimated.bounds(error, least)
 
@@ -256,7 +255,7 @@ def _is_positive(pair: tuple[float, float]) -> bool:
 
 
 def _without_ratio(row: ComparedRow, pairs: Sequence[tuple[float, float]], reason: Reason) -> Comparison:
-    """Judge pairs with a zero, which has no ratio: without any difference none is needed."""
+    """Judge pairs with a zero, which has no ratio: equal values need none."""
     base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
     if all(b == p for b, p in pairs):
         return Comparison(row, Verdict.SAME, len(pairs), 1.0, (1.0, 1.0), base, patch)
@@ -264,7 +263,7 @@ def _without_ratio(row: ComparedRow, pairs: Sequence[tuple[float, float]], reaso
 
 
 def _why_no_ratio(row: ComparedRow, pairs: Sequence[tuple[float, float]]) -> Reason:
-    """The reason why zeros decide nothing; a patch that chose them gets no +1.
+    """Find why zeros decide nothing; a patch that brought them about gets no +1.
 
     A cost that is zero in every launch of the patch is gone, which is no fault.
     """
@@ -276,12 +275,12 @@ def _why_no_ratio(row: ComparedRow, pairs: Sequence[tuple[float, float]]) -> Rea
 
 
 def _interval_error(look: Look) -> float:
-    """The error of one end of the interval that is shown: 5 % in all, over all looks and both ends."""
+    """Compute the error of each end of the shown interval: 5 % in total, over all looks and both ends."""
     return 0.025 * (look.same + look.difference) / 2
 
 
 def pairs_to_decide(estimated: Estimate, policy: Policy, family: float) -> float:
-    """About how many more pairs would decide, up to the first look whose part of the error is enough."""
+    """Estimate how many more pairs would decide: those to the first look with a narrow enough interval."""
     centre = abs(estimated.centre)
     beyond, within = centre - math.log1p(policy.floor), math.log1p(policy.same_within) - centre
     errors = _errors_without_end(_difference_error(policy, family))
@@ -297,11 +296,10 @@ def pairs_to_decide(estimated: Estimate, policy: Policy, family: float) -> float
 def spread_to_decide(
     estimated: Estimate, interval: tuple[float, float], policy: Policy, family: float
 ) -> float:
-    """About the spread of single pairs at which as many as all may get, or these if they are more, decide.
+    """Estimate the spread at which the pairs so far, or those that all may get, decide with 50 % power.
 
-    They do in half of the cases. As if the estimate were the truth; but if the interval contains no change,
-    as if that were, because the estimate is then noise that a quieter machine would not have. 0 if no spread
-    decides.
+    The estimate is taken for the truth. But if the interval includes "no change", that is: the estimate is
+    then noise, which a quieter machine would not have. 0 if no spread decides.
     """
     is_unchanged = interval[0] <= 0 <= interval[1]
     centre = 0.0 if is_unchanged else abs(estimated.centre)
@@ -311,7 +309,7 @@ def spread_to_decide(
     for look in _looks_without_end():
         if look.pairs > max(policy.base_pairs, estimated.pairs):
             break
-        # Both bounds must lie within the margins, also if the estimate strays from no change.
+        # Both ends must lie within the margins even if the estimate strays from no change.
         stray = _STRAY * estimated.error_of(look.pairs) if is_unchanged else 0.0
         for margin, spent in ((beyond, errors.get(look.pairs, 0.0)), (within, look.same * SAME_ERROR)):
             if spent and (reach := estimated.reach_of(look.pairs, spent)):
@@ -320,10 +318,10 @@ def spread_to_decide(
 
 
 def pairs_to_slower(estimated: Estimate, row: ComparedRow, policy: Policy, family: float) -> float:
-    """About how many more pairs may prove a slow-down that votes.
+    """Estimate optimistically how many more pairs may prove a slow-down that votes.
 
-    As if the truth exceeded the estimate by :data:`_HOPE` standard errors. Infinite if the estimate is no
-    worsening, or if even the least one that votes is beyond the estimate's reach.
+    The truth is taken to exceed the estimate by :data:`_HOPE` standard errors. Infinite if the estimate is no
+    worsening, or too far below what votes.
     """
     centre = estimated.centre if row.metric.better is Better.LOWER else -estimated.centre
     if centre <= 0 or centre + _REACH * estimated.error < math.log1p(policy.votes_from(row.benchmark)):
@@ -337,7 +335,7 @@ def pairs_to_slower(estimated: Estimate, row: ComparedRow, policy: Policy, famil
 
 @lru_cache(maxsize=1)
 def _looks_without_end() -> tuple[Look, ...]:
-    """The looks up to more pairs than any policy may ask for."""
+    """List the looks up to the most pairs that a policy may ask for."""
     return with_shares(looks(MOST_PAIRS))
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.measuring.clock import may_join, real_per_cpu
-from service.domain.verdict.comparison.clock import why_real_time_joins
+from service.domain.verdict.comparison.benchmark import why_real_time_joins
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from tests.unit.domain.comparisons import reason
 
