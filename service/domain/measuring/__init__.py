@@ -1,1 +1,1 @@
-"""Measuring: the order of launches, repetitions, raw records and instruction counts."""
+"""Plan launches of programs, and read what they measured."""

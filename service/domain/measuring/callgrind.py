@@ -1,4 +1,4 @@
-"""Callgrind's dumps and the library's log, read as the instructions of each timed loop of a benchmark."""
+"""Read the instructions of each timed loop of a benchmark from Callgrind's dumps and the library's log."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Final
 
 from service.domain.values.errors import BadResults
 
-# Counting begins anew when the library starts a timed loop and is written out when it ends it, so that
-# neither set-up nor the library's own bookkeeping is in a dump. Both are functions of the library in every
-# version; what the compiler has inlined, or a stripped program, makes no dumps at all.
+# Callgrind resets its counts when the library starts a timed loop and dumps them when the loop ends, so a
+# dump has neither set-up nor the library's bookkeeping. Every version of the library has both functions; a
+# program that inlined them, or is stripped, writes no dumps.
 OPTIONS: Final = (
     "--tool=callgrind",
     "--combine-dumps=yes",
     "--zero-before=benchmark::State::StartKeepRunning()",
     "--dump-before=benchmark::State::FinishKeepRunning()",
 )
-# The library looks for a number of iterations that takes the minimum time, and says what it tries.
+# Makes the library log each number of iterations that it tries.
 LOGGING: Final = ("--v=2",)
-MAX_LOOPS: Final = 10_000  # of one launch of one benchmark; more is no trial of the library
+MAX_LOOPS: Final = 10_000  # per launch of one benchmark; the library never tries that many
 _TRIGGER: Final = b"desc: Trigger: --dump-before="
 _EVENTS: Final = b"events: "
 _TOTALS: Final = re.compile(rb"totals: ([0-9]{1,18})")
@@ -28,26 +28,26 @@ _RUNNING: Final = b"Running %s for "
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One timed loop: how often it went round, and how many instructions (Ir) that took."""
+    """One timed loop: its iterations, and the instructions (Ir) that they took."""
 
     iterations: int
     instructions: int
 
 
 def trials(dumps: bytes, log: bytes, benchmark: str) -> tuple[Trial, ...]:
-    """The timed loops of one launch of one benchmark alone, in their order.
+    """Read the timed loops of a launch of one benchmark, in order.
 
     Google Benchmark tries 1, 10, 100, … iterations until a trial takes a tenth of the minimum time,
-    foresees the number that will do, and reports that trial (``BenchmarkRunner::PredictNumItersNeeded``).
-    So launches have trials of equal numbers even if a version accepts no fixed one.
+    predicts the number that it needs, and reports that trial (``BenchmarkRunner::PredictNumItersNeeded``).
+    So launches have trials of equal length even with versions that cannot fix the number of iterations.
 
     Args:
-        dumps: callgrind's, taken with :data:`OPTIONS`.
+        dumps: Callgrind's output with :data:`OPTIONS`.
         log: standard error of the program, started with :data:`LOGGING`.
         benchmark: its name.
 
     Raises:
-        BadResults: these are no dumps of instructions, or do not fit the log.
+        BadResults: the dumps do not count instructions, or do not fit the log.
     """
     loops = timed_loops(dumps)
     if not loops:
@@ -59,14 +59,14 @@ def trials(dumps: bytes, log: bytes, benchmark: str) -> tuple[Trial, ...]:
 
 
 def timed_loops(dumps: bytes) -> tuple[int, ...]:
-    """The instructions (Ir) of every timed loop, in the order in which the loops ended.
+    """Read the instructions (Ir) of every timed loop, in the order in which they ended.
 
-    ``dumps`` is callgrind's output, all parts in one file (Valgrind manual, "Callgrind Format
-    Specification"). Costs that belong to no timed loop, such as the part that the program's end writes,
-    are left out; so is a last part that is cut off.
+    ``dumps`` is Callgrind's output, all parts in one file (Valgrind manual, "Callgrind Format
+    Specification"). Costs outside of timed loops, such as the part written at the program's end, are left
+    out; so is a truncated last part.
 
     Raises:
-        BadResults: these are no dumps of instructions, or there are too many.
+        BadResults: the dumps do not count instructions, or there are too many.
     """
     if not dumps:
         return ()

@@ -1,4 +1,4 @@
-"""Tell which clock a benchmark is judged by, and how much real time passed for its CPU time."""
+"""Relate a benchmark's real time to the CPU time that it is judged by."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TIMES_UNDIVIDED_SINCE: Final = (1, 9, 0)
 
 
 def may_join(benchmark: str) -> bool:
-    """Return whether real time may also be judged: only if the benchmark's own clock is CPU time."""
+    """Return whether real time may be judged too: the benchmark's own clock is CPU time."""
     return own_clock(benchmark) == "cpu_time"
 
 
@@ -25,7 +25,7 @@ def is_process_clock(benchmark: str) -> bool:
 
 
 def real_per_cpu(benchmark: str, threads: int, real: float, cpu: float, context: Mapping[str, str]) -> float:
-    """Real seconds of a benchmark's threads for each second of CPU time that its clock counted.
+    """Compute the real seconds of a benchmark's threads per second of CPU time that its clock counted.
 
     1.0 if each thread computes all the time. Google Benchmark sums both times over the threads and
     divides them by the iterations of all threads. Before version 1.9.0 it then divides real time by the
@@ -33,11 +33,11 @@ def real_per_cpu(benchmark: str, threads: int, real: float, cpu: float, context:
     such a benchmark counts the CPU time of the whole process once for each thread.
 
     Args:
-        benchmark: its name; a part ``process_time`` says that CPU time is that of the whole process.
-        threads: of the benchmark.
+        benchmark: its name; with a part ``process_time``, CPU time is that of the whole process.
+        threads: their number.
         real: seconds, as reported.
         cpu: seconds, as reported; above 0.
-        context: of the file; says which version wrote it, from 1.8.4 on.
+        context: of the file; it names the library's version from 1.8.4 on.
     """
     is_undivided = is_written_since(context, _TIMES_UNDIVIDED_SINCE)
     is_scaled = is_process_clock(benchmark) or not is_undivided

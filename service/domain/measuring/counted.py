@@ -1,4 +1,4 @@
-"""Hold the instruction counts of both sides."""
+"""Store the instruction counts of both sides."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ _MAX_COUNT: Final = 10**18
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The result of counting one benchmark on one side.
-
-    ``launches`` holds the timed loops of each launch; ``why`` says why there are none.
-    """
+    """Timed loops of one benchmark on one side, by launch, or ``why`` there are none."""
 
     launches: tuple[tuple[Trial, ...], ...] = ()
     why: str = ""
@@ -29,7 +26,7 @@ class Counted:
 
     @staticmethod
     def from_mapping(found: object) -> Counted:
-        """Read what :meth:`to_mapping` made; anything else was not counted."""
+        """Read what :meth:`to_mapping` wrote; treat anything else as not counted."""
         match found:
             case {"why": str(why), "launches": list(launches)}:
                 with suppress(TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Starts of programs: the line of shell, the arguments and the environment of each kind of launch."""
+"""Build the command line and environment of each kind of launch."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 RESULT: Final = "result.json"
 DUMPS: Final = "callgrind.out"
-# Without a sandbox the runner names the directory of /out in BENCHGATE_OUT.
+# Without a sandbox, BENCHGATE_OUT names the directory that takes the place of /out.
 _OUT: Final = "${BENCHGATE_OUT:-/out}"
-# Standard output is thrown away: a program may flood it, and the results come as a file.
+# Standard output is discarded: a program may flood it, and the results come in a file.
 _MEASURE: Final = f'exec "$@" --benchmark_out="{_OUT}/{RESULT}" >/dev/null'
 _LIST: Final = f'exec "$@" >"{_OUT}/{RESULT}"'
 _COUNT: Final = (
@@ -37,10 +37,10 @@ _COUNT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One start of a program: a line of shell with arguments, CPUs, environment, and its file in /out.
+    """One start of a program: a shell line with arguments, CPUs, environment, and its result file in /out.
 
-    ``written`` are directories in the sources that are empty and writable in the launch. ``may_fail``:
-    another exit code than 0 is no failure of the program if it leaves the file.
+    ``written`` are directories in the sources that are empty and writable during the launch. ``may_fail``: a
+    non-zero exit code is no failure if the program wrote the file.
     """
 
     line: str
@@ -54,7 +54,7 @@ class Invocation:
 
 
 def to_list(suite: Suite, cpus: tuple[int, ...]) -> Invocation:
-    """List the benchmarks of a program of Google Benchmark; the file has standard output."""
+    """List the benchmarks of a Google Benchmark program; the file has its standard output."""
     flags = ["--benchmark_list_tests=true"]
     if suite.filter:
         flags.append(f"--benchmark_filter={suite.filter}")
@@ -64,18 +64,18 @@ def to_list(suite: Suite, cpus: tuple[int, ...]) -> Invocation:
 def to_measure(
     suite: Suite, flags: Sequence[str], cpus: tuple[int, ...], env: Mapping[str, str]
 ) -> Invocation:
-    """Run the benchmarks that the flags of Google Benchmark choose."""
+    """Run the benchmarks that the flags choose."""
     return _started(suite, _MEASURE, flags, cpus, env)
 
 
 def to_count(suite: Suite, flags: Sequence[str], cpus: tuple[int, ...]) -> Invocation:
     """Run the benchmarks that the flags choose under Valgrind; the file has its dumps."""
-    # Lazily bound functions cost the first iteration instructions that no other has.
+    # Lazy binding would cost the first iteration extra instructions.
     return replace(_started(suite, _COUNT, flags, cpus, {"LD_BIND_NOW": "1"}), file=DUMPS)
 
 
 def to_run_whole(suite: Suite, cpus: tuple[int, ...], env: Mapping[str, str]) -> Invocation:
-    """Run all benchmarks of a program of another library. It may fail if a benchmark does."""
+    """Run all benchmarks of another library's program, which may fail if a benchmark does."""
     library = WHOLE_PROGRAMS[suite.format]
     line = f'exec "$@" {library.output.format(f"{_OUT}/{RESULT}")}'
     return replace(_started(suite, line, library.flags(suite), cpus, env), may_fail=True)
@@ -84,7 +84,7 @@ def to_run_whole(suite: Suite, cpus: tuple[int, ...], env: Mapping[str, str]) ->
 def to_test(
     suite: TimedSuite, names: Sequence[str], cpus: tuple[int, ...], env: Mapping[str, str]
 ) -> Invocation:
-    """Run these tests, or else all; a test that fails is a result."""
+    """Run these tests, or all if there are none; a failing test is a result."""
     return Invocation(
         suite.line,
         suite.arguments(names),
@@ -103,7 +103,7 @@ def _started(
     cpus: tuple[int, ...],
     env: Mapping[str, str] = MappingProxyType({}),
 ) -> Invocation:
-    """Start the program in the suite's directory; its path is relative, so it is as long on both sides."""
+    """Start the program in the suite's directory, by a relative path of equal length on both sides."""
     program = f"./{posixpath.relpath(suite.program, suite.cwd or '.')}"
     if suite.cwd:
         line = f"cd {shlex.quote(f'./{suite.cwd}')} && {line}"
@@ -115,9 +115,9 @@ _NAMED: Final = 3  # missing benchmarks that a message names
 
 
 def ran_of(run: GBenchRun, benchmarks: Iterable[str]) -> frozenset[str]:
-    """Those of the benchmarks that ran. Errors and skips are results.
+    """List those of the benchmarks that ran; errors and skips are results.
 
-    A row that the reader could not use may be any of them, and its warning says so.
+    If the reader warned about a row, it may be any of them, so all of them are listed.
     """
     if any(warning.row is not None for warning in run.warnings):
         return frozenset(benchmarks)
@@ -126,9 +126,9 @@ def ran_of(run: GBenchRun, benchmarks: Iterable[str]) -> frozenset[str]:
 
 
 def missing_of(run: GBenchRun, benchmarks: Sequence[str], file: str) -> str:
-    """A sentence that names benchmarks that were asked for and did not run; empty if none is missing.
+    """Name the benchmarks that did not run although they were asked for; empty if all ran.
 
-    ``file`` is the name of the file with the results.
+    ``file`` is the name of the result file.
     """
     ran = ran_of(run, benchmarks)
     missing = [name for name in benchmarks if name not in ran]

@@ -1,4 +1,4 @@
-"""The samples of one launch of a program: one process of one side."""
+"""Reduce the output of a launch to one value for each benchmark and metric."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ if TYPE_CHECKING:
     from service.domain.values.identity import Side
 
 
-SECOND: Final = 9  # the variant of its pairs in the record: no relink, the programs as built again
+SECOND: Final = 9  # variant of the second opinion's pairs in the record: the programs as built, again
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One process of one side: a robust value per benchmark and metric, and the errors it reported.
+    """One process of one side: a robust value for each benchmark and metric, and the errors it reported.
 
-    ``pair`` is its number among the pairs of its variant. ``real_per_cpu``: by benchmark, see
-    ``real_per_cpu``. ``varying``: the benchmarks and metrics of which
-    the repetitions differ. ``lost``: by benchmark why a measurement of it cannot be used. ``timed``: by
-    benchmark the seconds of all its repetitions.
+    ``pair`` counts within the variant. By benchmark, ``real_per_cpu`` is what the function of that name
+    computes, ``lost`` is why a measurement is unusable, and ``timed`` has the seconds of all repetitions.
+    ``varying`` lists the benchmarks and metrics with repetitions that differ.
     """
 
     pair: int
@@ -35,15 +34,15 @@ class Launch:
     suite: str
     values: Mapping[str, Mapping[str, float]]
     errors: Mapping[str, str]
-    warnings: tuple[str, ...] = ()  # of the reader, each naming file and row
-    is_disturbed: bool = False  # other work took much of its CPUs
-    is_kept_in_place: bool = False  # its program was not copied anew for the pair
+    warnings: tuple[str, ...] = ()  # of the reader, with file and row
+    is_disturbed: bool = False  # other work used much of its CPUs
+    is_kept_in_place: bool = False  # the program was not copied for the pair
     real_per_cpu: Mapping[str, float] = field(default_factory=dict)
     varying: frozenset[tuple[str, str]] = frozenset()
     lost: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = 0.0  # that it took
+    seconds: float = 0.0
     timed: Mapping[str, float] = field(default_factory=dict)
-    variant: int = 0  # of its program: 0 as the project links it, else a relink
+    variant: int = 0  # 0: the program as the project links it; SECOND, or else a relink
 
     def ran(self, benchmark: str) -> bool:
         """Return whether a benchmark ran in this launch and reported a result or an error."""
@@ -53,15 +52,14 @@ class Launch:
 _ALWAYS_READ: Final = ("cpu_time", "real_time", *RATES)
 
 
-_WARNINGS: Final = 3  # of one launch that are kept; all are in the stored output
+_WARNINGS: Final = 3  # kept of a launch; the stored output has all
 
 
 def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: bool = True) -> Launch:
-    """Reduce the output of a launch to one robust value per benchmark and metric: the best repetition.
+    """Reduce the output of a launch to the best repetition of each benchmark and metric.
 
-    Both times and the rates are read too, whatever is compared: they show time that a clock does not count,
-    and whether an iteration does the same work. ``joins``: whether real time may join a benchmark whose clock
-    is CPU time.
+    Both times and the rates are always read: they show time that a clock does not count, and changes of the
+    work per iteration. ``joins``: real time may join a benchmark that is judged by CPU time.
     """
     measured = [row for row in run.rows if row.is_measured]
     values: Mapping[str, Mapping[str, float]] = {row.name: row.values for row in measured}
@@ -92,7 +90,7 @@ def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: b
 def _best_repetitions(
     rows: Iterable[ResultRow], suite: Suite
 ) -> tuple[Mapping[str, Mapping[str, float]], frozenset[tuple[str, str]]]:
-    """Map benchmark and metric to the best value, and list those whose repetitions differ."""
+    """Find the best value of each benchmark and metric, and those that differ between repetitions."""
     repetitions: defaultdict[str, list[Mapping[str, float]]] = defaultdict(list)
     for row in rows:
         repetitions[row.name].append(row.values)

@@ -1,4 +1,4 @@
-"""List the benchmarks and metrics of a suite before it is measured."""
+"""Store the benchmarks of a suite as both sides list them before they are measured."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The benchmarks of a suite on each side, as the programs list them before the first launch.
+    """Benchmarks of a suite on each side, as the programs list them before the first launch.
 
-    The base's have the names by which they are compared: ``renamed`` maps each that the patch renames to its
-    name in the base.
-
-    ``too_short`` counts the tests that take too little time to be compared; they are left out. So are the
-    benchmarks ``not_chosen`` by the filter of the build.
-    ``set_up``: the seconds that a launch of the base takes whatever it measures. ``multiple``: how many times
-    the usual repetitions a launch makes.
+    ``base`` has the patch's names; ``renamed`` maps those that the patch changed to their names in the base.
+    Left out are the tests that take too little time to be compared, which ``too_short`` counts, and the
+    benchmarks ``not_chosen`` by the filter of the build. ``set_up`` is the seconds that a launch of the base
+    takes whatever it measures; ``multiple`` is the factor on the usual repetitions.
     """
 
     suite: str
@@ -35,7 +32,7 @@ class Listing:
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> Listing:
-        """Read a stored listing; an old one without a mark for the same program means different programs."""
+        """Read a stored listing, also of a version that stored fewer values."""
         is_same = bool(found.get("same_program", False))
         long = frozenset(found.get("long", ()))
         renamed = dict(found.get("renamed", {}))
@@ -69,6 +66,6 @@ class Listing:
 
     @property
     def common(self) -> tuple[str, ...]:
-        """The benchmarks that both sides list, in the patch's order."""
+        """Benchmarks that both sides list, in the patch's order."""
         known = set(self.base)
         return tuple(name for name in self.patch if name in known)

@@ -1,4 +1,4 @@
-"""Machine time: the seconds that a build may still measure, charged by the launches of the parent."""
+"""Charge launches to the machine time of a build."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
     from service.domain.measuring.launch import Launch
 
-# Times the machine time that measuring may take altogether: until the first look that can find a difference,
-# and with what launches of the patch take longer than those of the parent.
+# Measuring takes at most this multiple of the machine time, including pairs up to the first decisive look and
+# the time by which launches of the patch exceed those of the parent.
 STRETCH: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class MachineTime:
-    """The policy's seconds, and those that measuring has taken so far.
+    """The policy's seconds, and those that measuring took so far.
 
-    The time by which launches of the patch exceed those of the parent is not charged, so that a patch cannot
-    use up the time in which its slow-down would be found.
+    The time by which launches of the patch exceed those of the parent is not charged, so a slow patch cannot
+    use up the time that would prove it slow.
     """
 
     seconds: float
@@ -31,7 +31,7 @@ class MachineTime:
 
     @staticmethod
     def after(seconds: float, elapsed: float, launches: Iterable[Launch]) -> MachineTime:
-        """The machine time after these launches."""
+        """Charge these launches."""
         taken = dict.fromkeys(Side, 0.0)
         for launch in launches:
             taken[launch.side] += launch.seconds
@@ -39,15 +39,15 @@ class MachineTime:
 
     @property
     def left(self) -> float:
-        """The seconds left; negative if more were used."""
+        """Seconds left; negative if more were used."""
         return self.seconds - (self.elapsed - self.added_by_patch)
 
     @property
     def is_overdrawn(self) -> bool:
-        """Return whether no pair is begun any more, no matter which side took the time."""
+        """Return whether no further pair may begin, no matter which side took the time."""
         return self.elapsed > STRETCH * self.seconds
 
     @property
     def is_used_up_by_patch(self) -> bool:
-        """Return whether measuring ends only because launches of the patch take so long."""
+        """Return whether measuring ends only because of slow launches of the patch."""
         return self.is_overdrawn and self.left > 0

@@ -1,4 +1,4 @@
-"""Metrics of a benchmark: unit, better direction, and its own clock."""
+"""Define the metrics of a benchmark: unit, better direction and label; find its own clock."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ if TYPE_CHECKING:
 
 
 RATES: Final = ("items_per_second", "bytes_per_second")  # the first that is reported defines the work
-
-
 _NO_UNITS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Better(StrEnum):
-    """The direction in which a metric improves."""
+    """Direction in which a metric improves."""
 
     LOWER = "lower"
     HIGHER = "higher"
@@ -28,8 +26,8 @@ class Better(StrEnum):
 class Metric:
     """A metric with its unit and better direction.
 
-    ``unit``: ``s``, ``1/s``, ``B`` or ``B/s``, which are shown with prefixes, any other text of the project
-    file, or empty for a plain number.
+    ``unit`` is ``s``, ``1/s``, ``B`` or ``B/s``, which are shown with prefixes, any text of the project file,
+    or empty for a plain number.
     """
 
     name: str
@@ -37,17 +35,17 @@ class Metric:
     better: Better
 
     def best(self, values: Iterable[float]) -> float:
-        """The most robust of a launch's repetitions: disturbance only adds time or lowers a rate."""
+        """Choose the best of a launch's repetitions: disturbances only add time or lower a rate."""
         return min(values) if self.better is Better.LOWER else max(values)
 
     @property
     def is_speed(self) -> bool:
-        """Return whether it is a time or a rate. Only these get slower; bytes and counts get worse."""
+        """Return whether it is a time or a rate; others get worse, not slower."""
         return self.name in _LABELS
 
     @property
     def label(self) -> str:
-        """The name in messages and on pages."""
+        """Name in messages and on pages."""
         return _LABELS.get(self.name, self.name)
 
 
@@ -61,7 +59,7 @@ _KNOWN = {
     "total_allocated_bytes": ("B", Better.LOWER),
     "net_heap_growth": ("B", Better.LOWER),
 }
-_LABELS = {  # of all metrics of speed
+_LABELS = {  # exactly the times and rates have one
     "real_time": "real time",
     "cpu_time": "CPU time",
     "items_per_second": "items/s",
@@ -72,11 +70,7 @@ _LABELS = {  # of all metrics of speed
 def metric_named(
     name: str, higher_is_better: Sequence[str] = (), units: Mapping[str, str] = _NO_UNITS
 ) -> Metric:
-    """The metric of that name.
-
-    A user counter improves downwards unless ``higher_is_better`` names it, and has the unit that ``units``
-    gives.
-    """
+    """Make the metric of that name; a user counter improves downwards unless ``higher_is_better`` has it."""
     if name in _KNOWN:
         unit, better = _KNOWN[name]
         return Metric(name, unit, better)
@@ -84,7 +78,7 @@ def metric_named(
 
 
 def own_clock(benchmark: str) -> str:
-    """The time by which a benchmark is judged: ``real_time`` if its name says so, else ``cpu_time``.
+    """Find the time that a benchmark is judged by: ``real_time`` if its name has it, else ``cpu_time``.
 
     Google Benchmark appends ``/real_time`` for ``UseRealTime()`` and ``/manual_time`` for
     ``UseManualTime()``; a benchmark without either reports rates per CPU second.

@@ -1,4 +1,4 @@
-"""The record of a pair: every launch's output exactly as the program wrote it."""
+"""Store a pair with the output of every launch exactly as the program wrote it."""
 
 from __future__ import annotations
 
@@ -22,21 +22,19 @@ if TYPE_CHECKING:
     from service.domain.measuring.listing import Listing
     from service.domain.project.benchmark import Suite
 
-# The bytes of all result files of one side in a pair: a hundred thousand rows with their repetitions.
+# Bytes of all result files of one side in a pair: a hundred thousand rows with their repetitions.
 RESULT_BYTES: Final = 64 << 20
-# A record of both sides; half a side's bytes are far more than the facts need. Whatever a program may write
-# can be read again.
+# Bytes of a record, so that whatever programs may write can be read again: both sides, and ample facts.
 RECORD_BYTES: Final = 2 * RESULT_BYTES + RESULT_BYTES // 2
-_COUNTS: Final = "instructions"  # a fact of the launches of a build's first pair
+_COUNTS: Final = "instructions"  # key in the facts of the first pair's launches
 
 
 @dataclass(frozen=True, slots=True)
 class PairRecord:
-    """A stored pair: its number among the pairs of its variant, and the bytes that :func:`encode` made.
+    """A stored pair: its number within its variant, and the bytes of :func:`encode`.
 
-    Variant 0 is the programs as the project links them; for others see
-    :data:`service.domain.verdict.comparison.link_layout.VARIANTS` and
-    :data:`service.domain.verdict.comparison.second_opinion.SECOND`.
+    Variant 0 is the programs as the project links them, :data:`service.domain.measuring.launch.SECOND` the
+    second opinion, and :data:`service.domain.verdict.comparison.link_layout.VARIANTS` are relinks.
     """
 
     pair: int
@@ -46,9 +44,9 @@ class PairRecord:
 
 @dataclass(frozen=True, slots=True)
 class RawLaunch:
-    """One launch: the bytes it wrote, and the facts of its surroundings (seconds, load).
+    """One launch: the bytes that it wrote, and facts about it (seconds, load).
 
-    A suite of many benchmarks is launched in groups of them, so that a pair may have several for a side.
+    A suite with many benchmarks is launched in groups, so a pair may have several launches of a side.
     """
 
     suite: str
@@ -59,9 +57,9 @@ class RawLaunch:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPairs:
-    """The launches of a build's pairs, and the instruction counts that its first pair carries.
+    """Launches of a build's pairs, and the instruction counts that its first pair carries.
 
-    ``second`` are those of the second opinion, on the programs as built.
+    ``second`` has those of the second opinion, on the programs as built.
     """
 
     as_built: tuple[Launch, ...] = ()
@@ -70,7 +68,7 @@ class MeasuredPairs:
     counts: Counts = field(default_factory=dict)
 
     def under_new_names(self, listings: Sequence[Listing]) -> MeasuredPairs:
-        """Give the results of the base the names by which they are compared; the counts have them."""
+        """Rename the base's results to the patch's names, which the counts already have."""
         return replace(
             self,
             as_built=under_new_names(self.as_built, listings),
@@ -80,7 +78,7 @@ class MeasuredPairs:
 
 
 def with_counts(launches: Sequence[RawLaunch], counts: Counts) -> list[RawLaunch]:
-    """Add the counts to the facts of a pair's launches, to the first of each suite and side."""
+    """Add the counts to the facts of the pair's first launch of each suite and side."""
     left = dict(counts)
     found = []
     for raw in launches:
@@ -102,7 +100,7 @@ def counts_in(launches: Iterable[RawLaunch]) -> Counts:
 
 
 def encode(launches: Sequence[RawLaunch]) -> bytes:
-    """One line of JSON that describes the launches, and then their outputs as they are, in that order."""
+    """Write one line of JSON that describes the launches, followed by their outputs in that order."""
     described = [
         {"suite": it.suite, "side": str(it.side), "facts": dict(it.facts), "bytes": len(it.output)}
         for it in launches
@@ -111,7 +109,7 @@ def encode(launches: Sequence[RawLaunch]) -> bytes:
 
 
 def decode(raw: bytes) -> tuple[RawLaunch, ...]:
-    """The launches that :func:`encode` wrote.
+    """Read the launches that :func:`encode` wrote.
 
     Raises:
         BadResults: the bytes are no pair record.
@@ -135,13 +133,13 @@ def decode(raw: bytes) -> tuple[RawLaunch, ...]:
 
 
 def _decode_earlier(each: Any) -> RawLaunch:  # noqa: ANN401 - any JSON
-    """Decode a launch of the form in which outputs were strings: bytes that are not UTF-8 took six each."""
+    """Decode a launch of the earlier format, in which outputs were strings."""
     output = each["output"].encode("utf-8", "surrogateescape")
     return RawLaunch(each["suite"], Side(each["side"]), output, each["facts"])
 
 
 def read_pairs(records: Iterable[PairRecord], suites: Sequence[Suite]) -> MeasuredPairs:
-    """Read every pair of a build, once. The base's benchmarks have the names that its programs wrote.
+    """Read every pair of a build; the base's benchmarks keep their own names.
 
     Raises:
         BadResults: a record cannot be read.
@@ -159,7 +157,7 @@ def read_pairs(records: Iterable[PairRecord], suites: Sequence[Suite]) -> Measur
 
 
 def read_pair(record: PairRecord, suites: Sequence[Suite]) -> tuple[Launch, ...]:
-    """Read the launches of a pair, one for each suite and side, however many groups they were.
+    """Read a pair, with the groups of each suite and side joined to one launch.
 
     Suites that the job no longer has are left out.
 
@@ -176,7 +174,7 @@ def read_pair(record: PairRecord, suites: Sequence[Suite]) -> tuple[Launch, ...]
 
 
 def run_of(raw: RawLaunch, pair: int, variant: int, limits: ReadLimits | None = None) -> GBenchRun:
-    """Read the output of a launch; errors and warnings name its place in the build.
+    """Read the output of a launch; errors and warnings name pair, side and suite.
 
     Raises:
         BadResults: the output cannot be read.
@@ -188,7 +186,7 @@ def run_of(raw: RawLaunch, pair: int, variant: int, limits: ReadLimits | None = 
 
 def launch_of(raw: RawLaunch, run: GBenchRun, suite: Suite, pair: int, variant: int) -> Launch:
     """Reduce the output of a launch, which :func:`run_of` read, to its samples."""
-    # Disturbed by the limits in force when it was measured: limits that change later change no verdict.
+    # By the limits in force when it was measured, so that new limits change no old verdict.
     return replace(
         read_launch(pair, raw.side, suite, run),
         variant=variant,

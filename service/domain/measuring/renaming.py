@@ -1,4 +1,4 @@
-"""Renamed benchmarks: their names in the base, and the launches of the base under the new names."""
+"""Match benchmarks that the patch renames to their names in the base."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def new_name(renamed: Mapping[str, str], name: str) -> str:
-    """Return the name that a benchmark of the base has in the patch; its own if no entry covers it."""
+    """Find the patch's name of a benchmark of the base; its own if no entry covers it."""
     head = entry_for(name, renamed)
     return name if head is None else renamed[head] + name[len(head) :]
 
 
 def former_names(renamed: Mapping[str, str], patch: Sequence[str]) -> dict[str, str]:
-    """Map each benchmark that was ever renamed to its former name, unless the patch also lists that."""
+    """Map each renamed benchmark to its former name, unless the patch still lists that."""
     before = {new: old for old, new in renamed.items()}
     in_patch = set(patch)
     found = {
@@ -36,8 +36,7 @@ def renamed_benchmarks(
 ) -> dict[str, str]:
     """Map the new name of each benchmark that the patch renames to its name in the base.
 
-    An entry does nothing before the patch that renames, and nothing once it is merged: a benchmark that both
-    sides list keeps its name on either.
+    An entry takes effect only in the patch that renames: a benchmark that both sides list keeps its name.
     """
     in_base, in_patch = set(base), set(patch)
     found: dict[str, str] = {}
@@ -51,7 +50,7 @@ def renamed_benchmarks(
 def unused_entries(
     renamed: Mapping[str, str], base: Collection[str], patch: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the entries, old and new name, of which one side has no benchmark and that rename none."""
+    """Yield the entries (old name, new name) that rename nothing and do not fit benchmarks of both sides."""
     in_base, in_patch = ({head for name in side for head in heads(name)} for side in (base, patch))
     for old, new in renamed.items():
         is_done = new in in_base
@@ -62,7 +61,7 @@ def unused_entries(
 
 
 def short_form(old: str, new: str) -> tuple[str, str]:
-    """Leave out the equal parts at the end of two names: BM_a and BM_b of ``BM_a/8/4`` and ``BM_b/8/4``."""
+    """Strip the common ending of two names: ``BM_a/8/4`` and ``BM_b/8/4`` become ``BM_a`` and ``BM_b``."""
     rests = (new[len(head) :] for head in heads(new))
     equal = [rest for rest in rests if rest and old.endswith(rest) and old != rest]
     longest = max(map(len, equal), default=0)
@@ -70,7 +69,7 @@ def short_form(old: str, new: str) -> tuple[str, str]:
 
 
 def under_new_names(launches: Iterable[Launch], listings: Iterable[Listing]) -> tuple[Launch, ...]:
-    """Give the results of the base the names by which they are compared."""
+    """Rename the base's results to the patch's names."""
     by_suite = {
         each.suite: {old: new for new, old in each.renamed.items()} for each in listings if each.renamed
     }

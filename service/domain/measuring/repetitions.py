@@ -1,7 +1,7 @@
-"""Repetitions of a launch: many short ones of a benchmark if that is cheap, else a few long ones.
+"""Plan the repetitions of a launch: many short ones of a benchmark if that is cheap, else a few long ones.
 
 The fastest of many repetitions of 2 ms spreads by a tenth to a half as much as the fastest of three that take
-the same time together: disturbances of a CPU come in bursts, and a short repetition fits between two bursts.
+the same time together: CPUs are disturbed in bursts, and a short repetition fits between two bursts.
 ``docs/contributor/measurements.md`` has the measured spreads.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Repetitions:
-    """The number of repetitions of a benchmark, each of at least ``min_time`` seconds."""
+    """Repetitions of a benchmark, each of at least ``min_time`` seconds."""
 
     count: int
     min_time: float
@@ -29,24 +29,23 @@ class Repetitions:
 
 SHORT: Final = Repetitions(20, 0.002)
 LONG: Final = Repetitions(3, 0.05)
-_CHEAP: Final = 0.01  # seconds of a repetition, up to which twenty cost little more than three long ones
-_SETUP: Final = 0.05  # untimed seconds per benchmark, beyond which each repetition sets up for too long
-# Untimed seconds of a launch, from which on a program may set up for long whatever it measures; starting one
-# in the sandbox takes less.
+_CHEAP: Final = 0.01  # seconds; up to this, twenty repetitions cost little more than three long ones
+_SETUP: Final = 0.05  # untimed seconds per benchmark; above, each repetition sets up for too long
+# Untimed seconds of a launch; above, the program may have a long set-up. Starting in the sandbox takes less.
 _LONG_SETUP: Final = 0.2
-# More repetitions may add this share of the program's set-up to a launch, up to so many times the usual ones:
-# from 5 to 10 and from 10 to 20 repetitions of 2 ms, the spread of recorded pairs fell by 40 % each time.
+# Extra repetitions may take this share of the program's set-up, up to a multiple of the usual number: from 5
+# to 10 and from 10 to 20 repetitions of 2 ms, the spread of recorded pairs fell by 40 % each time.
 _ADDED: Final = 0.25
 _MOST: Final = 5
-# They never make a launch longer than this share of its time limit: one on a busy machine takes longer.
+# They keep a launch below this share of its time limit, because it takes longer on a busy machine.
 _OF_TIMEOUT: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """One launch or more that repeated benchmarks once: those that ran, and how long all of it took.
+    """Launches that repeated benchmarks once: those that ran, and the time of all launches.
 
-    ``timed`` are the seconds that the program timed each of them for.
+    ``timed`` has the seconds that the program timed each benchmark for.
     """
 
     ran: frozenset[str] = frozenset()
@@ -56,11 +55,11 @@ class Rehearsed:
 
     @staticmethod
     def of(run: GBenchRun, ran: Iterable[str], seconds: float) -> Rehearsed:
-        """Read a launch that took so many seconds."""
+        """Read a launch that took ``seconds``."""
         names = frozenset(ran)
         timed: dict[str, float] = {}
         for row in run.rows:
-            if row.is_measured and row.name in names:  # more than once if the program itself repeats it
+            if row.is_measured and row.name in names:  # several rows if the program sets Repetitions()
                 timed[row.name] = timed.get(row.name, 0.0) + row.values["real_time"] * row.iterations
         return Rehearsed(names, timed, seconds)
 
@@ -74,14 +73,14 @@ class Rehearsed:
 
     @property
     def untimed(self) -> float:
-        """The seconds in which nothing was timed."""
+        """Seconds in which nothing was timed."""
         return max(0.0, self.seconds - sum(self.timed.values()))
 
     @property
     def quickest(self) -> str:
-        """The benchmark to launch alone, to tell the set-up of the program from those of its benchmarks.
+        """Benchmark to launch alone, to tell the program's set-up from those of its benchmarks.
 
-        Empty if that would tell nothing: there is only one, or the program sets up quickly.
+        Empty if there is only one, or the program sets up quickly.
         """
         if len(self.timed) < 2 or self.untimed <= _LONG_SETUP * self.launches:  # noqa: PLR2004 - one and others
             return ""
@@ -90,10 +89,10 @@ class Rehearsed:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The repetitions of a suite's benchmarks on one side.
+    """Repetitions of a suite's benchmarks on one side.
 
-    ``long`` are the benchmarks with few and long ones, ``multiple`` is how many times as many as usual all of
-    them get, and ``set_up`` the seconds that a launch takes whatever it measures.
+    ``long`` has the benchmarks with few and long ones, ``multiple`` is the factor on the usual number of all,
+    and ``set_up`` is the seconds that a launch takes whatever it measures.
     """
 
     long: frozenset[str] = frozenset()
@@ -104,10 +103,10 @@ class Plan:
 def plan_repetitions(suite: Suite, together: Rehearsed, alone: Rehearsed | None = None) -> Plan:
     """Plan by a rehearsal of all benchmarks, and one of the ``quickest`` alone if there is one.
 
-    Few and long repetitions are for benchmarks whose repetitions take long anyway, and those of several
-    threads: threads take turns of milliseconds, so a short repetition may time one of them alone. If
-    benchmarks set up for long, all get long repetitions. So they do if some are long and a launch of its own
-    for the others would set up the program again, which takes longer than their long repetitions.
+    Benchmarks get few and long repetitions if one takes long anyway, or if they have several threads, which
+    take turns of milliseconds, so that a short repetition may time one of them alone. All get long
+    repetitions if benchmarks have a long set-up, or if some are long and a separate launch of the others
+    would spend more on the program's set-up than their long repetitions take.
     """
     names, launches = together.ran, together.launches
     if not names:
@@ -132,7 +131,7 @@ def plan_repetitions(suite: Suite, together: Rehearsed, alone: Rehearsed | None 
 
 
 def _set_ups(together: Rehearsed, alone: Rehearsed | None) -> tuple[float, float]:
-    """The seconds in which the program and each benchmark set up, in a launch that repeats them once."""
+    """Estimate the set-up seconds of the program and of each benchmark, in a launch without repetitions."""
     count, launches = len(together.ran), together.launches
     if alone is None or count <= launches:
         return 0.0, together.untimed / count
@@ -141,6 +140,6 @@ def _set_ups(together: Rehearsed, alone: Rehearsed | None) -> tuple[float, float
 
 
 def repetitions_of(suite: Suite, *, is_long: bool, multiple: int = 1) -> Repetitions:
-    """The repetitions that the suite asks for, else ``multiple`` times those that fit the benchmark."""
+    """Choose the repetitions that the suite sets, else ``multiple`` times those that fit the benchmark."""
     fitting = LONG if is_long or suite.repetitions is not None else SHORT
     return Repetitions(suite.repetitions or multiple * fitting.count, suite.min_time or fitting.min_time)

@@ -1,4 +1,4 @@
-"""Programs of libraries that choose no benchmark by name: each launch runs all of them, and lists them."""
+"""Launch programs of libraries that cannot choose benchmarks by name: each launch runs and lists them all."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 _TAGGED: Final = "[!benchmark]"
 _CATCH2_FLAGS: Final = (
     "--benchmark-no-analysis",  # resampling takes longer than measuring, and only the mean is read
-    *("--order", "decl"),  # both sides run the same benchmarks in the same order,
-    *("--rng-seed", "1"),  # with the same random numbers
+    *("--order", "decl"),  # both sides run the benchmarks in the same order
+    *("--rng-seed", "1"),  # and with the same random numbers
 )
 
 
 class NotMeasured(BadResults):
-    """A launch left nothing that can be compared: why, and the kind of the program if that explains it."""
+    """A launch left nothing to compare; ``program`` is the kind of the program if that explains it."""
 
     def __init__(self, what: str, program: ForeignProgram | None = None) -> None:
         super().__init__(what)
@@ -36,10 +36,9 @@ class NotMeasured(BadResults):
 
 @dataclass(frozen=True, slots=True)
 class WholeProgram:
-    """The way to launch the programs of a library: how standard output is used, flags, and the reader.
+    """Redirection of standard output, flags and reader for the programs of a library.
 
-    ``unreadable`` and ``empty``: the probable faults of programs whose results cannot be read, or have no
-    benchmark.
+    ``unreadable`` and ``empty`` are the likely faults of programs with unreadable results or no benchmark.
     """
 
     output: str
@@ -51,7 +50,7 @@ class WholeProgram:
 
 WHOLE_PROGRAMS: Final[Mapping[Format, WholeProgram]] = MappingProxyType(
     {
-        # Appended: a program that opens /dev/stdout would otherwise write over its own lines.
+        # Appended, so that a program that opens /dev/stdout does not overwrite its own lines.
         Format.NANOBENCH: WholeProgram(
             '>>"{}"', lambda _: (), read_nanobench, unreadable=ForeignProgram.NO_JSON
         ),
@@ -71,10 +70,10 @@ def read_whole(library: Format, output: bytes, failure: str) -> tuple[ForeignBen
     Args:
         library: of the program.
         output: the file that it left.
-        failure: how the program failed; empty if it did not. That is a result if a benchmark failed.
+        failure: how the program failed; empty if it did not. It is acceptable if a benchmark failed.
 
     Raises:
-        NotMeasured: the results cannot be read, or the program failed otherwise.
+        NotMeasured: the results cannot be read, or the program failed without a failed benchmark.
     """
     known = WHOLE_PROGRAMS[library]
     try:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
 from service.domain.failures.failure import MOST
-from service.domain.measuring.lint.clang_format import TEXT, Fault, fault_in, format_failure, read_format_diff
+from service.domain.measuring.lint.clang_format import (
+    TEXT,
+    FormatFault,
+    fault_in,
+    format_failure,
+    read_format_diff,
+)
 from service.domain.measuring.lint.diagnostics import Roots
 from service.domain.runs.machine_report import CHECKED, MachineReport
 from service.domain.runs.vote import Outcome
@@ -42,7 +48,7 @@ code=$?; rm -f "$formatted"; exit $code
 @dataclass
 class _Result:
     findings: list[Finding] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[FormatFault] = field(default_factory=list)
 
 
 def run(session: BuildSession) -> MachineReport:
@@ -102,12 +108,12 @@ def _check(session: BuildSession, tree: Path, path: str, ranges: Sequence[range]
     if done.exit_code == 1 or done.stopped_by is StoppedBy.LOG:
         result.findings += found
         # A path below build/, or one that cannot be shown, has no findings.
-        result.faults += [] if found else [Fault(path, f"{path}: {TEXT}")]
+        result.faults += [] if found else [FormatFault(path, f"{path}: {TEXT}")]
     elif done.exit_code == _FAILED and done.stopped_by is None:
         fault = fault_in(printed, Roots(str(tree.resolve())))
-        result.faults.append(fault if fault.path else Fault(path, f"{path}: {fault.text}"))
+        result.faults.append(fault if fault.path else FormatFault(path, f"{path}: {fault.text}"))
     else:
-        result.faults.append(Fault(path, f"{path}: {done.end}"))
+        result.faults.append(FormatFault(path, f"{path}: {done.end}"))
 
 
 def _arguments(ranges: Sequence[range]) -> list[str]:

@@ -1,1 +1,1 @@
-"""Results of benchmark programs: Google Benchmark's files, and those of other libraries turned into them."""
+"""Read results of benchmark programs: Google Benchmark's files, and other libraries' converted to them."""

@@ -1,4 +1,4 @@
-"""The reader of the benchmarks in Catch2's XML, versions 2.9 to 3."""
+"""Read the benchmarks in Catch2's XML, versions 2.9 to 3."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NO_REASON: Final = "no reason given"
 
 
 def read_catch2(data: bytes) -> tuple[ForeignBenchmark, ...]:
-    """Read the mean of each benchmark, in time linear to the size of the file.
+    """Read the mean of each benchmark in linear time.
 
-    A name has the test case, its sections and the benchmark.
+    A name joins the test case, its sections and the benchmark.
 
     Raises:
         BadResults: it is not complete XML of Catch2, too large, or nested too deeply.
@@ -35,16 +35,14 @@ def read_catch2(data: bytes) -> tuple[ForeignBenchmark, ...]:
         raise BadResults(f"it has {len(data)} bytes; at most {LARGEST} are read")
     if not data.strip():
         raise BadResults("it is empty")
-    return _Document().read(data)
+    return _Catch2Parser().read(data)
 
 
-class _Document:
-    """One document being parsed, with the names of the open elements and the open benchmark."""
+class _Catch2Parser:
+    """Parser of one document."""
 
     def __init__(self) -> None:
-        self._open: list[
-            str
-        ] = []  # the name of each open element, empty if it is no part of benchmarks' names
+        self._open: list[str] = []  # names of the open elements; empty for those outside of benchmarks' names
         self._benchmark: ForeignBenchmark | None = None
         self._depth = 0  # of the open benchmark
         self._iterations = 1
@@ -80,7 +78,7 @@ class _Document:
 
 
 def _seconds(nanoseconds: str) -> float:
-    """Read a time; 0, which no reader of rows accepts, if it is none."""
+    """Convert to seconds; 0, which the reader of rows refuses, for anything but a finite number."""
     try:
         value = float(nanoseconds)
     except ValueError:

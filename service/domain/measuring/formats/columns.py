@@ -1,4 +1,4 @@
-"""Measured rows with the same keys, read and checked column by column: most files hold nothing else."""
+"""Read rows with the same keys column by column, which is fast; most files have only such rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LABEL: Final = "label"
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Measured rows: by field of ``ResultRow`` one element for each row.
+    """Measured rows as one column per field of ``ResultRow``.
 
     ``indexes`` is empty if the repetitions are not numbered.
     """
@@ -44,7 +44,7 @@ class Columns:
     values: Mapping[str, Sequence[float]]
 
     def rows(self) -> Iterator[ResultRow]:
-        """One row after the other."""
+        """Yield the rows."""
         samples: list[dict[str, float]] = [{} for _ in self.names]
         for metric, column in self.values.items():
             for sample, value in zip(samples, column, strict=True):
@@ -66,7 +66,7 @@ class Columns:
         )
 
     def without(self, names: Container[str]) -> Columns:
-        """The rows with other names."""
+        """Leave out the rows with these names."""
         kept = [k for k, name in enumerate(self.names) if name not in names]
         return Columns(
             names=[self.names[k] for k in kept],
@@ -85,10 +85,9 @@ class _Unusual(Exception):
 def read_columns(
     values: Sequence[object], limits: ReadLimits, *, trusts_bytes: bool
 ) -> list[tuple[Sequence[int], Columns]]:
-    """The rows about which there is nothing to remark, in groups: their numbers and their columns.
+    """Read the rows that need no warning, in groups of equal keys: their numbers and their columns.
 
-    Each is the row that ``RowReader`` reads. ``trusts_bytes``: whether the
-    library reports every repetition's byte fields rightly.
+    ``RowReader`` reads the same rows. ``trusts_bytes``: the byte fields of every repetition are right.
     """
     groups: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""The JSON document of a result file: decoded at once, or row by row if it is damaged or large."""
+"""Decode the JSON of a result file: at once, or row by row if it is damaged or large."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _MAX_DIGITS: Final = 19  # a 64-bit number
 
 
 class Repeated(dict[str, object]):
-    """An object in which keys stood twice: the first value of each counts, ``repeated`` names them."""
+    """Object with duplicate keys: the first value of each counts; ``repeated`` names them."""
 
     repeated: tuple[str, ...] = ()
 
 
 class Damage(NamedTuple):
-    """The place at which a text stops to be JSON, in characters, and the decoder's reason."""
+    """Offset in characters at which a text stops being JSON, and the decoder's reason."""
 
     at: int
     why: str
 
 
 class RowByRow:
-    """The rows of a list, decoded one at a time up to the first one that is damaged.
+    """Decode the rows of a list one at a time, up to the first damage.
 
     Args:
         text: the whole document.
-        at: the place behind the list's ``[``.
+        at: the offset behind the list's ``[``.
 
     After the iteration ``damage`` is the first damage, or None if the list and the document are closed.
     """
@@ -59,19 +59,19 @@ class RowByRow:
 
 
 def decode(text: str, start: int) -> tuple[dict[str, object], int] | Damage:
-    """The object whose ``{`` is there, and its end.
+    """Decode the object that begins at ``start``, and return it with its end.
 
-    NaN, Infinity and control characters in texts are accepted. A whole number of very many digits becomes a
+    NaN, Infinity and control characters in texts are accepted. An integer of very many digits becomes a
     float.
     """
     try:
         return _decode_by(_DECODER, text, start)
-    except ValueError:  # Python converts no number of more than 4,300 digits
+    except ValueError:  # Python refuses integers of more than 4,300 digits
         return _decode_by(_CAREFUL, text, start)
 
 
 def find_rows(text: str, start: int) -> tuple[dict[str, object], RowByRow] | None:
-    """The object that holds the context, and the rows one by one; None if no list of benchmarks is found."""
+    """Find the object with the context, and the rows one by one; None without a list of benchmarks."""
     found = _ROWS.search(text, start)
     head = decode(text[start : found.end()] + "]}", 0) if found else None
     if found is None or head is None or isinstance(head, Damage):

@@ -1,4 +1,4 @@
-"""Benchmarks of other libraries, written as Google Benchmark's JSON: stored, read and judged like its own."""
+"""Convert benchmarks of other libraries to Google Benchmark's JSON, so that all are judged alike."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 
-LARGEST: Final = 16 << 20  # bytes of a file; ten thousand benchmarks have 6 MB, of which most is not read
-_MOST_REPETITIONS: Final = 20  # the fastest ones; only the best counts, and rows cost time and room
+LARGEST: Final = 16 << 20  # bytes of a file; ten thousand benchmarks take 6 MB
+_MOST_REPETITIONS: Final = 20  # the fastest are kept; only the best counts, and rows cost time and space
 _LONGEST_NAME: Final = ReadLimits().name_characters
 _NO_TIME: Final = "it reports no time"
 
 
 class Repetition(NamedTuple):
-    """One measurement: seconds of an iteration, the number of iterations, and counters of an iteration."""
+    """One measurement: seconds and counters per iteration, and the number of iterations."""
 
     seconds: float
     iterations: int = 1
@@ -39,7 +39,7 @@ class ForeignBenchmark(NamedTuple):
 
 
 def name_of(*parts: str) -> str:
-    """Join the parts of a name that are not empty by slashes, without characters that cannot be shown.
+    """Join the non-empty parts of a name by slashes, without unprintable characters.
 
     Raises:
         BadResults: the name is empty or too long to be stored.
@@ -54,12 +54,12 @@ def name_of(*parts: str) -> str:
 
 
 def with_own_names(found: Iterable[ForeignBenchmark]) -> tuple[ForeignBenchmark, ...]:
-    """Number the benchmarks that have the name of an earlier one: ``sort``, ``sort #2``.
+    """Number benchmarks of the same name: ``sort``, ``sort #2``.
 
-    Equal ones count once, because a program may write the same results several times.
+    Equal results count once, because a program may write them several times.
 
     Raises:
-        BadResults: the names are so long that their rows would be far larger than the file.
+        BadResults: long names would make the rows far larger than the file.
     """
     known: Counter[str] = Counter()
     named = []
@@ -74,7 +74,7 @@ def with_own_names(found: Iterable[ForeignBenchmark]) -> tuple[ForeignBenchmark,
 
 
 def as_gbench(found: Iterable[ForeignBenchmark], names: Collection[str]) -> bytes:
-    """Write those of the benchmarks that have one of the names as Google Benchmark's JSON.
+    """Write the benchmarks with these names as Google Benchmark's JSON.
 
     The libraries report no CPU time, so both times are real time.
     """
@@ -108,11 +108,11 @@ def _rows(benchmark: ForeignBenchmark) -> list[dict[str, Any]]:
     ]
 
 
-_READ: Final = 64 << 10  # characters from each end; an error is at one of them
+_READ: Final = 64 << 10  # characters at each end of the output, where errors are
 
 
 class ForeignProgram(StrEnum):
-    """The reasons why a program is not measured, as far as its output shows them."""
+    """Reasons that a program's output shows for not being measured."""
 
     CATCH2 = "Catch2"
     NANOBENCH = "nanobench"
@@ -121,13 +121,12 @@ class ForeignProgram(StrEnum):
     REFUSES_FLAGS = "refuses flags"
     WANTS_ARGUMENTS = "wants arguments"
     MISSES_FILE = "misses a file"
-    NO_JSON = "no JSON"  # of nanobench, which its suite names
-    NO_BENCHMARK = "no benchmark"  # of Catch2, which its suite names, is chosen
+    NO_JSON = "no JSON"  # the suite's format is nanobench
+    NO_BENCHMARK = "no benchmark"  # the suite's format is Catch2
 
 
 _CANNOT: Final = r"(?:can ?not|can't|could not|couldn't|unable to|failed to) (?:open|read|load|find)\b"
-# In this order: a program of nanobench may also be one of doctest, and one that refuses a flag may print its
-# usage.
+# Ordered: a nanobench program may use doctest too, and a program that refuses a flag may print its usage.
 _MARKS: Final = (
     (
         ForeignProgram.CATCH2,
@@ -141,12 +140,12 @@ _MARKS: Final = (
     (ForeignProgram.MISSES_FILE, rf"No such file or directory|{_CANNOT}|(?:file|path) (?:was )?not found"),
 )
 _PATTERNS: Final = tuple((kind, re.compile(mark, re.MULTILINE | re.IGNORECASE)) for kind, mark in _MARKS)
-# The dynamic loader and the shell use the same words for libraries and programs, which are no data.
+# The dynamic loader and the shell use the same words for libraries and programs, which are not data files.
 _NO_DATA: Final = re.compile(r"shared librar|shared object|^sh: ", re.MULTILINE)
 
 
 def recognise(output: str) -> ForeignProgram | None:
-    """Return the first reason that what a program printed shows; None if it shows none."""
+    """Find the first reason in a program's output; None if it shows none."""
     text = output if len(output) <= 2 * _READ else f"{output[:_READ]}\n{output[-_READ:]}"
     found = next((kind for kind, pattern in _PATTERNS if pattern.search(text)), None)
     return None if found is ForeignProgram.MISSES_FILE and _NO_DATA.search(text) else found

@@ -1,4 +1,4 @@
-"""The listing of a program of Google Benchmark: the names of benchmarks, one in each line."""
+"""Read the benchmarks that a Google Benchmark program lists, one per line."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from service.domain.measuring.formats.row import ReadLimits
 from service.domain.values.text import clean
 
 _LONGEST: Final = ReadLimits().name_characters
-# A filter that matches nothing makes the library print it instead of names.
+# The library prints it instead of names if the filter matches nothing.
 _NO_MATCH: Final = "Failed to match any benchmarks"
 
 
 def names_in(printed: str) -> tuple[str, ...]:
-    """Read the names that a program lists; also other lines that it prints, if they could be names.
+    """Read the names that a program lists, including other lines that could be names.
 
-    A name that the reader of results would change or refuse is left out, because no result could be matched
-    to it.
+    Names that the reader of results would change or refuse are left out: no result could match them.
     """
-    # Not splitlines(): it also splits at characters that the reader of results keeps in a name.
+    # Not splitlines(), which also splits at characters that the reader of results keeps in names.
     return tuple(
         line
         for line in printed.split("\n")

@@ -1,4 +1,4 @@
-"""The reader of nanobench's JSON, which a program writes to standard output between other lines."""
+"""Read nanobench's JSON, which a program writes to standard output between other lines."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _START: Final = re.compile(r'\{\s*+"results"\s*+:\s*+\[')
-# As C++ prints them: the error of a measurement that is 0, such as the instructions of an empty loop.
+# As C++ prints them, for the error of a measurement of 0, such as the instructions of an empty loop.
 _NO_NUMBER: Final = re.compile(r'(":\s*+)-?(?:nan|inf)(?=\s*+[,}])')
 _MISSING: Final = "standard output has no JSON of nanobench"
-_NO_TITLE: Final = "benchmark"  # of every Bench that has none of its own
+_NO_TITLE: Final = "benchmark"  # default title of a Bench
 _COUNTERS: Final = (
     "instructions",
     "cpucycles",
@@ -35,10 +35,10 @@ _COUNTERS: Final = (
 
 
 def read_nanobench(data: bytes) -> tuple[ForeignBenchmark, ...]:
-    """Read what nanobench's template ``json()`` writes, in time linear to its size.
+    """Read what nanobench's template ``json()`` writes, in linear time.
 
-    A program may write several documents, one for each ``Bench``. A name begins with the title of its
-    ``Bench``, and ends with its ``complexityN``, if the program sets them.
+    A program may write several documents, one per ``Bench``. A name begins with the title of its ``Bench``
+    and ends with its ``complexityN``, if the program sets them.
 
     Raises:
         BadResults: there is no such document, or one is damaged or too large.
@@ -80,13 +80,13 @@ def _benchmark(result: object) -> ForeignBenchmark:
 
 
 def _repetition(epoch: object, batch: float) -> Repetition | None:
-    """Read an epoch. Its work is the ``batch``, so that a patch cannot change that unnoticed."""
+    """Read an epoch. Its work is the ``batch``, so a patch cannot change that unnoticed."""
     if not isinstance(epoch, dict):
         return None
     seconds = _number(epoch.get("elapsed"))
     if seconds <= 0:
         return None
-    # What the machine or its kernel does not count is 0.
+    # Counters that the machine or its kernel does not support are 0.
     counted = ((key, _number(epoch.get(key))) for key in _COUNTERS)
     counters = (("items_per_second", batch / seconds), *((key, value) for key, value in counted if value > 0))
     iterations = int(min(_number(epoch.get("iterations")), WHOLE_BELOW - 1))

@@ -1,4 +1,4 @@
-"""The reader of Google Benchmark's JSON results, versions 1.3 to 1.9: one bad row loses only itself."""
+"""Read Google Benchmark's JSON results, versions 1.3 to 1.9; a bad row does not spoil the others."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = ["GBenchRun", "ReadLimits", "ReadWarning", "ResultRow", "RunType", "is
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _START: Final = re.compile("\ufeff?[ \t\r\n]*+")
 _BYTES_RIGHT_SINCE: Final = (1, 9, 2)
-_CONTEXT_KEYS: Final = ("date", "library_version")  # no decision reads another
+_CONTEXT_KEYS: Final = ("date", "library_version")  # the others have no use
 _TO_DO: Final = "run the program again, or leave this file out"
-_CONSOLE_CHARACTERS: Final = 1 << 16  # its head line stands behind a few lines about the machine
+_CONSOLE_CHARACTERS: Final = 1 << 16  # a few lines about the machine precede the heading
 _CONSOLE: Final = re.compile(r"^(?:Benchmark +Time +CPU|name,iterations,real_time)", re.MULTILINE)
 _NOT_JSON: Final = (
     "it is Google Benchmark's console or CSV output, not JSON: run the program with --benchmark_out=FILE, "
     "or with --benchmark_format=json"
 )
 _NO_ROWS: Final = "it has no benchmarks; is it what --benchmark_out wrote, in JSON?"
-_OLD_AGGREGATES: Final = ("mean", "median", "stddev")  # what versions without run_type wrote, always all
+_OLD_AGGREGATES: Final = ("mean", "median", "stddev")  # versions without run_type always wrote all three
 
 
 @dataclass(frozen=True, slots=True)
 class ReadWarning:
-    """Something of a file that was not used or not usable; ``row`` counts in ``benchmarks`` from 0."""
+    """Warning about a part of a file that was not used; ``row`` counts from 0 in ``benchmarks``."""
 
     source: str
     row: int | None
@@ -48,15 +48,15 @@ class ReadWarning:
 
 @dataclass(frozen=True, slots=True)
 class GBenchRun:
-    """The usable content of one file of results.
+    """Usable content of a result file.
 
     Args:
-        context: the date of the launch and the library's version, each if it is a text; one line each.
-        content: the rows in the order of the file; as columns, if each is the one measurement of a benchmark.
-        warnings: what was lost, the file's first, then the rows'; ``warnings_left_out`` counts the rest.
-        lost: by name the measurements that were left out, each with what is wrong with it.
-        is_cut: it has more rows than the limit, and the rest is left unread.
-        damage: the place and cause of a cut or damage, behind which no rows are known; empty if intact.
+        context: the date of the launch and the library's version, as far as they are texts; one line each.
+        content: the rows in the order of the file; columns if each is the only measurement of a benchmark.
+        warnings: about the file, then about rows; ``warnings_left_out`` counts the rest.
+        lost: measurements that were left out, with what is wrong with each, by name.
+        is_cut: rows beyond the limit were not read.
+        damage: where and why the file is cut off or damaged; rows behind are lost. Empty if intact.
     """
 
     context: Mapping[str, str]
@@ -69,19 +69,19 @@ class GBenchRun:
 
     @property
     def rows(self) -> tuple[ResultRow, ...]:
-        """The rows in the order of the file; made anew by each call."""
+        """Rows in the order of the file; each access makes them anew."""
         return tuple(self.content.rows()) if isinstance(self.content, Columns) else self.content
 
     @property
     def benchmarks(self) -> Iterable[str]:
-        """The names of the measurements, also of those that failed; not of the statistics over them."""
+        """Names of the measurements, failed ones included, without statistics over repetitions."""
         if isinstance(self.content, Columns):
             return self.content.names
         return [row.name for row in self.content if row.aggregate_name is None]
 
 
 def read_run(data: bytes, *, source: str, limits: ReadLimits | None = None) -> GBenchRun:
-    """Read the JSON that ``--benchmark_out`` wrote, in time linear to its size.
+    """Read the JSON that ``--benchmark_out`` wrote, in linear time.
 
     Args:
         data: the file's bytes; UTF-8.
@@ -89,22 +89,22 @@ def read_run(data: bytes, *, source: str, limits: ReadLimits | None = None) -> G
         limits: how much is read; the defaults if None.
 
     Raises:
-        BadResults: nothing of the file can be used (empty, too large, not JSON, no ``benchmarks``).
+        BadResults: the file is unusable (empty, too large, not JSON, no ``benchmarks``).
     """
-    return _Reading(source, limits or ReadLimits()).run(data)
+    return _FileReader(source, limits or ReadLimits()).run(data)
 
 
 def is_written_since(context: Mapping[str, str], version: tuple[int, int, int]) -> bool:
-    """Return whether the library that wrote a file is known to be that version or a later one.
+    """Return whether the library that wrote a file is known to be at least that version.
 
-    Versions before 1.8.4 do not say which they are.
+    Versions before 1.8.4 do not write theirs.
     """
     found = re.match(r"v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})", context.get("library_version", ""))
     return found is not None and tuple(int(part) for part in found.groups()) >= version
 
 
-class _Reading:
-    """One file being read, with the warnings it has caused so far."""
+class _FileReader:
+    """Reader of one file, with the warnings so far."""
 
     def __init__(self, source: str, limits: ReadLimits) -> None:
         self._source = source
@@ -137,7 +137,7 @@ class _Reading:
         )
 
     def _text(self, data: bytes) -> tuple[str, int]:
-        """The text, and the place of its ``{``."""
+        """Decode the text, and find its ``{``."""
         if len(data) > self._limits.max_bytes:
             what = f"it has {len(data)} bytes; at most {self._limits.max_bytes} are read"
             raise BadResults(what, self._source)
@@ -154,7 +154,7 @@ class _Reading:
         return text, start
 
     def _document(self, text: str, start: int) -> tuple[Mapping[str, object], list[object] | RowByRow]:
-        """The object that holds the context, and the rows."""
+        """Decode the object with the context, and the rows."""
         damage: Damage | None = None
         if len(text) <= self._limits.characters_at_once:
             found = decode(text, start)
@@ -215,7 +215,7 @@ class _Reading:
         self._warn_file(f"it has more than {self._limits.rows} rows; the others are not read")
 
     def _lose(self, value: object, what: str) -> None:
-        """Keep the name if there is one: a measurement that cannot be used is not one that is gone."""
+        """Keep the name, if any: an unusable measurement must not look like a removed one."""
         match value:
             case {"run_type": RunType.ITERATION, "name": str(name)} if name:
                 if len(name) <= self._limits.name_characters:
@@ -246,7 +246,7 @@ def _place_of(damage: Damage, text: str) -> str:
 
 
 def _with_old_aggregates(rows: Iterable[ResultRow]) -> tuple[ResultRow, ...]:
-    """The rows, told apart as versions before 1.5 did it: by the ends of their names."""
+    """Recognise the aggregates of versions before 1.5 by the suffixes of their names."""
     names = {row.name for row in rows}
     typed: list[ResultRow] = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""One row of Google Benchmark's results: its fields, and the checks of its JSON."""
+"""Read and check one row of Google Benchmark's results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OWN_KEYS: Final = frozenset(
         *("repetition_index", "threads", "iterations", "time_unit", *TIMES),
     }
 )
-# The library writes these into some rows only, as texts and flags; a number there is a user's counter.
+# The library writes these as texts and flags into some rows; a number under such a key is a user's counter.
 OWN_TEXTS: Final = frozenset(
     {
         *("label", "error_occurred", "error_message", "skipped", "skip_message"),
@@ -36,7 +36,7 @@ _LARGEST: Final = math.nextafter(math.inf, 0.0)
 
 
 class RunType(StrEnum):
-    """The content of a row: one measurement, or a statistic over several."""
+    """Content of a row: one measurement, or a statistic over several."""
 
     ITERATION = "iteration"
     AGGREGATE = "aggregate"
@@ -44,30 +44,30 @@ class RunType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """The bounds of what is read of a file. Each has its reason beside it."""
+    """Limits on reading a file, each with its reason."""
 
     max_bytes: int = 512 << 20  # a million rows of the usual 400 bytes
-    characters_at_once: int = 32 << 20  # decoded, up to 35 times the memory; longer texts go row by row
-    rows: int = 1_000_000  # more than any suite has; the rest is left unread
-    name_characters: int = 1024  # a longer name is an attack, and would not fit an index either
+    characters_at_once: int = 32 << 20  # decoding takes up to 35 times the memory; longer texts go row by row
+    rows: int = 1_000_000  # more than any suite has; the rest is not read
+    name_characters: int = 1024  # a longer name is an attack, and would not fit an index
     text_characters: int = 1024  # messages are cut here
-    counters: int = 256  # of one row; more than all of a processor's events
+    counters: int = 256  # per row; more than all of a processor's events
     warnings: int = 100  # kept; the rest is counted
 
 
 class ResultRow(NamedTuple):
     """One entry of ``benchmarks``; texts are one line each, without control characters.
 
-    A named tuple, because files hold tens of thousands: freezing a dataclass took a third of reading one.
+    A named tuple, because files hold tens of thousands: freezing a dataclass took a third of the time to read
+    one.
 
     Args:
         name: the full name; ``run_name`` lacks an aggregate's suffix.
         repetition_index: counts from 0; None if the library did not number repetitions.
         values: by metric: both times in seconds per iteration, rates, user counters, ``allocs_per_iter`` and,
-            if they can be trusted, the byte fields. Times are above 0 in a row that ``is_measured``, a share
-            in an aggregate that is a percentage, and absent in a row that states none (an error, a skip, a
-            complexity fit).
-        error: why the benchmark failed; ``skipped`` why it chose not to run. Never empty.
+            if trusted, the byte fields. Times are above 0 in a row that ``is_measured``, a share in an
+            aggregate that is a percentage, and absent after an error or skip and in a complexity fit.
+        error: why the benchmark failed; ``skipped``: why it chose not to run. Never empty.
     """
 
     name: str
@@ -83,18 +83,18 @@ class ResultRow(NamedTuple):
 
     @property
     def is_measured(self) -> bool:
-        """Return whether the row is a measurement that may enter statistics."""
+        """Return whether the row is a measurement without error or skip."""
         return self.run_type is RunType.ITERATION and self.error is None and self.skipped is None
 
 
 class RowReader:
-    """The reader of one row after the other, with the names that it has seen.
+    """Read rows one after the other, and refuse duplicate names.
 
     Args:
         limits: how much is read.
-        warn: takes a row's number and what is odd about it.
-        trusts_bytes: whether the library reports every repetition's byte fields rightly. Before 1.9.2
-            it read freed memory for all but the last one (google/benchmark#1939).
+        warn: takes a row's number and a warning.
+        trusts_bytes: the byte fields of every repetition are right. Before 1.9.2 the library read freed
+            memory for all but the last one (google/benchmark#1939).
     """
 
     def __init__(self, limits: ReadLimits, warn: Callable[[int, str], None], *, trusts_bytes: bool) -> None:
@@ -108,10 +108,10 @@ class RowReader:
         self.has_untyped_rows = False
 
     def read(self, number: int, found: object) -> ResultRow:
-        """The row of the JSON value ``found``.
+        """Read the row of a JSON value.
 
         Raises:
-            BadResults: it cannot be used; says why.
+            BadResults: it is unusable; the message has the reason.
         """
         if not isinstance(found, dict):
             raise BadResults("not an object")
@@ -142,17 +142,17 @@ class RowReader:
         return self.claim(row, found["name"])
 
     def claim(self, row: ResultRow, raw_name: str) -> ResultRow:
-        """The row, whose name and repetition no later row may have.
+        """Reserve the row's name and repetition, and return the row.
 
         Raises:
-            BadResults: a row before it has them.
+            BadResults: an earlier row has them.
         """
         if self._owners.setdefault(row.name, raw_name) != raw_name:
             raise BadResults(
                 f"without control characters its name is {brief(row.name)}, which another row has"
             )
         key = (row.name, row.repetition_index)
-        # Before 1.5 the library numbered no repetitions: there, equal names are all it wrote.
+        # Before 1.5 the library did not number repetitions, so they have equal names.
         if key in self._seen and not (row.repetition_index is None and self.has_untyped_rows):
             where = "" if row.repetition_index is None else f" for repetition {row.repetition_index}"
             raise BadResults(f"{brief(row.name)} is given twice{where}; the first is used")
@@ -239,7 +239,7 @@ class RowReader:
             value = found[key]
             if not _is_number(value):
                 if key not in OWN_TEXTS and key not in self._not_numbers:
-                    # Named once only: a later version of the library may add a text to every row.
+                    # Once only: a later version of the library may add a text to every row.
                     self._not_numbers.add(key)
                     text = f"its {brief(key)} is not a number and was dropped, here and in later rows"
                     self._warn(number, text)
@@ -259,7 +259,7 @@ def is_finite(value: float) -> bool:
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    return type(value) is float or type(value) is int  # a bool is no number here
+    return type(value) is float or type(value) is int  # not bool
 
 
 def _whole(found: dict[str, object], key: str, at_least: int = 0) -> int | None:

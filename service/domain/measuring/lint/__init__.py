@@ -1,1 +1,1 @@
-"""Linting: the findings of Clang's tools, and the lines that a patch set touches."""
+"""Read the findings of Clang's tools, and the lines that a patch set touches."""

@@ -1,7 +1,7 @@
-"""Findings of clang-format: the differences between a file and what clang-format makes of its touched lines.
+"""Read clang-format's findings from the diff between a file and its formatted form.
 
-They are read from ``diff --unified=0``. The diagnostics of ``clang-format --dry-run`` are not used, because
-version 14 reports a wrong indentation on the line before.
+The diagnostics of ``clang-format --dry-run`` are not used, because version 14 reports a wrong indentation on
+the line before.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 TEXT: Final = "error: code should be clang-formatted"
 HEADLINE: Final = "code should be clang-formatted [-Wclang-format-violations]"
-"""The message of clang-format. It is the same in each build, so that a signature can be made of it."""
+"""Headline of every failure of clang-format, so that builds share a signature."""
 
 _SHORT: Final = 100  # characters of a line that a finding quotes
 _HUNK: Final = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """An error because of which a file was not checked; ``path`` is empty if it names no source."""
+class FormatFault:
+    """Error that prevented the check of a file; ``path`` is empty if it names no source."""
 
     path: str
     text: str
@@ -37,7 +37,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """Lines that clang-format replaces, from the line ``first`` on; none if it only adds lines before it."""
+    """Lines that clang-format replaces, beginning at ``first``; none if it only inserts lines before it."""
 
     first: int
     before: tuple[str, ...]
@@ -45,19 +45,18 @@ class _Edit:
 
     @property
     def last(self) -> int:
-        """The last of them."""
+        """Number of the last line."""
         return self.first + max(len(self.before), 1) - 1
 
 
 def read_format_diff(diff: bytes, path: str, touched: tuple[range, ...]) -> tuple[Finding, ...]:
-    """Read the differences between a file and its formatted form.
+    """Make a finding of each difference between a file and its formatted form, on its first touched line.
 
-    Each becomes a finding on its first touched line. A difference without touched lines, such as the place
-    that an added ``#include`` belongs to, is a finding on the nearest touched line, which is the reason for
-    it. A diff that is cut off is read as far as its hunks are complete.
+    A difference without touched lines, such as the place that an added ``#include`` belongs to, is reported
+    on the nearest touched line, which caused it. Of a truncated diff, the complete hunks are read.
 
     Args:
-        diff: without context, of one file.
+        diff: ``diff --unified=0`` of one file.
         path: of the file, relative to the sources.
         touched: its touched lines, at least one.
     """
@@ -69,21 +68,21 @@ def read_format_diff(diff: bytes, path: str, touched: tuple[range, ...]) -> tupl
 
 
 def format_failure(finding: Finding) -> Failure:
-    """Make the failure of a finding."""
+    """Convert a finding to a failure."""
     place = f"{finding.path}:{finding.line}"
     line = f"{place}: {finding.text.removeprefix('error: ')}"
     return failure_of(FailureKind.FORMAT, finding.path, HEADLINE, line, place)
 
 
-def fault_in(errors: bytes, roots: Roots | None = None) -> Fault:
-    """Read the messages of clang-format, which failed: the first error with a place, or the first line."""
+def fault_in(errors: bytes, roots: Roots | None = None) -> FormatFault:
+    """Find the first error with a place in the messages of a failed clang-format, else the first line."""
     first = ""
     for line in lines_of(errors):
         if (diagnostic := diagnostic_in(line, roots or Roots())) and diagnostic.is_error:
             place = f"{diagnostic.path}:{diagnostic.line}: " if diagnostic.path else ""
-            return Fault(diagnostic.path, f"{place}{plain(diagnostic.text)}")
+            return FormatFault(diagnostic.path, f"{place}{plain(diagnostic.text)}")
         first = first or plain(line)
-    return Fault("", first)
+    return FormatFault("", first)
 
 
 def _edits_in(diff: bytes) -> Iterator[_Edit]:
@@ -94,12 +93,12 @@ def _edits_in(diff: bytes) -> Iterator[_Edit]:
             before, after = _side(lines, b"-", removed), _side(lines, b"+", added)
             if len(before) < removed or len(after) < added:
                 return
-            # Of a hunk that only adds lines, diff names the line before.
+            # For a hunk that only adds lines, diff names the line before.
             yield _Edit(int(hunk[1]) + (removed == 0), before, after)
 
 
 def _side(lines: Iterator[bytes], mark: bytes, count: int) -> tuple[str, ...]:
-    """Take the lines of one side of a hunk; fewer if the diff ends before."""
+    """Take the lines of one side of a hunk; fewer if the diff ends early."""
     taken: list[str] = []
     while len(taken) < count and (line := next(lines, None)) is not None:
         if line.startswith(mark):
@@ -110,7 +109,7 @@ def _side(lines: Iterator[bytes], mark: bytes, count: int) -> tuple[str, ...]:
 
 
 def _place_of(edit: _Edit, touched: tuple[range, ...]) -> int:
-    """Return the first touched line of an edit, or the one nearest to it."""
+    """Find the first touched line of an edit, or the touched line nearest to it."""
     after = bisect_right(touched, edit.first, key=lambda run: run.start)
     if after and edit.first in touched[after - 1]:
         return edit.first
@@ -122,10 +121,9 @@ def _place_of(edit: _Edit, touched: tuple[range, ...]) -> int:
 
 
 def _advice(edits: list[_Edit]) -> str:
-    """Say how to format the lines of a finding, if that is short.
+    """Describe how to format the lines of a finding, if that is short.
 
-    The numbers of lines are not in it: a finding whose lines moved must have the same text, because it is
-    not shown again.
+    It has no line numbers: a finding that moved must keep its text, so that it is not shown again.
     """
     lines = sum(max(len(edit.before), 1) for edit in edits)
     if lines > 1:
@@ -141,6 +139,6 @@ def _advice(edits: list[_Edit]) -> str:
     if old.strip() == new.strip():
         indentation = new[: len(new) - len(new.lstrip())]
         return "" if "\t" in indentation else f": indent the line by {len(indentation)} blanks"
-    # Comments and pages join blanks, so that a line with several in a row would look wrong.
+    # Comments and pages collapse blanks, so a line with several in a row would look wrong.
     shown = plain(new.strip(), _SHORT)
     return f": write `{shown}`" if shown == new.strip() else ""

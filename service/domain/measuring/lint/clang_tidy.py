@@ -1,7 +1,7 @@
-"""Findings of clang-tidy and of the Clang static analyzer, read from clang-tidy's text, version 14.
+"""Read findings of clang-tidy and of the Clang static analyzer from clang-tidy's output, version 14.
 
-The exit code is no verdict: it is 1 for a warning on an untouched line that the project treats as an error,
-and 0 for a ``.clang-tidy`` with an error, whose checks then do not run.
+The exit code is useless: it is 1 for a warning on an untouched line that the project treats as an error, and
+0 for a ``.clang-tidy`` with an error, which disables its checks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SETTINGS: Final = ".clang-tidy"
 COMPILE_ERROR: Final = "clang-diagnostic-error"
 _AS_ERROR: Final = "-warnings-as-errors"
 _CHECKED: Final = re.compile(r"(.*) \[([\w.,+-]+)\]")
-_FOLLOWS: Final = "too many errors emitted, stopping now"  # after compile errors, which have a place
+_FOLLOWS: Final = "too many errors emitted, stopping now"  # follows compile errors that have a place
 _FAULT: Final = re.compile(
     r"Error parsing .*: .+|Error while trying to load a compilation database:|Error: no checks enabled\.|"
     r"LLVM ERROR: .+|PLEASE submit a bug report .+|Skipping .+\. Compile command not found\."
@@ -28,7 +28,7 @@ _FAULT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TidyFinding:
-    """A finding and the check that made it; a message of several checks names the first."""
+    """A finding and its check; the first one if a message names several."""
 
     finding: Finding
     check: str
@@ -36,14 +36,14 @@ class TidyFinding:
 
 @dataclass(frozen=True, slots=True)
 class TidyOutput:
-    """The parts of an output, without duplicates, in order of path and line.
+    """Messages in an output, without duplicates, in order of path and line.
 
     Args:
-        findings: warnings in the sources; also those that the project treats as errors.
-        errors: errors of the compiler in the sources, after which a unit was not checked, and errors in a
-            ``.clang-tidy`` of the sources, whose checks did not run.
-        faults: errors without a file of the sources: of the compile commands, of the tool, and of the
-            compiler in other headers. Not everything was checked.
+        findings: warnings in the sources, including those that the project treats as errors.
+        errors: compile errors in the sources, whose units were not checked, and errors in a ``.clang-tidy``
+            of the sources, whose checks did not run.
+        faults: errors outside of the sources (of the compile commands, of the tool, and of the compiler in
+            other headers), so that not everything was checked.
     """
 
     findings: tuple[TidyFinding, ...]
@@ -52,9 +52,9 @@ class TidyOutput:
 
 
 def read_clang_tidy(output: bytes, roots: Roots | None = None) -> TidyOutput:
-    """Read the output of one or more translation units, standard error included.
+    """Read the output for one or more translation units, standard error included.
 
-    A finding in a header that several units include is printed once for each, with different spellings of the
+    A finding in a header is printed once for each unit that includes it, with different spellings of the
     path. Notes and excerpts of sources are ignored.
     """
     roots = roots or Roots()
@@ -84,19 +84,19 @@ def read_clang_tidy(output: bytes, roots: Roots | None = None) -> TidyOutput:
 
 
 def finding_failure(found: TidyFinding) -> Failure:
-    """Make the failure of a finding."""
+    """Convert a finding to a failure."""
     return _failure(FailureKind.LINT, found.finding, found.finding.text.removeprefix("warning: "))
 
 
 def error_failure(error: Finding) -> Failure:
-    """Make the failure of an error of the compiler, or of one in the settings."""
+    """Convert an error of the compiler, or one in the settings, to a failure."""
     if error.path.rpartition("/")[2] == SETTINGS:
         return _failure(FailureKind.CONFIGURE, error, error.text)
     return _failure(FailureKind.COMPILE, error, error.text, "Compile error at ")
 
 
 def is_missing_include(error: Finding) -> bool:
-    """Return whether an error of the compiler is that an included file does not exist."""
+    """Return whether the compiler did not find an included file."""
     return error.text.endswith("file not found")
 
 

@@ -1,4 +1,4 @@
-"""The translation units that ``compile_commands.json`` names."""
+"""Read the translation units from ``compile_commands.json``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "compile_commands.json"
 MAX_BYTES: Final = 64 << 20  # twenty thousand units with long commands
-_MOST_VALUES: Final = 4_000_000  # decoded, 300 MiB
+_MOST_VALUES: Final = 4_000_000  # 300 MiB when decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class Unit:
     """A translation unit.
 
     Args:
-        file: its absolute path, as the command has it.
-        directory: the directory in which the command runs; relative paths in messages begin there.
-        path: of the file, relative to the sources; empty if it is outside.
+        file: absolute path, as in the command.
+        directory: where the command runs; relative paths in messages begin there.
+        path: path relative to the sources; empty if it is outside.
     """
 
     file: str

@@ -1,4 +1,4 @@
-"""Diagnostics: the lines in the output of Clang's tools that name a place, a level and a message."""
+"""Read diagnostics of Clang's tools: lines with a place, a level and a message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from service.domain.values.text import ESCAPE_SEQUENCE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LINE_BYTES: Final = 4096  # of a line that are read: the longest path and a message
+_LINE_BYTES: Final = 4096  # read of a line: the longest path and a message
 _SOURCES: Final = "/src"  # in a sandbox
 _PLACED: Final = re.compile(r"(.+?):([0-9]{1,8}):[0-9]{1,8}: ((?:fatal )?error|warning|note|remark): (.*)")
 _WITHOUT_PLACE: Final = re.compile(r"((?:fatal )?error|warning): (.*)")
@@ -20,12 +20,11 @@ _WITHOUT_PLACE: Final = re.compile(r"((?:fatal )?error|warning): (.*)")
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """The directories that printed paths begin at.
+    """Directories that printed paths begin at.
 
     Args:
         sources: the directory of the sources on the host; in a sandbox they are in ``/src``.
-        directory: the directory that relative paths begin at. Clang-tidy prints paths relative to the
-            ``directory`` of ``compile_commands.json``.
+        directory: where relative paths begin: the ``directory`` of ``compile_commands.json`` for clang-tidy.
     """
 
     sources: str = ""
@@ -42,7 +41,7 @@ class Roots:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One diagnostic; ``path`` is relative to the sources, empty for a file outside and without a file."""
+    """One diagnostic; ``path`` is relative to the sources, empty without a file or for one outside."""
 
     path: str
     line: int
@@ -68,7 +67,7 @@ def lines_of(output: bytes) -> Iterator[str]:
 
 
 def diagnostic_in(line: str, roots: Roots) -> Diagnostic | None:
-    """Read a line; None if it is no diagnostic, such as an excerpt of a source."""
+    """Parse a diagnostic; None for any other line, such as an excerpt of a source."""
     if placed := _PLACED.fullmatch(line):
         path, number, level, text = placed.groups()
         return Diagnostic(roots.below(path), int(number), level, text, line)

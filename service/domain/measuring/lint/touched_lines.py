@@ -1,4 +1,4 @@
-"""The lines that a patch set adds or changes, and the findings on them."""
+"""Find the lines that a patch set adds or changes, and select the findings on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from service.domain.building.findings import Finding
 
 Lines: TypeAlias = Mapping[str, tuple[range, ...]]
-"""Line numbers of the new side by path, as ranges in order that neither overlap nor adjoin."""
+"""Line numbers of the new side by path, as ordered ranges that neither overlap nor adjoin."""
 
 _HUNK: Final = re.compile(rb"@@ -[0-9]+(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
 _ESCAPE: Final = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
@@ -23,11 +23,11 @@ _ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
 
 def lines_in(diff: bytes) -> Lines:
-    """Read the touched lines from a unified diff as git prints it, with or without context.
+    """Read the touched lines from git's unified diff, with or without context.
 
     Lines within a hunk are counted, because the text of an added line may look like a header. Deletions,
-    binary files and changes of a mode touch no line. So the diff needs ``--text``: otherwise a patch set
-    could call its sources binary in ``.gitattributes``.
+    binary files and mode changes touch no line. The diff needs ``--text``: otherwise a patch set could
+    declare its sources binary in ``.gitattributes``.
 
     Raises:
         BadInput: the diff is damaged or incomplete.
@@ -59,7 +59,7 @@ def _is_on(line: int, ranges: tuple[range, ...]) -> bool:
 
 
 def _added_in(hunk: re.Match[bytes], lines: Iterator[bytes]) -> Iterator[int]:
-    """Yield the numbers of the added lines of a hunk, and take its lines."""
+    """Consume the lines of a hunk, and yield the numbers of the added ones."""
     old, number, new = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
     while old or new:
         mark = next(lines, b"")[:1]
@@ -75,7 +75,7 @@ def _added_in(hunk: re.Match[bytes], lines: Iterator[bytes]) -> Iterator[int]:
 
 
 def _add(ranges: list[range], number: int) -> None:
-    """Add a line behind all others."""
+    """Append a line number, which exceeds all before it."""
     if ranges and ranges[-1].stop == number:
         ranges[-1] = range(ranges[-1].start, number + 1)
     else:
@@ -83,8 +83,8 @@ def _add(ranges: list[range], number: int) -> None:
 
 
 def _path_of(header: bytes) -> str | None:
-    """Return the path of the new side; None if the file is deleted."""
-    # Git ends a name with blanks by a tab, and quotes a name with control characters or quotes.
+    """Parse the path of the new side; None if the file is deleted."""
+    # Git ends a name that has blanks with a tab, and quotes a name that has control characters or quotes.
     name = header.removeprefix(b"+++ ").removesuffix(b"\t")
     if name == b"/dev/null":
         return None

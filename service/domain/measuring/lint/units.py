@@ -1,4 +1,4 @@
-"""Translation units by which changed files are checked: those that changed, and those that include them."""
+"""Select the translation units that check changed files: those that changed, and those that include them."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from service.domain.measuring.lint.compile_commands import Unit
 
 MOST_INCLUDING: Final = 20
-"""Units that are checked only because they include a changed file."""
+"""Most units that are checked only because they include a changed file."""
 
 MOST_OF_ONE: Final = 5
-"""Units in which one changed file is checked: the first finds most, and each takes seconds."""
+"""Most units that check one changed file: the first finds nearly everything, and each takes seconds."""
 
-_MOST_STEPS: Final = 1_000_000  # looked at while searching for units that include one file; a second's work
+_MOST_STEPS: Final = 1_000_000  # of the search for units that include one file; a second's work
 _INCLUDE: Final = b"include"
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The units to check.
+    """Units to check.
 
     Args:
-        units: first those that changed, then those that include changed files.
-        including: how many of them include changed files that are no units.
-        candidates: how many units do so in all.
-        without: the changed files that no unit is or includes; they are not checked.
+        units: those that changed, then those that include changed files.
+        including: number of them that include changed files that are no units.
+        candidates: number of all units that do.
+        without: changed files that belong to no unit; they are not checked.
     """
 
     units: tuple[Unit, ...]
@@ -42,10 +42,10 @@ class Selection:
 
 
 def includes_in(output: bytes, sources: str = "") -> Mapping[str, tuple[str, ...]]:
-    """Read the names in include lines by the paths of their files, from ``grep --null``.
+    """Read the included names of each file from the output of ``grep --null``.
 
     Args:
-        output: ``PATH``, a zero byte and the line, of each include line.
+        output: ``PATH``, a zero byte and the line, for each include line.
         sources: the directory of the sources on the host; in a sandbox they are in ``/src``.
     """
     roots = Roots(sources)
@@ -55,7 +55,7 @@ def includes_in(output: bytes, sources: str = "") -> Mapping[str, tuple[str, ...
         name = text[text.find(_INCLUDE) + len(_INCLUDE) :].strip().strip(b'<>"')
         if zero and name:
             place, included = posixpath.normpath(path.decode(errors="replace")), name.decode(errors="replace")
-            # CMake's unity builds name sources so.
+            # CMake's unity builds include sources by absolute paths.
             included = roots.below(included) if included.startswith("/") else included
             found.setdefault(place, {})[included] = None
     return {path: tuple(names) for path, names in found.items()}
@@ -64,15 +64,16 @@ def includes_in(output: bytes, sources: str = "") -> Mapping[str, tuple[str, ...
 def units_for(
     changed: Collection[str], units: Iterable[Unit], includes: Mapping[str, tuple[str, ...]]
 ) -> Selection:
-    """Select the units by which changed files are checked.
+    """Select the units that check changed files.
 
-    A changed unit is checked itself. For any other changed file, the first few units that include it are,
-    directly or not: those that are checked anyway, then the nearest. Each file has one before any has two.
+    A changed unit is checked itself. Any other changed file is checked in the first few units that include
+    it, directly or not: those that are checked anyway, then the nearest. Each file gets one before any gets
+    two.
 
     Args:
-        changed: paths of changed sources, relative to the sources as all paths here.
+        changed: paths relative to the sources, like all paths here.
         units: all translation units.
-        includes: the names in the include lines of each file.
+        includes: the included names of each file.
     """
     by_path: dict[str, Unit] = {}
     for unit in units:
@@ -82,7 +83,6 @@ def units_for(
     graph = _Includers(includes)
     nearest = {path: [place for place in graph.of(path) if place in by_path] for path in others}
     own = frozenset(chosen)
-    # First the units that are checked anyway.
     wanted = [sorted(places, key=lambda place: place not in own)[:MOST_OF_ONE] for places in nearest.values()]
     for place in _in_turn(wanted):
         if len(chosen) - len(own) == MOST_INCLUDING:
@@ -98,7 +98,7 @@ def units_for(
 
 
 class _Includers:
-    """The files that include a file, by the names in their include lines."""
+    """Graph from a file to the files that include it."""
 
     def __init__(self, includes: Mapping[str, tuple[str, ...]]) -> None:
         self._by_name: dict[str, list[tuple[str, str]]] = {}
@@ -109,7 +109,7 @@ class _Includers:
                     self._by_name.setdefault(parts[-1], []).append((includer, "/".join(parts)))
 
     def of(self, path: str) -> Iterator[str]:
-        """Yield the files that include a file: the nearest first, and of equally near ones its namesake."""
+        """Yield the files that include a file, the nearest first; among equally near ones, its namesake."""
         stem = posixpath.splitext(posixpath.basename(path))[0]
         seen, level, steps = {path}, [path], 0
         while level and steps < _MOST_STEPS:

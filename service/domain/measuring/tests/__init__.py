@@ -1,1 +1,1 @@
-"""Results of test programs."""
+"""Read results of test programs."""

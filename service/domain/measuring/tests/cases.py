@@ -1,4 +1,4 @@
-"""Test cases: their results in one run of the tests, and over several tries."""
+"""Collect the results of test cases in one run of the tests, and over several tries."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from service.domain.values.text import brief, clean, plain_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-MOST_CASES: Final = 100_000  # more than any suite has; the rest is left unread
-MAX_BYTES: Final = 64 << 20  # 640 bytes for each of them
-MOST_OTHERS: Final = 200  # reasons of a case behind its first one
-_MAX_NAME: Final = 1024  # characters; a longer name would not fit an index either
+MOST_CASES: Final = 100_000  # more than any suite has; the rest is not read
+MAX_BYTES: Final = 64 << 20  # 640 bytes per case
+MOST_OTHERS: Final = 200  # reasons of a case after its first
+_MAX_NAME: Final = 1024  # characters; a longer name would not fit an index
 _MAX_MESSAGE: Final = 4000  # characters; the log has the rest
 _LONGEST: Final = 1e7  # seconds, about four months
 _MILLISECONDS: Final = 1000.0
@@ -25,16 +25,16 @@ _LEAST: Final = 0.001  # seconds; GoogleTest reports no less
 
 
 class CaseStatus(StrEnum):
-    """The end of a test case."""
+    """Result of a test case."""
 
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"  # the test itself chose not to run
-    NOT_RUN = "not run"  # it should have run and could not: its program is missing, or a fixture failed
+    NOT_RUN = "not run"  # it could not run: its program is missing, or a fixture failed
     DISABLED = "disabled"
 
 
-# The least welcome first: of two cases of one name, that one counts.
+# The first of them counts if two cases have the same name.
 _WORST_FIRST: Final = (
     CaseStatus.FAILED,
     CaseStatus.NOT_RUN,
@@ -45,7 +45,7 @@ _WORST_FIRST: Final = (
 
 
 class OtherReason(NamedTuple):
-    """Another reason of a failure, as the first one is in its case."""
+    """Further reason of a failure, like the message and place of its case."""
 
     message: str
     place: str = ""
@@ -53,14 +53,14 @@ class OtherReason(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TestCase:
-    """The result of one test.
+    """Result of one test.
 
     Args:
         name: one line, unique in a run.
-        seconds: how long it took; 0 if unknown.
+        seconds: its duration; 0 if unknown.
         message: the reason of a failure or skip, in lines; empty if the program gave none.
         place: file and line of the failure, ``t.cpp:4``; empty if unknown.
-        others: more reasons of a failure, such as further assertions; no record or page has them.
+        others: further reasons of a failure, such as assertions; they are not stored.
     """
 
     __test__ = False  # pytest takes every class of this name for its own
@@ -74,16 +74,15 @@ class TestCase:
 
     @property
     def has_failed(self) -> bool:
-        """Return whether the test counts against the change: it failed, or should have run and could not."""
+        """Return whether the test counts against the change: it failed, or could not run."""
         return self.status in {CaseStatus.FAILED, CaseStatus.NOT_RUN}
 
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """The cases of one run in the order of its file.
+    """Cases of one run in the order of its file.
 
-    ``is_cut``: it has more cases, or a case has more reasons, than are read, so that the absence of failures
-    proves nothing.
+    ``is_cut``: cases or reasons beyond the limit were not read, so the absence of failures proves nothing.
     """
 
     __test__ = False
@@ -100,10 +99,10 @@ def case_of(
     place: str = "",
     others: Iterable[OtherReason] = (),
 ) -> TestCase:
-    """Make a case of foreign texts and a foreign duration.
+    """Make a case of untrusted texts and an untrusted duration.
 
     Raises:
-        BadResults: the name is empty or too long to be stored, so that two tests could get one name.
+        BadResults: the name is empty, or too long: cut names could collide.
     """
     known = clean(name).strip()
     if not known:
@@ -121,9 +120,9 @@ def case_of(
 
 
 class Cases:
-    """The cases of a run, added one by one; of several with one name, the least welcome result counts.
+    """Collect the cases of a run; among several of one name, the worst result counts.
 
-    It gets the reasons of the others that failed. Failed cases are kept even if they come behind the limit.
+    It gets the reasons of the others that failed. Failed cases are kept even beyond the limit.
     """
 
     __slots__ = ("_is_cut", "_kept")
@@ -147,7 +146,7 @@ class Cases:
             self._kept[case.name] = case
 
     def run(self) -> TestRun:
-        """Return the run of the cases so far."""
+        """Return the cases so far."""
         return TestRun(tuple(self._kept.values()), self._is_cut)
 
 
@@ -157,12 +156,9 @@ def with_reason(case: TestCase, reason: str) -> TestCase:
 
 
 def combined(tries: Sequence[TestRun]) -> tuple[TestRun, tuple[str, ...]]:
-    """Combine a run with the later tries of its failed tests.
+    """Combine a run with later tries of its failed tests, and name the tests that passed in one.
 
-    A test has failed if no try passed. One that is missing or was skipped in a later try stays failed.
-
-    Returns:
-        The run, and the names of the tests that failed and then passed.
+    A failed test that is missing or skipped in later tries stays failed.
     """
     final: dict[str, TestCase] = {}
     retried: dict[str, None] = {}
@@ -178,10 +174,10 @@ def combined(tries: Sequence[TestRun]) -> tuple[TestRun, tuple[str, ...]]:
 
 
 def as_gbench(run: TestRun) -> bytes:
-    """Write the durations as Google Benchmark's JSON: one row a test, of one repetition, in milliseconds.
+    """Write the durations as Google Benchmark's JSON: one row of one repetition per test, in milliseconds.
 
-    Failed and skipped tests become rows with an error or a skip. Disabled ones are left out, because they
-    are not part of the suite. A test that took less than a millisecond, or an unknown time, took one.
+    Failed and skipped tests become rows with an error or a skip. Disabled tests are left out, because they
+    are not part of the suite. A duration below one millisecond, or an unknown one, becomes one.
     """
     rows = [_row(case) for case in run.cases if case.status is not CaseStatus.DISABLED]
     return json.dumps({"context": {}, "benchmarks": rows}, separators=(",", ":")).encode()
@@ -203,12 +199,12 @@ def _row(case: TestCase) -> dict[str, Any]:
     if case.status is not CaseStatus.PASSED:
         return row | {"skipped": True, "skip_message": reason or str(case.status)}
     duration = max(case.seconds, _LEAST) * _MILLISECONDS
-    # The programs report no processor time.
+    # The programs report no CPU time.
     return row | {"real_time": duration, "cpu_time": duration, "time_unit": "ms"}
 
 
 def _joined(before: TestCase, case: TestCase) -> TestCase:
-    """Join two failed cases of one name, as from two platforms: either reason may be new."""
+    """Join two failed cases of one name, such as those of two platforms: either reason may be new."""
     worse, other = (case, before) if _rank(case) < _rank(before) else (before, case)
     first = OtherReason(worse.message, worse.place)
     others = dict.fromkeys((*worse.others, OtherReason(other.message, other.place), *other.others))

@@ -1,4 +1,4 @@
-"""Failures of the tests in the results of a framework, as its output would name them."""
+"""Make failures of the failed tests in a framework's results, as its output would name them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ if TYPE_CHECKING:
     from service.domain.measuring.tests.cases import TestRun
 
 OPENING_OF_OTHERS: Final = "Failure of a test "
-"""The words before the name of a test of an unknown framework."""
-_UNKNOWN_PLACE: Final = "unknown file"  # of an exception, in the words of GoogleTest
+"""Words before the name of a test of an unknown framework."""
+_UNKNOWN_PLACE: Final = "unknown file"  # GoogleTest's place of an exception
 
 
 def failures_of_ctest(run: TestRun) -> Iterator[Failure]:
-    """Yield the failures of a run of CTest by its results; their reasons are those in its log.
+    """Yield the failures of a run that ``read_junit`` read from CTest's results.
 
-    Args:
-        run: from ``read_junit``. The results do not say which tests crashed.
+    The results do not tell which tests crashed.
     """
     for case in run.cases:
         if case.status is CaseStatus.NOT_RUN:
@@ -43,7 +42,7 @@ def failures_of_ctest(run: TestRun) -> Iterator[Failure]:
 
 
 def failures_of(run: TestRun, sources: str = "", opening: str = OPENING) -> Iterator[Failure]:
-    """Yield the failures of a run; their signatures are those of the failures in the program's output.
+    """Yield the failures of a run, with the same signatures as the failures in the program's output.
 
     Args:
         run: from :func:`service.domain.measuring.tests.gtest.read_gtest`, or another reader of results.

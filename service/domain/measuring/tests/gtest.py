@@ -1,4 +1,4 @@
-"""The reader of the results of a GoogleTest program: its JSON, or its output if it crashed."""
+"""Read the results of a GoogleTest program: its JSON, or its output if it crashed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 _LINE_BYTES: Final = 4096  # parsed of a line; names and durations are at its beginning
-_MOST_VALUES: Final = 50 * MOST_CASES  # five times those of as many cases; decoded, 350 MiB
+_MOST_VALUES: Final = 50 * MOST_CASES  # five times what that many cases have; 350 MiB when decoded
 _REASON_LINES: Final = 10  # kept of the reason of a skip
-_MOST_LINES: Final = 1_000_000  # parsed of the output; ten for each case
+_MOST_LINES: Final = 1_000_000  # parsed of the output; ten per case
 _MARK: Final = re.compile(r"\[ *(RUN|OK|FAILED|SKIPPED) *\] ([^\s,]+)(.*)")
 _DURATION: Final = re.compile(r" \((\d{1,9}) ms\)$")
 _SKIP_PLACE: Final = re.compile(r"(.+):\d+: Skipped$")
@@ -44,7 +44,7 @@ def read_gtest(data: bytes, output: bytes) -> TestRun:
 
     Args:
         data: the file that ``--gtest_output=json`` wrote; empty if the program crashed and wrote none.
-        output: the output of the program: the results if there is no file, and the reasons of skips.
+        output: the program's output: it has the reasons of skips, and the results if there is no file.
 
     Raises:
         BadResults: the file is damaged or too large, or there is none and the output names no test.
@@ -148,7 +148,7 @@ def _seconds(value: object) -> float:
 
 
 def _cases_of_output(output: bytes) -> Iterator[TestCase]:
-    """Yield the ended tests, and the one during which the program ended as failed."""
+    """Yield the tests that ended, and as failed the one during which the program ended."""
     ends = {"OK": CaseStatus.PASSED, "FAILED": CaseStatus.FAILED, "SKIPPED": CaseStatus.SKIPPED}
     current = ""
     for line in _lines(output):
@@ -167,7 +167,7 @@ def _cases_of_output(output: bytes) -> Iterator[TestCase]:
 
 
 def _skip_reasons(output: bytes) -> dict[str, str]:
-    """Return the reasons that the output gives for skips, by the names of the tests."""
+    """Find the reasons that the output gives for skips, by test."""
     reasons: dict[str, str] = {}
     reason: list[str] | None = None
     for line in _lines(output):
@@ -184,7 +184,7 @@ def _skip_reasons(output: bytes) -> dict[str, str]:
 
 
 def _mark_in(line: str) -> tuple[str, str, int] | None:
-    """Return the event, test and milliseconds of a line; None if it is another line."""
+    """Parse the event, test and milliseconds of a line; None for any other line."""
     if "[" not in line or not (found := _MARK.search(line)):
         return None
     kind, name, rest = found.groups()

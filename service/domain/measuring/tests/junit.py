@@ -1,4 +1,4 @@
-"""The reader of JUnit XML, as CTest and others write it."""
+"""Read JUnit XML as CTest and others write it."""
 
 from __future__ import annotations
 
@@ -24,47 +24,46 @@ if TYPE_CHECKING:
 
 _DEEPEST: Final = 100  # nested elements; the format has five
 _MOST_ELEMENTS: Final = 20 * MOST_CASES  # a case with properties and texts has fewer
-_MOST_ATTRIBUTES: Final = 1000  # of an element; the format has ten
+_MOST_ATTRIBUTES: Final = 1000  # per element; the format has ten
 _TOO_MANY: Final = f"an element has more than {_MOST_ATTRIBUTES} attributes"
 _PIECE: Final = 1 << 20  # bytes parsed at once
-# Bytes of a tag or comment, which may have a message of megabytes. Expat keeps the whole of it, and scans it
+# Bytes of a tag or comment, which may have a message of megabytes. Expat buffers all of it, and scans it
 # again for each piece.
 _LONGEST: Final = 8 << 20
 _TAG: Final = re.compile(rb"<[^\s<>/=]+")
 _ATTRIBUTE: Final = re.compile(rb"\s+[^\s=<>]+\s*=\s*(?:\"[^\"]*\"|'[^']*')")
 _KEPT: Final = 4000  # characters of a text, its last ones
-# CTest writes control characters of the output in this form.
+# CTest's encoding of control characters.
 _NOT_XML: Final = re.compile(r"\[NON-XML-CHAR-0x([0-9A-F]{1,2})\]")
 _SKIPPED_BY_ITSELF: Final = re.compile(r"SKIP_(?:RETURN_CODE|REGULAR_EXPRESSION)")
-_PLACE: Final = re.compile(r"([^\s:][^\n:]*:\d+)\n")  # the first line of a message of GoogleTest
+_PLACE: Final = re.compile(r"([^\s:][^\n:]*:\d+)\n")  # first line of a message of GoogleTest
 _ROOTS: Final = frozenset({"testsuite", "testsuites"})
 _FAILURES: Final = frozenset({"failure", "error"})
 _TEXTS: Final = _FAILURES | {"skipped", "system-out"}
 
 
 class Dialect(StrEnum):
-    """The program that wrote a file: the same element has other meanings."""
+    """Program that wrote a file: the meaning of some elements depends on it."""
 
-    CTEST = "ctest"  # `skipped` is also the end of a test whose program is missing
+    CTEST = "ctest"  # `skipped` also marks a test whose program is missing
     GENERIC = "generic"
 
 
 def read_junit(data: bytes, dialect: Dialect) -> TestRun:
-    """Read JUnit XML in time linear to its size.
+    """Read JUnit XML in linear time.
 
     Raises:
-        BadResults: it is not complete JUnit XML in its encoding, too large, nested too deeply, or has a
-            document type.
+        BadResults: it is not complete JUnit XML, too large, nested too deeply, or has a document type.
     """
     if len(data) > MAX_BYTES:
         raise BadResults(f"it has {len(data)} bytes; at most {MAX_BYTES} are read")
     if not data.strip():
         raise BadResults("it is empty")
-    return _Document(dialect).read(data)
+    return _JUnitParser(dialect).read(data)
 
 
-class _Document:
-    """One document being parsed, with the open case and its texts."""
+class _JUnitParser:
+    """Parser of one document."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -73,7 +72,7 @@ class _Document:
         self._case_depth = 0
         self._texts: dict[str, str] = {}
         self._open = ""  # the element whose text is collected
-        self._others: list[str] = []  # failures and errors behind the first
+        self._others: list[str] = []  # keys of the failures and errors after the first
         self._elements = 0
         self._cases = Cases()
         self._parser = XmlParser(self._start, self._end, bad_line, self._text)
@@ -87,7 +86,7 @@ class _Document:
         return self._cases.run()
 
     def _check_unfinished(self, data: bytes, end: int) -> None:
-        """Refuse a tag that goes on behind a piece, before expat keeps millions of attributes."""
+        """Refuse a huge unfinished tag before expat buffers millions of attributes."""
         begin = self._parser.position
         if begin < end - _LONGEST:
             raise BadResults(f"a tag or comment has more than {_LONGEST} bytes")
@@ -119,7 +118,7 @@ class _Document:
                 self._texts[f"{self._open} message"] = attributes.get("message", "")[:_KEPT]
 
     def _key_of(self, name: str) -> str:
-        """Return the key of the text of an element; empty if its text is not kept."""
+        """Choose the key of an element's text; empty if the text is not kept."""
         if name in _FAILURES and not _FAILURES.isdisjoint(self._texts):
             key = name if name not in self._texts else f"{name} {len(self._others) + 1}"
             if len(self._others) == MOST_OTHERS:
@@ -173,7 +172,7 @@ class _Document:
         return CaseStatus.DISABLED if stated in {"notrun", "disabled"} else CaseStatus.PASSED
 
     def _message(self, status: CaseStatus) -> str:
-        """Return the stated reason, or the end of the output of a test that failed without one."""
+        """Find the stated reason, or the end of the output of a test that failed without one."""
         if status is CaseStatus.PASSED:
             return ""
         keys: tuple[str, ...] = (
@@ -190,7 +189,7 @@ class _Document:
 
 
 def _placed(message: str) -> OtherReason:
-    """Split a message of GoogleTest from its place."""
+    """Split GoogleTest's place from the message."""
     place = _PLACE.match(message)
     return OtherReason(message[place.end() :], place[1]) if place else OtherReason(message)
 

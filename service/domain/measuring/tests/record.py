@@ -1,4 +1,4 @@
-"""The record of the test cases of a build: canonical JSON, which pages and series are made from."""
+"""Store the test cases of a build as canonical JSON, for pages and series."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ _MAX_MESSAGE: Final = 500  # characters; the log has the rest
 
 @dataclass(frozen=True, slots=True)
 class TestSuite:
-    """The test cases of one program.
-
-    ``retried`` names those that failed and then passed.
-    """
+    """Test cases of one program; ``retried`` names those that failed and then passed."""
 
     __test__ = False
 
@@ -32,9 +29,9 @@ class TestSuite:
 
 
 def write_tests(suites: Sequence[TestSuite]) -> bytes:
-    """Write the record of a build, at most :data:`RECORD_BYTES` bytes long.
+    """Write the record of a build in at most :data:`RECORD_BYTES`.
 
-    If the cases do not fit, failed and retried ones are kept first, and the suite says that it is cut.
+    If the cases do not fit, failed and retried ones are kept first, and the suite is marked as cut.
     """
     left = RECORD_BYTES - 100 * (len(suites) + 1)
     written = []
@@ -57,10 +54,10 @@ def write_tests(suites: Sequence[TestSuite]) -> bytes:
 
 
 def read_tests(data: bytes) -> tuple[TestSuite, ...]:
-    """Read a record from :func:`write_tests`.
+    """Read a record of :func:`write_tests`.
 
     Raises:
-        BadInput: it is none.
+        BadInput: it is damaged.
     """
     try:
         return tuple(_suite(each) for each in json.loads(data)["suites"])

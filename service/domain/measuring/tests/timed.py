@@ -1,7 +1,7 @@
-"""Suites of tests whose durations are compared like the times of benchmarks.
+"""Compare the durations of tests like the times of benchmarks.
 
-The durations become the JSON of Google Benchmark as soon as a program ends, so pairs of tests are stored,
-read and judged like those of benchmarks.
+They are converted to Google Benchmark's JSON as soon as a program ends, so pairs of tests are stored, read
+and judged like those of benchmarks.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 SHORTEST: Final = 0.1  # seconds; GoogleTest reports whole milliseconds, so one is up to a hundredth of that
 REAL_TIME: Final = ("real_time",)
-# The most tests of a launch, and characters of its filter. The launches that are compared stay close to each
-# other, and starting them costs little. Regular expressions of CTest fit in 64 KiB once they are compiled;
-# beyond, CTest runs no test.
+# Most tests of a launch, and characters of its filter. Small groups keep compared launches close together,
+# and starting them costs little. CTest runs no test if the compiled regular expression exceeds 64 KiB.
 GROUP: Final = (20, 8 << 10)
 _RESULT: Final = '"${BENCHGATE_OUT:-/out}/result.json"'
 _SPECIAL: Final = re.compile(r"([\^$.*+?()\[|\\])")  # in regular expressions of CTest
@@ -34,7 +33,7 @@ _ABSENT: Final = "the program did not run it"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedSuite(Suite, ABC):
-    """The tests of one program."""
+    """Tests of one program."""
 
     metrics: tuple[str, ...] = REAL_TIME
     memory: int = MEMORY
@@ -42,40 +41,40 @@ class TimedSuite(Suite, ABC):
     @property
     @abstractmethod
     def line(self) -> str:
-        """The line of shell that starts the program with :meth:`arguments`; it writes ``result.json``."""
+        """Shell line that starts the program with :meth:`arguments` and writes ``result.json``."""
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The directories in the sources that the program itself writes to."""
+        """Directories in the sources that the program writes to."""
         return ()
 
     @abstractmethod
     def arguments(self, names: Collection[str] = ()) -> tuple[str, ...]:
-        """Return the arguments that choose these tests, or else those of the job."""
+        """Return the arguments that choose these tests, or those of the job if there are none."""
 
     @abstractmethod
     def read(self, results: bytes) -> TestRun:
-        """Read the file; raises BadResults."""
+        """Read the result file; raises BadResults."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CTestSuite(TimedSuite):
-    """The tests of a build directory that CTest runs. It has no ``program`` that the build creates."""
+    """Tests of a build directory that CTest runs, without a ``program`` that the build creates."""
 
     directory: str
 
     @property
     def line(self) -> str:
-        """CTest, which reads no output of tests that pass."""
+        """Run CTest and discard its output."""
         return f'exec ctest --no-tests=error --output-junit {_RESULT} "$@" >/dev/null'
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The directory of CTest's own logs."""
+        """Directory of CTest's own logs."""
         return (f"{self.directory}/Testing",)
 
     def arguments(self, names: Collection[str] = ()) -> tuple[str, ...]:
-        """Run them one after the other, whatever the job says: side by side, each would slow the others."""
+        """Run the tests one at a time, whatever the job sets: parallel tests would slow each other."""
         escaped = "|".join(_SPECIAL.sub(r"\\\1", name) for name in names)
         pattern = f"^({escaped})$" if names else self.filter
         chosen = ("--tests-regex", pattern) if pattern else ()
@@ -88,15 +87,15 @@ class CTestSuite(TimedSuite):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GTestSuite(TimedSuite):
-    """The tests of a GoogleTest program."""
+    """Tests of a GoogleTest program."""
 
     @property
     def line(self) -> str:
-        """The program itself."""
+        """Run the program itself."""
         return f'exec "$@" --gtest_output=json:{_RESULT} >/dev/null'
 
     def arguments(self, names: Collection[str] = ()) -> tuple[str, ...]:
-        """Choose the tests by a filter, which may choose a few more if a name has a separator."""
+        """Choose the tests by a filter, which may match a few more if a name has a separator."""
         pattern = ":".join(_SEPARATORS.sub("?", name) for name in names) if names else self.filter
         chosen = (f"--gtest_filter={pattern}",) if pattern else ()
         return ("./" + self.program.removeprefix("./"), *self.args, *chosen)
@@ -107,11 +106,11 @@ class GTestSuite(TimedSuite):
 
 
 def durations(run: TestRun, names: Iterable[str]) -> bytes:
-    """Write the durations of these tests as Google Benchmark's JSON; one that did not run has an error."""
+    """Write the durations of these tests as Google Benchmark's JSON; a test that did not run has an error."""
     known = {case.name: case for case in run.cases}
     absent = CaseStatus.NOT_RUN
     cases = (known.get(name) or TestCase(name, absent, 0.0, _ABSENT) for name in names)
-    # A disabled test would be left out, although it was asked for.
+    # A disabled test would be left out although it was requested.
     asked = (replace(case, status=absent) if case.status is CaseStatus.DISABLED else case for case in cases)
     return as_gbench(TestRun(tuple(asked)))
 
@@ -119,7 +118,7 @@ def durations(run: TestRun, names: Iterable[str]) -> bytes:
 def ran_in(run: TestRun, before: Collection[str] = ()) -> tuple[str, ...]:
     """Name the tests that passed or failed, and the skipped ones that are also in ``before``.
 
-    A test that the parent runs may skip itself now and then: its launches show how often.
+    A test that ran in the parent may skip itself now and then; its launches show how often.
     """
     passed, skipped = CaseStatus.PASSED, CaseStatus.SKIPPED
     known = set(before)
@@ -131,9 +130,9 @@ def ran_in(run: TestRun, before: Collection[str] = ()) -> tuple[str, ...]:
 
 
 def too_short(*sides: TestRun) -> frozenset[str]:
-    """Name the tests that take less than :data:`SHORTEST` on each side on which they pass.
+    """Name the tests that take less than :data:`SHORTEST` on every side that they pass on.
 
-    One that takes longer on a single side is compared: the change may have made it slow.
+    A test that takes longer on one side is compared: the change may have made it slow.
     """
     longest: dict[str, float] = {}
     for run in sides:

@@ -13,7 +13,7 @@ from service.domain.failures.failure import Failure, FailureKind
 from service.domain.measuring.lint.clang_format import (
     HEADLINE,
     TEXT,
-    Fault,
+    FormatFault,
     fault_in,
     format_failure,
     read_format_diff,
@@ -105,14 +105,14 @@ def test_the_failures_of_a_file_have_one_headline() -> None:
 def test_a_fault_names_the_place_of_an_error_in_the_configuration() -> None:
     errors = (SAMPLES / "clang_format_14_bad_configuration.txt").read_bytes()
 
-    assert fault_in(errors) == Fault(".clang-format", ".clang-format:2: unknown key 'Foo'")
+    assert fault_in(errors) == FormatFault(".clang-format", ".clang-format:2: unknown key 'Foo'")
 
 
 def test_a_fault_without_a_place_is_the_first_line() -> None:
     errors = (SAMPLES / "clang_format_14_missing_file.txt").read_bytes()
 
-    assert fault_in(errors) == Fault("", "No such file or directory")
-    assert fault_in(b"") == Fault("", "")
+    assert fault_in(errors) == FormatFault("", "No such file or directory")
+    assert fault_in(b"") == FormatFault("", "")
 
 
 @given(LINES, LINES, RUNS)
