@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
-from service.domain.runs.external import ExternalBuild, Notice, Report, Target
+from service.domain.runs.external import ExternalBuild, Notice, Report, ReportedRevision
 from service.domain.runs.vote import Result
 from service.domain.values.errors import BadInput
 from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
@@ -56,7 +56,7 @@ def command(
     """
     settings = settings_of_running_site(home)
     kind = RunKind.POST_SUBMIT if merged else RunKind.CHECK
-    target = Target(key_at(change, settings.instances), revision, kind)
+    target = ReportedRevision(key_at(change, settings.instances), revision, kind)
     report = Report(target, ExternalBuild(job, number, url, log_url), result, causes)
     with closing(build_control(settings)) as plane:
         is_news = record_external_build(plane.store, report, plane.failure_patterns)

@@ -1,4 +1,4 @@
-"""The outcome of a build, and the comparisons that a message names.
+"""Decide the outcome of a benchmark build, and group the comparisons that a message names.
 
 The sentences are in :mod:`service.domain.wording.judgement`.
 """
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from service.domain.verdict.inference.reasons import Reason
 
-    Withheld = Mapping[ComparedRow, Reason]  # of rows that may not vote −1, the reason
+    Withheld = Mapping[ComparedRow, Reason]  # why rows may not vote −1
 
 NOTHING_WITHHELD: Final[Withheld] = MappingProxyType({})
 
 
 class Group(StrEnum):
-    """The groups of comparisons that a message names, in its order."""
+    """Groups of comparisons that a message names, in its order."""
 
     BROKEN = auto()
     REMOVED = auto()
@@ -42,14 +42,12 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """The circumstances of measuring without which undecided rows might have been decided.
+    """Circumstances that ended measuring before rows were decided.
 
     Args:
-        missing_pairs: the pairs up to the first look that could find a difference, if the machine time ended
-            before it.
+        missing_pairs: pairs that were missing to the first decisive look when the machine time ended.
         is_parent_lost: the parent could no longer be measured after some pairs.
-        is_used_up_by_patch: launches of the patch took so long that some of the policy's base pairs are
-            missing.
+        is_used_up_by_patch: slow launches of the patch left fewer pairs than the policy's base pairs.
     """
 
     missing_pairs: int = 0
@@ -62,11 +60,11 @@ UNDISTURBED: Final = Circumstances()
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A build's outcome with its reasons.
+    """Outcome of a build with its reasons.
 
-    ``groups`` hold the comparisons, each group with the one to name first. ``rows`` is the number of all
-    comparisons. ``empty_suites`` are the suites whose patch side measured nothing, but whose base side did.
-    ``missing_pairs`` are those of the circumstances, if their lack withholds the vote.
+    Each group begins with the comparison to name first; ``rows`` counts all comparisons. ``empty_suites``
+    measured nothing in the patch, but something in the base. ``missing_pairs`` is that of the circumstances
+    if it withholds the vote.
     """
 
     outcome: Outcome
@@ -78,7 +76,7 @@ class Judgement:
 
     @property
     def blamed(self) -> tuple[str, ...]:
-        """The benchmarks that a person can accept: those that make the build slower, and removed ones."""
+        """Benchmarks that a person can accept: slower ones that vote −1, and removed ones."""
         rows = (row for group in (Group.SLOWER, Group.REMOVED) for row in self.groups.get(group, ()))
         return tuple(dict.fromkeys(each.row.benchmark for each in rows))
 
@@ -90,7 +88,7 @@ def judge(
     withheld: Withheld = NOTHING_WITHHELD,
     circumstances: Circumstances = UNDISTURBED,
 ) -> Judgement:
-    """Judge a benchmark build. A slower row that is ``withheld`` is named and does not vote."""
+    """Judge a benchmark build; a ``withheld`` slower row is named, but does not vote."""
     groups = _groups(comparisons, policy, withheld)
     outcome, missing = _outcome(groups, policy, empty_suites), 0
     if outcome is Outcome.UNDECIDED:
@@ -105,8 +103,8 @@ def _groups(
     slower = sorted(by_verdict[Verdict.SLOWER], key=lambda each: -each.worsening)
     is_large = {each.row: each.worsening >= policy.votes_from(each.row.benchmark) for each in slower}
     large = [each for each in slower if is_large[each.row]]
-    # First the row of a lifted −1, which people wait for; then the row that could still be the worst. A row
-    # without an interval could be anything.
+    # First rows with a lifted −1, which people wait for; then by the worst that is still possible, which is
+    # anything without an interval.
     undecided = sorted(
         by_verdict[Verdict.UNDECIDED],
         key=lambda each: (not has_kind(each.reasons, {ReasonKind.SECOND_LIFTS}), -each.could_worsen_by),
@@ -145,7 +143,7 @@ def _outcome(
 
 
 def _without_a_failure(undecided: Sequence[Comparison], policy: Policy) -> Outcome:
-    """Decide the outcome if nothing fails: a row that a patch can leave undecided prevents the +1."""
+    """Decide the outcome if nothing fails: a row that is undecided because of the patch prevents the +1."""
     if not undecided:
         return Outcome.PASSED
     is_of_patch = any(has_kind(each.reasons, OF_PATCH) for each in undecided)
@@ -156,16 +154,16 @@ def _without_a_failure(undecided: Sequence[Comparison], policy: Policy) -> Outco
 def _undecided_under(circumstances: Circumstances) -> Outcome:
     """Decide the outcome of undecided rows: circumstances that a patch can bring about prevent the +1."""
     if circumstances.missing_pairs:
-        # Otherwise launches that take long enough would be a way to a +1.
+        # Otherwise a patch could earn a +1 by slow launches.
         return Outcome.UNDECIDED_WITHHELD
     if circumstances.is_parent_lost:
-        # It fails only after code of the patch ran, and may fail because of it.
+        # It failed after code of the patch ran, which may be the cause.
         return Outcome.INFRASTRUCTURE
     return Outcome.UNDECIDED_WITHHELD if circumstances.is_used_up_by_patch else Outcome.UNDECIDED
 
 
 def _has_failing_suite(groups: Mapping[Group, Sequence[Comparison]]) -> bool:
-    """Return whether nothing that both sides of a suite list can be measured on either side."""
+    """Return whether a suite has no benchmark of both sides that either side can measure."""
     measured = {
         each.row.suite
         for group, rows in groups.items()

@@ -1,4 +1,4 @@
-"""Builds of another CI: the limits of its reports, and the meaning of its result words."""
+"""Validate and translate reports of another CI about its builds."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MAX_CAUSE: Final = 1000
 MAX_CAUSES: Final = 20
 MAX_FINDINGS: Final = 500  # fewer are kept, and a linter may find more
 _MAX_NUMBER: Final = (1 << 31) - 1
-# Without blanks and control characters: it is a word of a message.
+# No blanks or control characters, because a message uses it as one word.
 _URL: Final = re.compile(r"https?://[!-.0-~][!-~]*")
 _OUTCOMES: Final[Mapping[str, Outcome]] = MappingProxyType(
     {
         Result.SUCCESS: Outcome.PASSED,
-        # Neither good nor bad: no +1, no −1, and the same word again in the message.
+        # No +1 and no −1, and the message has the same word again.
         Result.UNSTABLE: Outcome.UNDECIDED_WITHHELD,
         Result.FAILURE: Outcome.FAILED,
         Result.NOT_BUILT: Outcome.NOT_BUILT,
@@ -41,17 +41,17 @@ _OUTCOMES: Final[Mapping[str, Outcome]] = MappingProxyType(
 
 
 class Notice(StrEnum):
-    """Words of a report that are no result: the build started, or will never start."""
+    """Words in place of a result: the build started, or will never start."""
 
     STARTED = "STARTED"
     WITHDRAWN = "WITHDRAWN"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """The target of another CI's builds: a revision of a change, under review or merged.
+class ReportedRevision:
+    """Revision that another CI builds: of a change under review, or merged.
 
-    ``project`` is the one that the change must belong to; None: any.
+    The change must belong to ``project``, unless that is None.
     """
 
     change: ChangeKey
@@ -62,10 +62,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class ExternalBuild:
-    """A build as another CI names it: the job as in the project file, its number there, its page and log.
+    """A build of another CI: the job of the project file, the CI's own number, page and log.
 
     Raises:
-        BadInput: the number, the page or the address of the log is not valid.
+        BadInput: the number, the page or the address of the log is invalid.
     """
 
     job: str
@@ -83,9 +83,9 @@ class ExternalBuild:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report of another CI about a build: a :class:`Notice`, or its result with the causes of a failure."""
+    """Report about a build: a :class:`Notice`, or its result with the causes of a failure."""
 
-    target: Target
+    target: ReportedRevision
     build: ExternalBuild
     result: str
     causes: tuple[str, ...] = ()
@@ -102,23 +102,23 @@ def _check_address(address: str, where: str) -> None:
 
 
 def outcome_of(result: str) -> Outcome:
-    """Translate a result in the words of Jenkins; BadInput for any other word."""
+    """Translate a result of Jenkins to an outcome; raises BadInput for any other word."""
     if result not in _OUTCOMES:
         raise BadInput(f"{plain(result)!r} is not known; allowed are {', '.join(_OUTCOMES)}", "result")
     return _OUTCOMES[result]
 
 
 def causes_of(reported: Sequence[str]) -> tuple[str, ...]:
-    """Return causes as harmless lines of at most :data:`MAX_CAUSE` characters, at most :data:`MAX_CAUSES`."""
+    """Sanitise causes: at most :data:`MAX_CAUSES` lines of at most :data:`MAX_CAUSE` characters."""
     lines = [line for cause in reported[:MAX_CAUSES] if (line := padded(cause, MAX_CAUSE))]
     missing = len(reported) - MAX_CAUSES
     return (*lines, f"… and {missing} more") if missing > 0 else tuple(lines)
 
 
 def findings_of(reported: Iterable[tuple[str, int, str]]) -> tuple[Finding, ...]:
-    """Make findings of paths, lines and texts; those without a place in the sources are left out.
+    """Make distinct findings of (path, line, text), at most as many as a build may have.
 
-    At most as many are returned as a build may have, each once.
+    Those without a place in the sources are left out.
     """
     found = dict.fromkeys(finding for each in reported if (finding := finding_at(*each)))
     return tuple(islice(found, MOST))

@@ -1,4 +1,4 @@
-"""The conditions under which the service counts as degraded.
+"""Decide whether the service is degraded.
 
 The sentences are in :mod:`service.domain.wording.health`.
 """
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
-# The part of a branch whose votes the review server forbids; its trouble is the missing right.
+# Prefix of the part for a branch whose votes the review server forbids; its trouble is the missing right.
 VOTE_ON: Final = "vote on "
-LISTEN: Final = "listen"  # the part that listens to a stream of events
-RECONCILE: Final = "reconcile"  # the part that asks the review server for updated changes
-VISIBILITY: Final = "visibility"  # the part that asks what is public, every half hour
-# Each of several review servers has its own of these three parts, such as ``reconcile core``: see part_of.
+# Parts that exist once per review server, such as ``reconcile core``: see part_of.
+LISTEN: Final = "listen"  # listens to a stream of events
+RECONCILE: Final = "reconcile"  # polls the review server for updated changes
+VISIBILITY: Final = "visibility"  # polls what is public, every half hour
 TRIES: Final = 3  # failures after which a step is reported with its error; fewer are normal in an outage
-_MOST_GROUPS: Final = 5  # of failing steps that are reported one by one
+_MOST_GROUPS: Final = 5  # groups of failing steps that are reported one by one
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """The number of seconds that something may wait before Benchgate reports it.
+    """Seconds that something may wait before Benchgate reports it.
 
-    ``listeners`` are the parts that read a configured event stream; signs of life of others are old.
+    ``listeners`` are the parts that read a configured event stream; heartbeats of others are stale.
     """
 
-    event: float = 60.0  # an event is planned within seconds; a minute means that no worker handles it
-    queue: float = 3600.0  # as long as a few builds before it may take
+    event: float = 60.0  # planning takes seconds; after a minute, no worker handles events
+    queue: float = 3600.0  # a few earlier builds may take as long
     machine: float = 120.0  # a busy machine renews its lease every few seconds
     review: float = 300.0  # several attempts of the relay
-    right: float = 7 * 86400.0  # seconds for which a missing right is reported, unless a vote is accepted
-    visibility: float = 86400.0  # Benchgate asks every half hour; older trouble is that of a removed server
-    listen: float = 60.0  # a sign of life comes every ten seconds
+    right: float = 7 * 86400.0  # a missing right is reported for so long, unless a vote is accepted
+    visibility: float = 86400.0  # polled every half hour; older trouble belongs to a removed server
+    listen: float = 60.0  # its heartbeat comes every ten seconds
     heartbeats: Mapping[str, float] = field(
         default_factory=lambda: MappingProxyType({"schedule": 60.0, RECONCILE: 300.0})
     )
@@ -48,14 +48,14 @@ class Patience:
     def of_intervals(
         cls, reconcile_seconds: float, *, listeners: Collection[str], reconciled: Collection[str]
     ) -> Patience:
-        """Return the patience with reconciliations, the parts ``reconciled``, that run at this interval."""
+        """Allow two intervals and a minute, at least five minutes, for the parts that reconcile."""
         reconcile = max(300.0, 2 * reconcile_seconds + 60.0)
         heartbeats = {"schedule": 60.0, **dict.fromkeys(reconciled, reconcile)}
         return cls(heartbeats=heartbeats, listeners=listeners)
 
 
 class Step(StrEnum):
-    """A step of the control plane that is tried again when it fails; the values are those of its task."""
+    """Step of the control plane that is retried when it fails; its value is the name of its task."""
 
     HANDLE_EVENT = auto()
     PLAN = auto()
@@ -72,8 +72,8 @@ class Step(StrEnum):
 class FailingStep:
     """A step that failed, with its last error.
 
-    ``change`` is the address of its change, None if it has none. ``next_at`` is the time of the next try,
-    None if the step has no time of its own: the schedule starts it again.
+    ``change`` is the address of its change, if it has one. ``next_at`` is the time of the next try, None if
+    the schedule starts the step again.
     """
 
     step: Step
@@ -86,7 +86,7 @@ class FailingStep:
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """Equal failures of one step on several changes, with the most attempts and the earliest next try."""
+    """Equal failures of a step on several changes, with the most attempts and the earliest next try."""
 
     step: Step
     changes: tuple[str, ...]
@@ -102,7 +102,7 @@ def part_of(name: str, instance: str, *, has_several: bool) -> str:
 
 
 def failure_groups(steps: Sequence[FailingStep]) -> tuple[FailureGroup, ...]:
-    """Group the failing steps by step and error; those with most attempts come first."""
+    """Group failures by step and error; the group with the most attempts comes first."""
     groups: dict[tuple[Step, str, bool], list[FailingStep]] = {}
     for failing in sorted(steps, key=lambda each: -each.attempts):
         groups.setdefault((failing.step, failing.error, failing.is_dead), []).append(failing)
@@ -120,7 +120,7 @@ def failure_groups(steps: Sequence[FailingStep]) -> tuple[FailureGroup, ...]:
 
 
 class DegradationKind(StrEnum):
-    """The kinds of degradations, each with the facts that it carries, in their order."""
+    """Kinds of degradations; a comment lists the facts of each, in order."""
 
     EVENTS_WAIT = auto()  # seconds of the oldest
     REVIEWS_UNSENT = auto()  # reviews, seconds of the oldest
@@ -138,7 +138,7 @@ class DegradationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Degradation:
-    """One degradation, with the facts that :class:`DegradationKind` lists for its kind."""
+    """A degradation with the facts that :class:`DegradationKind` lists for its kind."""
 
     kind: DegradationKind
     facts: tuple[float | str | FailureGroup, ...]
@@ -149,7 +149,7 @@ def degradations(
 ) -> tuple[Degradation, ...]:
     """List all degradations; none if the service works.
 
-    ``uptime`` are the seconds since its start, in which a part may have had no time for a sign of life.
+    A part without a heartbeat counts only after ``uptime``, the seconds since the start, exceeds its limit.
     """
     return tuple(
         degradation
@@ -159,7 +159,7 @@ def degradations(
 
 
 def starting(condition: Condition, patience: Patience, uptime: float) -> tuple[Degradation, ...]:
-    """List the parts that gave no sign of life yet and may still be starting."""
+    """List the parts that have no heartbeat and may still be starting."""
     return tuple(lack for lack, seconds in _heartbeats(condition, patience) if uptime < seconds)
 
 
@@ -173,7 +173,7 @@ def _backlogs(condition: Condition, patience: Patience) -> Iterator[Degradation]
 
 
 def _failing_steps(condition: Condition, patience: Patience) -> Iterator[Degradation]:
-    """Yield what failed several times, and at once why a part gives no sign of life."""
+    """Yield the failures of steps with several attempts, and of those that silence a part."""
     silent = {_step_of(lack) for lack, _ in _lacking(condition, patience)}
     shown = [
         each
@@ -201,9 +201,9 @@ def _queues(condition: Condition, patience: Patience) -> Iterator[Degradation]:
 
 
 def _heartbeats(condition: Condition, patience: Patience) -> Iterator[tuple[Degradation, float]]:
-    """Yield what is wrong with a part, and the seconds after the start from which that counts.
+    """Yield the problem of each part, and the seconds after the start from which it counts.
 
-    A part whose step fails is reported with the error of the step instead.
+    If the step of a part fails, its error is reported instead.
     """
     failing = {str(each.step) for each in condition.failing_steps}
     for lack, seconds in _lacking(condition, patience):
@@ -213,7 +213,7 @@ def _heartbeats(condition: Condition, patience: Patience) -> Iterator[tuple[Degr
 
 def _lacking(condition: Condition, patience: Patience) -> Iterator[tuple[Degradation, float]]:
     beats = {heartbeat.part: heartbeat for heartbeat in condition.heartbeats}
-    # A stream of events is optional: without it, Benchgate finds a change a minute later.
+    # The event stream is optional: without it, Benchgate finds a change a minute later.
     listening = {part: patience.listen for part in patience.listeners if part in beats}
     allowed = {**patience.heartbeats, **listening}
     for part, seconds in allowed.items():
@@ -226,7 +226,7 @@ def _lacking(condition: Condition, patience: Patience) -> Iterator[tuple[Degrada
 
 
 def _step_of(lack: Degradation) -> str:
-    """Return the step that a part without signs of life runs, if it runs one."""
+    """Name the step that a silent part runs."""
     return str(lack.facts[0]).partition(" ")[0]
 
 
@@ -249,7 +249,7 @@ def _age(condition: Condition, moment: datetime | None) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PoolQueue:
-    """The builds that wait for a pool, and ``machine_seen_at``, the last sign of life of its machines."""
+    """Builds that wait for a pool, and the last heartbeat of its machines."""
 
     pool: str
     waiting: int
@@ -259,7 +259,7 @@ class PoolQueue:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The last sign of life of a part of the service, and the ``trouble`` that stops its work."""
+    """Last heartbeat of a part of the service, and the ``trouble`` that stops its work."""
 
     part: str
     beat_at: datetime
@@ -268,7 +268,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The state of the service at ``now``, on the database's clock."""
+    """State of the service at ``now``, by the database's clock."""
 
     now: datetime
     oldest_unhandled_event_at: datetime | None

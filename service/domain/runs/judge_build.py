@@ -1,4 +1,4 @@
-"""Comparison and judgement of the pairs of a build, for the service and for a local gate."""
+"""Compare and judge the pairs of a build, for the service and for a local gate."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def treat_as_unchanged(comparisons: Iterable[Comparison], suites: Collection[str]) -> tuple[Comparison, ...]:
-    """Leave no difference in the comparisons of these suites; the measured ratio stays in the reason."""
+    """Treat rows of these suites as the same program; the reason keeps the measured ratio."""
     return tuple(_as_unchanged(each) if each.row.suite in suites else each for each in comparisons)
 
 
@@ -68,18 +68,18 @@ def _as_unchanged(found: Comparison) -> Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The facts that a reader of a judgement should know besides its comparisons.
+    """Facts beside the comparisons that a reader of a judgement should know.
 
     Args:
-        same_program: the suites whose program is the same on both sides.
+        same_program: the suites that have the same program on both sides.
         counted: the comparisons of instruction counts.
-        is_counting_advisory: whether these have no vote.
+        is_counting_advisory: these do not vote.
         disturbed: the pairs that other work disturbed.
-        are_programs_kept_in_place: whether the programs are too large to be copied for every pair.
-        pairs_to_prove: the pairs that a difference takes among so many benchmarks.
-        are_tests: whether tests were measured, not benchmarks.
-        too_short: how many tests take too little time to be compared.
-        warnings: of the reader, each once.
+        are_programs_kept_in_place: the programs are too large to be copied for every pair.
+        pairs_to_prove: the least pairs that can prove a difference among this many benchmarks.
+        are_tests: tests were measured, not benchmarks.
+        too_short: number of tests that take too little time to be compared.
+        warnings: distinct warnings of the reader.
     """
 
     same_program: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The comparisons of a build, with the launches of the pairs that count, the judgement and the notes."""
+    """Comparisons of a build, with the launches of the pairs that count, the judgement and the notes."""
 
     comparisons: tuple[Comparison, ...]
     launches: tuple[Launch, ...]
@@ -105,7 +105,7 @@ class Measured:
 
 
 def all_may_vote(rows: Sequence[Comparison]) -> Withheld:  # noqa: ARG001 - it needs no row
-    """Withhold no vote; for a judgement without history."""
+    """Withhold no vote, for lack of a history."""
     return NOTHING_WITHHELD
 
 
@@ -119,11 +119,11 @@ def judge_measured(
     """Read, compare and judge the pairs of a build.
 
     Args:
-        job: the job, with the build's part of the patch set's false alarms.
-        listing: the benchmarks to measure, as fixed before the first launch.
+        job: the job, with the build's share of the patch set's false alarms.
+        listing: the benchmarks to measure, fixed before the first launch.
         records: the records of all pairs.
         withhold: returns the rows that may not vote −1, each with its reason.
-        circumstances: those that the machine reported; the missing pairs are counted here.
+        circumstances: as the machine reported them, without the missing pairs.
     """
     return judge_pairs(job, listing, read_pairs(records, job.benchmark.suites), withhold, circumstances)
 
@@ -135,7 +135,7 @@ def judge_pairs(
     withhold: Callable[[Sequence[Comparison]], Withheld] = all_may_vote,
     circumstances: Circumstances = UNDISTURBED,
 ) -> Measured:
-    """Compare and judge pairs that were read; the rest as in :func:`judge_measured`."""
+    """Compare and judge pairs that were read, as :func:`judge_measured` does."""
     listings = tuple(map(Listing.from_mapping, listing))
     job = replace(job, policy=policy_for(job.policy, listings))
     pairs = pairs.under_new_names(listings)
@@ -152,8 +152,8 @@ def judge_pairs(
         for row in rows
     )
     notes = _notes(job, listings, pairs.as_built, launches, counted)
-    # The notes name the benchmarks without a count; these must not make a decided build undecided, unless the
-    # patch alone prevents the count.
+    # Benchmarks without a count are named in the notes; they leave a build undecided only if the patch alone
+    # prevents the count.
     voting = (
         ()
         if notes.is_counting_advisory
@@ -164,7 +164,7 @@ def judge_pairs(
         empty = [
             each.suite
             for each in listings
-            # Short tests ran, and are left out.
+            # Tests that are too short did run.
             if each.base and not (each.patch or each.too_short or each.is_same_program)
         ]
         is_cut_short = any(not row.verdict.is_decided for row in as_built)
@@ -178,13 +178,13 @@ def judge_pairs(
 def _with_second_opinion(
     job: Job, listings: Sequence[Listing], rows: tuple[Comparison, ...], launches: Sequence[Launch]
 ) -> tuple[Comparison, ...]:
-    """Judge the slower rows again that the pairs of the second opinion measured, by a single look at all."""
+    """Judge again the slower rows that the second opinion measured, by a single look at all its pairs."""
     if not launches:
         return rows
     counting = counting_launches(launches, job.policy.base_pairs)
     single = (len({each.pair for each in counting}),)
     asked = {(each.suite, name) for each in launches if each.side is Side.BASE for name in each.values}
-    # Whether real time joins is decided by the first five pairs, once.
+    # The first five pairs decided once whether real time joins.
     joined = frozenset(
         (row.suite, row.benchmark)
         for row in (each.row for each in rows)
@@ -209,10 +209,10 @@ def _with_second_opinion(
 
 
 def decisive_pairs(job: Job, listings: Sequence[Listing]) -> int:
-    """The pairs of the first look that could find a difference of any row."""
+    """Compute the pairs of the first look that can find a difference of any row."""
     family = family_size(job.benchmark.suites, listings)
     if any(not suite.metrics for suite in job.benchmark.suites):
-        family /= JOIN_SHARE  # real time that joins has that part of a row's error
+        family /= JOIN_SHARE  # real time that joins has this share of a row's error
     return first_decisive_look(job.policy, family)
 
 
@@ -221,7 +221,7 @@ def suspected_of_layout(
 ) -> tuple[Comparison, ...]:
     """List the comparisons that count only if relinked programs confirm them.
 
-    ``launches`` are those of the programs as built that count.
+    ``launches`` are the counting ones of the programs as built.
     """
     policy = policy_for(job.policy, listings)
     return suspects(_compare(job, listings, launches), policy, _added(counts))
@@ -230,9 +230,9 @@ def suspected_of_layout(
 def slow_downs(
     job: Job, listings: Sequence[Listing], launches: Sequence[Launch], record: MeasuredPairs
 ) -> tuple[Comparison, ...]:
-    """List the slow-downs that vote −1 unless something withholds it, whatever a second opinion says.
+    """List the slow-downs that vote −1 unless their history withholds it, before any second opinion.
 
-    ``launches`` are those of ``record`` that count, of the programs as built.
+    ``launches`` are the counting ones in ``record`` of the programs as built.
     """
     policy = policy_for(job.policy, listings)
     rows = confirm(_compare(job, listings, launches), record.relinked, policy, _added(record.counts))
@@ -249,7 +249,7 @@ def _compare(job: Job, listings: Sequence[Listing], launches: Sequence[Launch]) 
 def _with_missing_pairs(
     job: Job, listings: Sequence[Listing], launches: Sequence[Launch]
 ) -> tuple[Comparison, ...]:
-    """Compare, and say of each undecided row what it would take."""
+    """Compare, and add to each undecided row what it would take to decide it."""
     suites = job.benchmark.suites
     cost = cost_of_a_pair(suites, listings, launches)
     charged = cost_of_a_pair(suites, listings, launches, is_charged=True).taken

@@ -1,4 +1,4 @@
-"""The end of a machine's work on a build, and the end of the build."""
+"""Report how a machine's work on a build ended, and how the build ended."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from service.domain.failures.failure import Failure
 
 PATCH_BUILT: Final = "build patch"
-"""The phase that has a duration if the build commands of the patch's side succeeded."""
+"""Phase that has a duration if the build commands of the patch's side succeeded."""
 CHECKED: Final = "check"
-"""The phase that has a duration if a linter checked something, or found that it cannot."""
+"""Phase that has a duration if a linter checked something, or found that it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildEnd:
-    """The end of a build: its outcome, the sentences of its causes, and the benchmarks that are slower.
+    """Outcome of a build, the sentences of its causes, and the benchmarks that are slower.
 
-    ``notes`` are sentences for pages only, because nobody decides by them. ``failures`` are the reasons in a
-    form that can be recognised again; ``is_cut``: there were more of them. ``cleared`` are those that a retry
-    cleared: they count for nothing here, but show that a failure is intermittent.
+    ``notes`` are sentences for pages only. ``failures`` are the reasons in a form that can be recognised
+    again; ``is_cut``: there were more. ``cleared`` are failures that a retry cleared: they do not count here,
+    but show that a failure is intermittent.
     """
 
     outcome: Outcome
@@ -42,16 +42,14 @@ class BuildEnd:
 
 @dataclass(frozen=True, slots=True)
 class MachineReport:
-    """The end of a machine's work.
+    """Result of a machine's work on a build.
 
-    ``outcome`` is None if pairs were measured and the analysis decides. ``seconds`` is the duration of each
-    phase. ``conditions`` are the sandbox, its limits and the tool chain. ``findings`` are the messages of the
-    patch's side about a file and a line. ``is_parent_lost``: the parent could no longer be measured after
-    some pairs. ``is_used_up_by_patch``: launches of the patch took so long that some of the
-    policy's base pairs are missing. ``failures`` are the reasons of a failure in a form that can be
-    recognised again; ``is_cut``: there were more of them. ``tests`` is the artifact with the test cases;
-    empty if the kind has none. ``retried`` names the tests that failed and then passed on a retry;
-    ``cleared`` are their failures, which are not among ``failures``.
+    ``outcome`` is None if pairs were measured and the analysis decides. ``seconds`` has the duration of each
+    phase. ``conditions`` are the sandbox, its limits and the tool chain. ``findings`` are messages about a
+    file and a line of the patch's side. ``is_parent_lost`` and ``is_used_up_by_patch`` are those of
+    :class:`~service.domain.runs.build_outcome.Circumstances`; ``failures``, ``is_cut`` and ``cleared`` those
+    of :class:`BuildEnd`. ``tests`` is the artifact with the test cases; empty if the kind has none.
+    ``retried`` names the tests that failed and then passed on a retry.
     """
 
     outcome: Outcome | None = None
@@ -70,7 +68,7 @@ class MachineReport:
 
     @property
     def circumstances(self) -> Circumstances:
-        """The circumstances under which the pairs were measured."""
+        """Circumstances under which the pairs were measured."""
         return Circumstances(is_parent_lost=self.is_parent_lost, is_used_up_by_patch=self.is_used_up_by_patch)
 
     def to_mapping(self) -> dict[str, Any]:
@@ -79,7 +77,7 @@ class MachineReport:
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> MachineReport:
-        """Read the values of :meth:`to_mapping`, also those of a previous version that had fewer."""
+        """Read the values of :meth:`to_mapping`, also of a version that stored fewer."""
         failures, is_cut = failures_from(found.get("failures"))
         return MachineReport(
             outcome=Outcome(found["outcome"]) if found["outcome"] else None,

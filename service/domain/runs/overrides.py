@@ -1,4 +1,4 @@
-"""Waivers of failed builds: overrides, which people decide for one revision, and known failures."""
+"""Waive failures of builds by overrides, which people decide for one revision, and by known failures."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 class OverrideKind(StrEnum):
-    """The kinds of decisions that a person makes."""
+    """Kinds of decisions that a person makes."""
 
     OVERRIDE = "override"  # failed builds do not count
     ACCEPT = "accept"  # benchmarks may be slower or removed
-    UNDO = "undo"  # all overrides and accepts so far are revoked
+    UNDO = "undo"  # revokes all overrides and accepts so far
     TRUST = "trust"  # the code of the revision may be run
-    PERSON_VOTE = "person vote"  # the bot's vote was replaced on the review server: shown, waives nothing
+    PERSON_VOTE = "person vote"  # replaced the bot's vote on the review server: shown, waives nothing
 
 
-# A renamed benchmark is removed under its old name.
+# REMOVED, because a renamed benchmark is removed under its old name.
 ACCEPTABLE: Final = frozenset({Outcome.SLOWER, Outcome.REMOVED})
 _CAN_BE_UNDONE: Final = frozenset({OverrideKind.OVERRIDE, OverrideKind.ACCEPT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """A decision of one person about one revision; an entry of a log that only grows.
+    """A person's decision about one revision: an entry of an append-only log.
 
     Args:
         id: grows with every entry, from 1.
@@ -47,10 +47,10 @@ class Override:
         who: the person's display name.
         account: the person's account on the review server.
         at: the time of the decision.
-        builds: the builds that an override covers; a later failure needs an override of its own.
-        carried_from: the patch set with the same code on which the person decided it; 0: this one.
-        levels: the slow-downs that an accept covers, as they were when the person accepted them; None: a
-            previous version stored it, and it covers any size.
+        builds: the builds that an override covers; a later failure needs its own override.
+        carried_from: the patch set with the same code that the person decided on; 0: this one.
+        levels: the slow-downs that an accept covers, as they were at that time; None (stored by an earlier
+            version) covers any size.
     """
 
     id: int
@@ -67,23 +67,23 @@ class Override:
     levels: tuple[Slowdown, ...] | None = None
 
     def level_of(self, row: Slowdown) -> float:
-        """Return the worsening up to which an accept covers a metric; minus infinity if it does not."""
+        """Find the worsening up to which an accept covers a metric; minus infinity if it does not."""
         if self.levels is None:
             return math.inf
         return max((each.most for each in self.levels if each.key == row.key), default=-math.inf)
 
 
 Waiver: TypeAlias = Override | KnownMatches
-"""The reason why the failure of a build does not count."""
+"""Reason why the failure of a build does not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedBuild:
     """A finished build.
 
-    ``blamed`` names the slower and removed benchmarks that would vote −1. ``known`` are the known failures
-    that all its failures matched when its run was decided; None if one did not. ``slowdowns`` are the rows
-    of the slower benchmarks that vote; None: a previous version stored the build without them.
+    ``blamed`` names the slower and removed benchmarks that would vote −1. ``known`` has the known failures
+    that its failures matched when its run was decided; None if one matched nothing. ``slowdowns`` are the
+    rows of the slower benchmarks that vote; None if an earlier version stored the build without them.
     """
 
     id: int
@@ -95,9 +95,9 @@ class JudgedBuild:
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """A slow-down of an accepted benchmark that its acceptance does not cover.
+    """Slow-down of an accepted benchmark beyond its acceptance.
 
-    ``level`` is the worsening that was accepted; minus infinity: it was not slower then.
+    ``level`` is the accepted worsening; minus infinity if the row was not slower then.
     """
 
     row: Slowdown
@@ -106,9 +106,9 @@ class Beyond:
 
 
 def active_overrides(overrides: Iterable[Override], revision: str) -> tuple[Override, ...]:
-    """List the overrides in force on a revision, oldest first; it does not matter who made them.
+    """List the overrides in force on a revision, oldest first.
 
-    A comment command cannot revoke a person's vote on the review server.
+    ``undo`` does not revoke a person's vote on the review server.
     """
     made = sorted((each for each in overrides if each.revision == revision), key=lambda each: each.id)
     undone_up_to = max((each.id for each in made if each.kind is OverrideKind.UNDO), default=0)
@@ -131,11 +131,11 @@ def waived_by(
 ) -> tuple[Waiver | None, ...]:
     """Find the waiver of each build's failure: the newest override, else its known failures.
 
-    An override waives the builds that had failed when it was made. A build that is slower or lacks benchmarks
-    is also waived if accepts, together, cover every benchmark that would vote −1. They also apply to a rerun,
-    up to the level that was seen when they were made, so that noise alone never brings a −1 back: the least
-    that a slow-down can be is compared with the most that the accepted one could have been.
-    Known failures waive failures of tests, compilers and linters only, not what was measured.
+    An override waives the builds that had failed when it was made. Accepts waive a slower build, or one with
+    removed benchmarks, if together they cover every benchmark that would vote −1. They also apply to a rerun,
+    up to the level at which they were made: the lower end of the new interval is compared with the upper end
+    of the accepted one, so that noise alone never brings a −1 back. Known failures waive failures of tests,
+    compilers and linters, not measurements.
     """
     newest_first = active_overrides(overrides, revision)[::-1]
     return tuple(_waiver(build, newest_first) for build in builds)
@@ -153,14 +153,14 @@ def _waiver(build: JudgedBuild, newest_first: Sequence[Override]) -> Waiver | No
         return None
     found = [each for name in build.blamed for each in _acceptances(name, build, newest_first)]
     needed = [each for each in found if each is not None]
-    # A build that names no benchmark has none that could be accepted.
+    # Without a blamed benchmark, there is nothing to accept.
     return max(needed, key=lambda each: each.id) if needed and len(needed) == len(found) else None
 
 
 def _acceptances(
     name: str, build: JudgedBuild, newest_first: Sequence[Override]
 ) -> Sequence[Override | None]:
-    """Find the accept that covers each row of a benchmark; of one without rows, which is removed, one."""
+    """Find the accept that covers each row of a benchmark; a removed one has no rows and needs one accept."""
     accepts = _accepts_of(name, newest_first)
     rows = [row for row in build.slowdowns or () if row.benchmark == name]
     if not rows:
@@ -174,7 +174,7 @@ def _accepts_of(name: str, newest_first: Sequence[Override]) -> Sequence[Overrid
 
 
 def beyond_acceptance(build: JudgedBuild, overrides: Iterable[Override], revision: str) -> tuple[Beyond, ...]:
-    """List the slow-downs of a build whose benchmark is accepted, but not in that job, metric or size."""
+    """List the slow-downs of accepted benchmarks that exceed the acceptance in job, metric or size."""
     newest_first = active_overrides(overrides, revision)[::-1]
     found = []
     for row in build.slowdowns or ():

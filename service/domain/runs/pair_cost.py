@@ -1,4 +1,4 @@
-"""The seconds of a pair, by suite and benchmark, and those that each benchmark has taken."""
+"""Divide the seconds of launches among suites and benchmarks."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def cost_of_a_pair(
     *,
     is_charged: bool = False,
 ) -> PairCost:
-    """Compute the seconds of each benchmark and suite in its last pair, and those that it has taken.
+    """Compute the seconds of each suite and benchmark in its last pair, and those of all pairs so far.
 
-    A benchmark's own are those that it was timed for. Of the rest of a launch, what its program takes to set
-    up is the suite's, and each benchmark has an equal part of what is left. A program that cannot choose
-    benchmarks takes all of its launch for each of them.
+    A benchmark's own seconds are those that it was timed for. Of the rest of a launch, the program's set-up
+    belongs to the suite, and the benchmarks share the remainder equally. The whole launch of a program that
+    cannot choose benchmarks counts for each of them.
 
-    ``is_charged``: without the seconds by which the patch's launch exceeds the parent's, which are not
-    charged to the machine time. Otherwise a patch could make each pair too dear.
+    ``is_charged`` leaves out the seconds by which the patch's launch exceeds the parent's, which are not
+    charged to the machine time. Otherwise a patch could make pairs too expensive to measure.
     """
     set_up = {listing.suite: listing.set_up for listing in listings}
     whole = {suite.name for suite in suites if suite.format in WHOLE_PROGRAMS}
@@ -62,7 +62,7 @@ def cost_of_a_pair(
 
 def _seconds_of(launch: Launch, set_up: float) -> tuple[float, dict[str, float]]:
     """Divide a launch into the seconds of its program, at most ``set_up``, and those of each benchmark."""
-    # A program reports its own times, which may be longer than its launch, and infinite.
+    # The times that a program reports may exceed its launch, and be infinite.
     timed = {name: min(launch.timed.get(name, 0.0), launch.seconds) for name in launch.values}
     all_timed = sum(timed.values())
     scale = min(1.0, launch.seconds / all_timed) if all_timed else 1.0

@@ -1,4 +1,4 @@
-"""Reruns: the builds of a run, and their order, if some of its jobs are run again."""
+"""Choose the builds of a run, and their order, when some of its jobs are run again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORTH_ANOTHER_TRY: Final = frozenset({Counts.FAIL, Counts.NOTHING_CERTAIN})
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a job in a run. ``build_id`` of None: its build is still to be made."""
+    """Place of a job in a run; ``build_id`` is None until its build is made."""
 
     job: str
     build_id: int | None
@@ -25,10 +25,10 @@ class Place:
 
 
 def next_run(places: Sequence[Place], jobs: Sequence[str]) -> tuple[Place, ...]:
-    """Make the places of the run that follows a finished one, in which only ``jobs`` are run again.
+    """Make the places of a run that repeats only ``jobs`` of a finished one.
 
     The other jobs keep their order and their builds. ``jobs`` follow in the given order, each once, with
-    builds still to be made. Without jobs, all builds are reused.
+    builds still to be made.
 
     Raises:
         ValueError: a job has no place in the run.
@@ -40,9 +40,9 @@ def next_run(places: Sequence[Place], jobs: Sequence[str]) -> tuple[Place, ...]:
 
 
 def rerun_in(places: Sequence[Place], jobs: Collection[str]) -> tuple[Place, ...]:
-    """Replace the builds of ``jobs`` in an unfinished run by builds still to be made; their places stay.
+    """Replace the builds of ``jobs`` in an unfinished run by builds still to be made, in the same places.
 
-    It does not matter whether a replaced build was made in this run, is still running, or was reused.
+    A replaced build may be finished, running, or reused.
 
     Raises:
         ValueError: a job has no place in the run.
@@ -52,7 +52,7 @@ def rerun_in(places: Sequence[Place], jobs: Collection[str]) -> tuple[Place, ...
 
 
 def failed_jobs(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
-    """List the jobs that a plain ``recheck`` runs again, in their order: those that prevent a +1."""
+    """List the jobs that ``recheck`` without a name runs again, in order: those that prevent a +1."""
     return tuple(
         job for job, outcome in outcomes.items() if CONSEQUENCES[outcome].counts in _WORTH_ANOTHER_TRY
     )

@@ -1,7 +1,7 @@
-"""The outcome of a build of which a side cannot be built or measured, by how far each side came.
+"""Decide the outcome of a build with a side that cannot be built or measured, by how far each side got.
 
 A failure that only the patch causes never gets a +1. The parent is built and rehearsed before any code of the
-patch runs, so the patch cannot cause its end here; a parent that fails later is no reason for a vote.
+patch runs, so the patch cannot be the cause of its failure; a parent that fails later gives no vote.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 class Stage(IntEnum):
-    """The stages through which a side passes before it is measured, in their order."""
+    """Stages that a side passes before it is measured, in order."""
 
-    CHECKOUT = auto()  # its sources are complete
+    CHECKOUT = auto()  # check out complete sources
     CONFIGURE = auto()
     COMPILE = auto()
-    PROGRAM = auto()  # the build creates it
-    PACK = auto()  # its files can be kept
+    PROGRAM = auto()  # find the program that the build makes
+    PACK = auto()  # keep its files
     LISTING = auto()
     LAUNCH = auto()
 
 
 class Parent(Enum):
-    """The parents that a patch may have."""
+    """Parent of the patch."""
 
     NONE = auto()
     MERGED = auto()
@@ -42,10 +42,10 @@ class Parent(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SideEnd:
-    """The stage at which a side ended, with the failing thing and its end in words.
+    """Stage at which a side failed, what failed, and how.
 
-    ``is_empty``: a program has no benchmark or test, which is a failure only beside a side that lists some.
-    ``program``: the kind of the program, if its output shows one that is not measured; only messages use it.
+    ``is_empty``: a program has no benchmark or test, which is a failure only if the other side lists some.
+    ``program`` is its kind, if its output shows one that cannot be measured; only messages use it.
     ``needs_network``: a build command tried to download a file.
     """
 
@@ -58,14 +58,14 @@ class SideEnd:
 
     @property
     def is_build(self) -> bool:
-        """Return whether it ended while it was built."""
+        """Return whether it failed in its build."""
         return self.stage < Stage.LISTING
 
     def __str__(self) -> str:
         return f"{self.what}: {self.end}"
 
 
-# One side got further, and it was the parent.
+# The parent got further than the patch.
 _FAILS: Final[Mapping[Stage, Outcome]] = MappingProxyType(
     {
         Stage.CHECKOUT: Outcome.FAILED,
@@ -95,13 +95,13 @@ _ORDER: Final = (Counts.FAIL, Counts.NOTHING_CERTAIN, Counts.PASS)
 def outcome_of_sides(
     patch: SideEnd | None, base: SideEnd | None, parent: Parent, *, is_same_program: bool = False
 ) -> Outcome | None:
-    """Decide the outcome by the ends of both sides before measuring; None: measure and compare them.
+    """Decide the outcome by how both sides failed before measuring; None if they can be compared.
 
     Args:
-        patch: how the patch ended; None: it runs.
-        base: how the parent ended, in a state that no code of the patch could reach.
+        patch: how the patch failed; None if it runs.
+        base: how the parent failed, before any code of the patch ran; None if it runs.
         parent: the kind of the parent.
-        is_same_program: whether both sides were built to the same program.
+        is_same_program: both sides were built to the same program.
     """
     if parent is Parent.NONE:
         return Outcome.NO_PARENT if patch is None else _FAILS[patch.stage]
@@ -110,7 +110,7 @@ def outcome_of_sides(
             return None
         return Outcome.INFRASTRUCTURE if is_same_program else _FAILS[patch.stage]
     if patch is None:
-        # A fix of a broken branch. An author who chooses the parent could choose one that is broken.
+        # The patch fixes a broken branch. But an author could choose a broken unmerged parent on purpose.
         return Outcome.NO_PARENT if parent is Parent.MERGED else Outcome.PARENT_BROKEN
     if patch.needs_network and base.needs_network:
         return Outcome.MISCONFIGURED  # no other parent helps
@@ -120,8 +120,8 @@ def outcome_of_sides(
 def outcome_after_rehearsal(side: Side, *, is_same_program: bool) -> Outcome:
     """Decide the outcome if a side fails after its rehearsal and before the first complete pair.
 
-    A parent that ran before the patch did may fail because of it, and the same program is no fault of the
-    patch.
+    A parent that ran before may fail because of the patch, and the patch is not to blame for a program that
+    is the same on both sides.
     """
     is_blamed = side is Side.PATCH and not is_same_program
     return Outcome.MEASURED_NOTHING if is_blamed else Outcome.INFRASTRUCTURE
@@ -130,8 +130,8 @@ def outcome_after_rehearsal(side: Side, *, is_same_program: bool) -> Outcome:
 def gravest(outcomes: Collection[Outcome | None]) -> Outcome | None:
     """Choose the outcome of a build from those of its suites: a −1, else no vote, else None, else a +1.
 
-    A suite that can be compared is measured (None) although another has nothing to compare with: a patch that
-    repairs one may slow down the other.
+    None, for suites to measure, takes precedence over a suite without anything to compare with: a patch that
+    repairs one suite may slow down another.
     """
     found = [outcome for outcome in outcomes if outcome is not None]
     worst = min(found, key=lambda each: _ORDER.index(CONSEQUENCES[each].counts), default=None)

@@ -1,4 +1,4 @@
-"""Slow-downs that vote −1, as a build stores them and as an acceptance remembers them."""
+"""Store the slow-downs that vote −1, for builds and for acceptances."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Slowdown:
-    """One metric of a benchmark that is worse by so much; each size is a share of the base (0.04: 4 %).
+    """Worsening of one metric of a benchmark; sizes are shares of the base (0.04: 4 %).
 
     Args:
         benchmark: its name on the patch's side.
         metric: the metric's name.
         better: the direction in which it improves.
         worsening: the estimate.
-        least: the least that the interval leaves open.
-        most: the most that it leaves open; infinite without an interval.
-        job: the job that measured it; empty: a previous version stored it without, as the suite.
+        least: the lower end of its interval; 0 without one.
+        most: the upper end; infinite without an interval.
+        job: the job that measured it; empty, like ``suite``, if an earlier version stored it.
         suite: the suite of the benchmark.
     """
 
@@ -40,7 +40,7 @@ class Slowdown:
 
     @staticmethod
     def of(job: str, found: Comparison) -> Slowdown:
-        """Describe a comparison of a job that is slower."""
+        """Make a slow-down of a slower comparison of a job."""
         row = found.row
         return Slowdown(
             row.benchmark,
@@ -55,11 +55,11 @@ class Slowdown:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """The job, suite, benchmark and metric; two jobs or suites may have a benchmark of the same name."""
+        """Job, suite, benchmark and metric; jobs and suites may share names of benchmarks."""
         return self.job, self.suite, self.benchmark, self.metric
 
     def ratio(self, worsening: float) -> float:
-        """Return patch ÷ base if the metric worsens by that share."""
+        """Convert a worsening to patch ÷ base."""
         return 1 + worsening if self.better is Better.LOWER else 1 - worsening
 
     def to_mapping(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Slowdown:
 
 
 def slowdowns_from(found: Iterable[Mapping[str, Any]] | None) -> tuple[Slowdown, ...] | None:
-    """Read stored slow-downs; None if a previous version stored none."""
+    """Read stored slow-downs; None if an earlier version stored none."""
     if found is None:
         return None
     return tuple(

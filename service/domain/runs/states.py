@@ -1,4 +1,4 @@
-"""The states of builds and runs, and the events that lead from one to the next."""
+"""Define the states of builds and runs, and the transitions of builds."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MAX_ATTEMPTS: Final = 3  # two crashes of a machine may be accidents; after the third, the build is the cause
+MAX_ATTEMPTS: Final = 3  # two crashes of a machine may be coincidence; a third is blamed on the build
 
 
 class BuildState(StrEnum):
-    """The states of a build. Only a machine moves queued → running → executed; control does the rest.
+    """States of a build. A machine moves queued → running → executed, and control does the rest.
 
-    A build of another CI is running from the beginning, until that CI reports its result.
+    A build of another CI is running from the start until that CI reports its result.
     """
 
     QUEUED = "queued"
@@ -25,9 +25,9 @@ class BuildState(StrEnum):
 
 
 class RunState(StrEnum):
-    """The states of a run."""
+    """States of a run."""
 
-    PLANNING = "planning"  # known, its builds are not
+    PLANNING = "planning"  # its builds are not known yet
     RUNNING = "running"
     FINISHED = "finished"  # all builds are finished, and the vote is decided
     CANCELLED = "cancelled"  # by a newer patch set, an abandoned change or a person
@@ -38,10 +38,10 @@ UNFINISHED: Final = (RunState.PLANNING, RunState.RUNNING)
 
 
 class BuildEvent(StrEnum):
-    """The events that move a build."""
+    """Events that move a build to another state."""
 
     CLAIMED = "claimed"
-    RELEASED = "released"  # returned to the queue by a worker that must stop
+    RELEASED = "released"  # returned to the queue by a worker that shuts down
     LEASE_EXPIRED = "lease expired"
     EXECUTED = "executed"
     GIVEN_UP = "given up"  # attempts used up or deadline passed

@@ -1,4 +1,4 @@
-"""The end of tests that were tried once or more: the outcome of their build, and its failures."""
+"""Decide the outcome and failures of a build that ran tests, with retries."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from service.domain.failures.failure import Failure
 
 _NOTHING: Final = "no test ran"
-_LAST_CODE: Final = 128  # the exit codes beyond are those of signals
+_LAST_CODE: Final = 128  # exit codes above it stand for signals
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
     """One try of a program that runs tests.
 
-    ``run`` is None if nothing is known of its tests. ``problem`` says why the results are missing or are only
-    those of the output. ``named`` are the failures that its output names if another try followed.
+    ``run`` is None if nothing is known of its tests. ``problem`` is why the results are missing or come only
+    from the output. ``named`` are the failures that its output names, if another try followed.
     """
 
     end: Completed
@@ -48,15 +48,15 @@ class Tested:
     """A program that runs tests, with all its tries.
 
     Args:
-        program: in the words of the project file.
-        tries: at least one; each after the first is of the tests that had failed, or of all.
+        program: as in the project file.
+        tries: at least one; a retry runs the tests that had failed, or all.
         named: the failures that the output of all tries names.
         is_cut: the output was not read to its end.
-        unfinished: the tests that had begun when a limit ended the last try.
+        unfinished: the tests that were running when a limit ended the last try.
         describe: makes failures of the failed tests that the output does not name.
     """
 
-    __test__ = False  # pytest takes every class of this name for its own
+    __test__ = False  # pytest would collect a class of this name
 
     program: str
     tries: tuple[Try, ...]
@@ -67,7 +67,7 @@ class Tested:
 
     @property
     def last(self) -> Completed:
-        """The end of the last try."""
+        """End of the last try."""
         return self.tries[-1].end
 
     @property
@@ -77,29 +77,29 @@ class Tested:
 
     @property
     def retried(self) -> tuple[str, ...]:
-        """The names of the tests that failed and then passed."""
+        """Tests that failed and then passed."""
         return combined([each.run for each in self.tries if each.run])[1]
 
     @property
     def has_passed(self) -> bool:
-        """Return whether the last try succeeded and left results, and each test that failed passed later."""
+        """Return whether the last try succeeded and left results, and every failed test passed later."""
         last = self.tries[-1]
         is_complete = last.end.is_success and last.run is not None and not last.problem
         return is_complete and not any(case.has_failed for case in self.run.cases)
 
     @property
     def has_unrun(self) -> bool:
-        """Return whether tests may be left that never ran: no try came to its end and left results."""
+        """Return whether some tests may never have run: no try ran to its end and left results."""
         return not any(each.run and not each.problem and not each.end.stopped_by for each in self.tries)
 
     def failures(self) -> Iterator[Failure]:
-        """Yield the reasons why it has not passed; some may be equal."""
+        """Yield the failures that keep it from passing, perhaps with duplicates."""
         if self.has_passed:
             return
         run, retried = self.run, self.retried
         if limit := self.last.stopped_by:
             during = f" during {', '.join(self.unfinished)}" if self.unfinished else ""
-            # Without a single test, it is not known what took so long: anything could, the next time.
+            # Unless it was the only running test, the culprit is unknown, and may differ next time.
             subject = self.unfinished[0] if len(self.unfinished) == 1 else ""
             yield failure_at_limit(limit, subject, f"{self.program} was {self.last.end}{during}")
         of_all = beside_limit(self.named) if limit else self.named
@@ -113,7 +113,7 @@ class Tested:
             yield self._end()
 
     def cleared(self) -> Iterator[Failure]:
-        """Yield the reasons why tries failed of which the tests passed later; some may be equal."""
+        """Yield the failures of earlier tries that a later try cleared, perhaps with duplicates."""
         is_cleared, retried = self.has_passed, set(self.retried)
         for each in self.tries[:-1]:
             alone = replace(self, tries=(each,), named=each.named)
@@ -143,7 +143,7 @@ def outcome_of_tests(tested: Sequence[Tested]) -> Outcome:
 
 
 def failures_of_tests(tested: Sequence[Tested]) -> tuple[tuple[Failure, ...], bool]:
-    """Name the reasons of a build that failed, and tell whether some may be missing."""
+    """List the failures of a build, and tell whether some may be missing."""
     found, is_cut = distinct(failure for each in tested for failure in each.failures())
     if not found and not _has_run(tested):
         count = sum(len(each.run.cases) for each in tested)
@@ -153,26 +153,26 @@ def failures_of_tests(tested: Sequence[Tested]) -> tuple[tuple[Failure, ...], bo
 
 
 def cleared_in_tests(tested: Sequence[Tested]) -> tuple[Failure, ...]:
-    """Name the failures that only tries before the last ones had; none has a signature that counts."""
+    """List the failures that retries cleared, except those with the signature of a failure that counts."""
     counting = {signature_of(failure) for each in tested for failure in each.failures()}
     found, _ = distinct(failure for each in tested for failure in each.cleared())
     return tuple(failure for failure in found if signature_of(failure) not in counting)
 
 
 def with_named(tries: Sequence[Try], outputs: Iterable[bytes], sources: str) -> tuple[Try, ...]:
-    """Add to each try before the last one the failures that its output names.
+    """Add to each try before the last the failures that its output names.
 
     Args:
         tries: at least one.
-        outputs: of the tries.
-        sources: the folder of the sources on the host.
+        outputs: those of the tries, in order.
+        sources: the directory of the sources on the host.
     """
     named = (distinct(failures_in(output.splitlines(), sources))[0] for output in outputs)
     return (*(replace(each, named=found) for each, found in zip(tries[:-1], named, strict=False)), tries[-1])
 
 
 def has_unrun_tests(tested: Sequence[Tested]) -> bool:
-    """Return whether tests of a program that failed may never have run, so that they may fail as well."""
+    """Return whether a failed program may have tests that never ran, so that these may fail as well."""
     return any(each.has_unrun for each in tested if not each.has_passed)
 
 
@@ -181,6 +181,6 @@ def _has_run(tested: Sequence[Tested]) -> bool:
 
 
 def _tests_of(failure: Failure) -> tuple[str, ...]:
-    """Return the tests that a failure explains: its subject, and the test of CTest that it belongs to."""
+    """Name the tests that a failure explains: its subject, and the CTest test that it belongs to."""
     line = status_in(failure.line.encode())
     return (failure.subject, line.name) if line else (failure.subject,)

@@ -1,4 +1,4 @@
-"""The vote: the consequence of each outcome of a build, and the vote of a run."""
+"""Map each outcome of a build to its consequence, and decide the vote of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Result(StrEnum):
-    """A build's result, in the Build Bot's words."""
+    """Result of a build, in the Build Bot's words."""
 
     SUCCESS = "SUCCESS"
     UNSTABLE = "UNSTABLE"
@@ -24,7 +24,7 @@ class Result(StrEnum):
 
 
 class Outcome(StrEnum):
-    """The outcomes of builds; unlike a result, an outcome has the reason."""
+    """Outcome of a build: a result with its reason."""
 
     PASSED = "passed"
     FAILED = "failed"  # a test, a compile or a linter
@@ -35,24 +35,24 @@ class Outcome(StrEnum):
     UNDECIDED = "undecided"
     UNDECIDED_WITHHELD = "undecided, vote withheld"
     NO_PARENT = "nothing to compare with"
-    PARENT_BROKEN = "parent broken"  # as the patch is, or it is not merged
-    MISCONFIGURED = "misconfigured"  # no side can be measured as the project file asks
+    PARENT_BROKEN = "parent broken"  # and so is the patch, or the parent is not merged
+    MISCONFIGURED = "misconfigured"  # neither side can be measured as the project file asks
     INFRASTRUCTURE = "infrastructure failure"
     CANCELLED = "cancelled"
     NOT_BUILT = "not built"
 
 
 class Counts(StrEnum):
-    """The contributions of a build to the vote."""
+    """Contribution of a build to the vote."""
 
     PASS = "+1"
     FAIL = "-1"
-    NOTHING_CERTAIN = "no vote"  # forbids a +1, hides no −1
+    NOTHING_CERTAIN = "no vote"  # prevents a +1, does not hide a −1
     IGNORED = "ignored"
 
 
 class LocalEnd(StrEnum):
-    """The meanings of an outcome on a developer's machine, each with an exit code of its own."""
+    """Meaning of an outcome on a developer's machine, each with its own exit code."""
 
     PASSES = "passes"
     FAILS = "fails"
@@ -61,10 +61,10 @@ class LocalEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """The meaning of an outcome.
+    """Consequence of an outcome.
 
-    ``choosable`` answers whether a patch could choose it; for a +1 it is "no", with the reason.
-    ``is_lasting``: the same trees and configuration would give it again. Others are worth another try.
+    ``choosable`` answers whether a patch could bring it about on purpose; for a +1 it is "no", with the
+    reason. ``is_lasting``: the same trees and configuration would give it again, so a retry is pointless.
     """
 
     result: Result
@@ -88,7 +88,7 @@ def _no_vote(choosable: str, result: Result = Result.UNSTABLE, *, is_lasting: bo
     )
 
 
-# Without a default on purpose: an outcome that is not listed is a programming error, not a +1.
+# No default on purpose: a missing outcome is a programming error, not a +1.
 CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
     {
         Outcome.PASSED: _passes(
@@ -136,7 +136,7 @@ LASTING: Final = frozenset(outcome for outcome, each in CONSEQUENCES.items() if 
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """The part of a finished build that the vote depends on. ``is_waived``: a person overrode its failure."""
+    """Facts of a finished build that the vote depends on; ``is_waived``: its failure does not count."""
 
     outcome: Outcome
     is_voting: bool = True
@@ -144,19 +144,19 @@ class Ballot:
 
     @property
     def counts(self) -> Counts:
-        """Its contribution."""
+        """Contribution of the build."""
         counts = CONSEQUENCES[self.outcome].counts
         if not self.is_voting:
             return Counts.IGNORED
-        # Only a failure can be waived: an override does not make an unknown result known.
+        # Only a failure can be waived: an override cannot settle an unknown result.
         return Counts.PASS if self.is_waived and counts is Counts.FAIL else counts
 
 
 def vote_of(ballots: Sequence[Ballot], on_nothing_to_build: VoteWhen = VoteWhen.PASS) -> int | None:
-    """Decide the vote of a run, +1 or −1, or None for none: the minimum over the builds that count.
+    """Decide the vote of a run, +1, −1 or None: the minimum over the builds that count.
 
-    ``on_nothing_to_build`` decides if no voting build had anything to do; without any voting build there is
-    no vote.
+    ``on_nothing_to_build`` decides if no voting build had anything to do. A run without voting builds has no
+    vote.
     """
     if not any(ballot.is_voting for ballot in ballots):
         return None

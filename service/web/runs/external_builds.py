@@ -22,7 +22,7 @@ from service.domain.runs.external import (
     ExternalBuild,
     Notice,
     Report,
-    Target,
+    ReportedRevision,
     findings_of,
 )
 from service.domain.runs.vote import Result  # noqa: TC001 - pydantic reads the annotations
@@ -215,7 +215,7 @@ async def _read(request: Request) -> bytes:
 
 
 def _report(build: ReportedBuild, job: str, number: int) -> Report:
-    target = Target(
+    target = ReportedRevision(
         ChangeKey(build.instance, build.change),
         build.revision,
         RunKind.POST_SUBMIT if build.merged else RunKind.CHECK,

@@ -12,7 +12,7 @@ import pytest
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
-from service.domain.runs.external import ExternalBuild, Target
+from service.domain.runs.external import ExternalBuild, ReportedRevision
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.states import MAX_ATTEMPTS, TRANSITIONS, BuildEvent, BuildState
 from service.domain.runs.vote import Outcome
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 REPORTED: Final = ExternalBuild("cv-perf", 5, "http://ci.example.com/job/cv-perf/5/")
-TARGET: Final = Target(ChangeKey("review", 7), "1" * 40)
+TARGET: Final = ReportedRevision(ChangeKey("review", 7), "1" * 40)
 _PATCH: Final = Revision("1" * 40, "t" * 40, "ref", "unreviewed")
 _JOB: Final = parse_job("cv-perf", {"kind": "external"})
 EXTERNAL: Final = replace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.runs.external import ExternalBuild, Notice, Report, Target
+from service.domain.runs.external import ExternalBuild, Notice, Report, ReportedRevision
 from service.domain.runs.vote import Outcome
 from service.steps.runs import record_external_build as step
 from tests.support.fakes import WRITTEN
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from service.ports.store import Store
 
 
-TARGET = Target(KEY, "patch1")
+TARGET = ReportedRevision(KEY, "patch1")
 ELSEWHERE = """\
 version: 1
 commands: {rerun: committers}
@@ -31,17 +31,17 @@ jobs:
 """
 
 
-def announce_external(store: Store, target: Target, started: ExternalBuild) -> bool:
+def announce_external(store: Store, target: ReportedRevision, started: ExternalBuild) -> bool:
     return step.record_external_build(store, Report(target, started, Notice.STARTED))
 
 
 def record_external_build(
-    store: Store, target: Target, finished: ExternalBuild, result: str, causes: Sequence[str] = ()
+    store: Store, target: ReportedRevision, finished: ExternalBuild, result: str, causes: Sequence[str] = ()
 ) -> bool:
     return step.record_external_build(store, Report(target, finished, result, tuple(causes)))
 
 
-def withdraw_external(store: Store, target: Target, job: str) -> bool:
+def withdraw_external(store: Store, target: ReportedRevision, job: str) -> bool:
     dropped = ExternalBuild(job, 1, "http://ci.example.com/")
     return step.record_external_build(store, Report(target, dropped, Notice.WITHDRAWN))
 

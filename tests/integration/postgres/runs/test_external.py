@@ -12,7 +12,7 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.domain.review.links import Links
-from service.domain.runs.external import ExternalBuild, Target
+from service.domain.runs.external import ExternalBuild, ReportedRevision
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadInput
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
-TARGET = Target(ChangeKey("review", 7), "1" * 40)
+TARGET = ReportedRevision(ChangeKey("review", 7), "1" * 40)
 LINKS = Links("https://bench.example.com")
 PARENT, PATCH = (
     Revision("p" * 40, "q" * 40, "ref", "reviewed"),

@@ -7,7 +7,7 @@ import pytest
 from service.domain.access.audit import AuditKind
 from service.domain.failures.known import TriageState
 from service.domain.review.change import PatchSet
-from service.domain.runs.external import ExternalBuild, Target
+from service.domain.runs.external import ExternalBuild, ReportedRevision
 from service.ports.failures.storing import Author, KnownChange
 from tests.support.fakes import WRITTEN
 from tests.support.review.changes import KEY, Service, change_at, project
@@ -50,7 +50,7 @@ def end(service: Service, patch_set: int, *causes: str, job: str = "linux", numb
     number = number or 10 * patch_set
     build = ExternalBuild(job, number, f"http://ci.example.com/job/{job}/{number}/")
     result = "FAILURE" if causes else "SUCCESS"
-    record_external_build(service.store, Target(KEY, f"patch{patch_set}"), build, result, causes)
+    record_external_build(service.store, ReportedRevision(KEY, f"patch{patch_set}"), build, result, causes)
     memory = service.store.memory
     for run in {entity for task, entity in memory.hints if task == "vote"}:
         service.vote(run)

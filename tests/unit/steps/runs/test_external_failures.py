@@ -6,7 +6,7 @@ import pytest
 
 from service.domain.failures.configured import read_patterns
 from service.domain.failures.failure import FailureKind
-from service.domain.runs.external import ExternalBuild, Report, Target
+from service.domain.runs.external import ExternalBuild, Report, ReportedRevision
 from service.ports.failures.storing import BuildFailures
 from service.steps.runs.record_external_build import record_external_build
 from tests.support.fakes import WRITTEN
@@ -27,7 +27,7 @@ def service() -> Service:
 
 def fail(service: Service, *causes: str) -> BuildFailures:
     build = ExternalBuild("linux", 5, "http://ci.example.com/job/linux/5/")
-    assert report_build(service.store, Target(KEY, "patch1"), build, "FAILURE", causes)
+    assert report_build(service.store, ReportedRevision(KEY, "patch1"), build, "FAILURE", causes)
     return service.store.memory.build_failures[1]
 
 
@@ -47,7 +47,7 @@ def test_a_cause_that_an_operators_pattern_describes_is_a_failure(service: Servi
     )
     build = ExternalBuild("linux", 5, "http://ci.example.com/job/linux/5/")
     report = Report(
-        Target(KEY, "patch1"), build, "FAILURE", ("cannot check out a licence for simulator: full",)
+        ReportedRevision(KEY, "patch1"), build, "FAILURE", ("cannot check out a licence for simulator: full",)
     )
     assert record_external_build(service.store, report, patterns)
 

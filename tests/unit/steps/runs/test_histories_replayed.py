@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.review.change import ChangeStatus, PatchSet
-from service.domain.runs.external import ExternalBuild, Target
+from service.domain.runs.external import ExternalBuild, ReportedRevision
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import RunState
 from service.domain.values.identity import RunKind
@@ -116,14 +116,17 @@ class Replay:
 
     def announce(self, build: RecordedBuild, kind: RunKind) -> bool:
         begun = ExternalBuild(build.job, build.number, build.url)
-        return announce_external(self.service.store, Target(KEY, REVISION, kind), begun)
+        return announce_external(self.service.store, ReportedRevision(KEY, REVISION, kind), begun)
 
     def note(self, build: RecordedBuild, kind: RunKind) -> bool:
-        ended, target = ExternalBuild(build.job, build.number, build.url), Target(KEY, REVISION, kind)
+        ended, target = (
+            ExternalBuild(build.job, build.number, build.url),
+            ReportedRevision(KEY, REVISION, kind),
+        )
         return record_external_build(self.service.store, target, ended, build.result, build.causes)
 
     def withdraw(self, job: str) -> bool:
-        return withdraw_external(self.service.store, Target(KEY, REVISION), job)
+        return withdraw_external(self.service.store, ReportedRevision(KEY, REVISION), job)
 
     def vote(self) -> None:
         memory = self.service.store.memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.review.change import ChangeStatus
-from service.domain.runs.external import Notice, Report, Target
+from service.domain.runs.external import Notice, Report, ReportedRevision
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadInput
@@ -131,7 +131,7 @@ class TestNumbers:
         """A report that names the wrong revision must not vote there."""
         failed.see(change_at(2, updated=WRITTEN))
         failed.plan(2)
-        second = Target(KEY, "patch2")
+        second = ReportedRevision(KEY, "patch2")
         for result in (Notice.STARTED, "SUCCESS"):
             with pytest.raises(BadInput, match="number: build 5 of linux was reported for another revision"):
                 record_report(failed.store, Report(second, build("linux", 5), result))
@@ -145,5 +145,8 @@ class TestNumbers:
         failed.plan(2)
         with pytest.raises(BadInput, match="another revision"):
             record_external_build(
-                failed.store, Target(KEY, "patch1", RunKind.POST_SUBMIT), build("linux", 5), "SUCCESS"
+                failed.store,
+                ReportedRevision(KEY, "patch1", RunKind.POST_SUBMIT),
+                build("linux", 5),
+                "SUCCESS",
             )

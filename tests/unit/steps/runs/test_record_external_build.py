@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from service.domain.review.change import ChangeStatus
-from service.domain.runs.external import Report, Target
+from service.domain.runs.external import Report, ReportedRevision
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadInput, NotFound, Transient
@@ -221,7 +221,7 @@ class TestLaterRuns:
         merged = change_at(1, updated=WRITTEN, status=ChangeStatus.MERGED, merged_as="patch1")
         failed.see(merged)
         failed.plan(2)
-        target = Target(KEY, "patch1", RunKind.POST_SUBMIT)
+        target = ReportedRevision(KEY, "patch1", RunKind.POST_SUBMIT)
         assert record_external_build(failed.store, target, build("linux", 9), "SUCCESS")
         assert record_external_build(failed.store, target, build("macos", 9), "FAILURE")
         assert record_external_build(failed.store, target, build("macos", 10), "SUCCESS")
@@ -290,14 +290,20 @@ class TestUnknownBuilds:
     @pytest.mark.parametrize(
         ("target", "what"),
         [
-            (Target(KEY, "patch2"), "there is no check run of patch2 on change 7"),
-            (Target(ChangeKey("gerrit", 8), "patch1"), "there is no check run of patch1 on change 8"),
-            (Target(ChangeKey("other", 7), "patch1"), "there is no check run of patch1 on change 7"),
-            (Target(KEY, "patch1", RunKind.POST_SUBMIT), "there is no post-submit run of patch1"),
+            (ReportedRevision(KEY, "patch2"), "there is no check run of patch2 on change 7"),
+            (
+                ReportedRevision(ChangeKey("gerrit", 8), "patch1"),
+                "there is no check run of patch1 on change 8",
+            ),
+            (
+                ReportedRevision(ChangeKey("other", 7), "patch1"),
+                "there is no check run of patch1 on change 7",
+            ),
+            (ReportedRevision(KEY, "patch1", RunKind.POST_SUBMIT), "there is no post-submit run of patch1"),
         ],
     )
     def test_a_report_on_a_revision_without_a_run_must_be_repeated(
-        self, service: Service, target: Target, what: str
+        self, service: Service, target: ReportedRevision, what: str
     ) -> None:
         with pytest.raises(Transient, match=what):
             record_external_build(service.store, target, build("linux", 5), "SUCCESS")
@@ -347,7 +353,7 @@ class TestAReportUnderAKey:
         assert service.store.memory.builds[1].state is BuildState.RUNNING
 
     def test_a_report_that_failed_may_be_sent_again_under_its_key(self, service: Service) -> None:
-        early = Report(Target(ChangeKey("review", 4711), "later"), build("linux", 5), "SUCCESS")
+        early = Report(ReportedRevision(ChangeKey("review", 4711), "later"), build("linux", 5), "SUCCESS")
         with pytest.raises(Transient):
             record_once(service.store, early, self.SENT)
 
@@ -357,7 +363,7 @@ class TestAReportUnderAKey:
         self, service: Service
     ) -> None:
         answers = []
-        for target in (replace(TARGET, project="other"), Target(KEY, "nowhere", project="other")):
+        for target in (replace(TARGET, project="other"), ReportedRevision(KEY, "nowhere", project="other")):
             with pytest.raises(Transient) as refused:
                 record_once(service.store, Report(target, build("linux", 5), "SUCCESS"), self.SENT)
             answers.append(str(refused.value).replace(target.revision, "X"))

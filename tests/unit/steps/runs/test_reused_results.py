@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.runs.external import Target
+from service.domain.runs.external import ReportedRevision
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadInput
@@ -20,7 +20,7 @@ jobs:
   linux: {kind: external, reuse: equal-trees}
   macos: {kind: external}
 """
-SECOND = Target(KEY, "patch2")
+SECOND = ReportedRevision(KEY, "patch2")
 
 
 @pytest.fixture
