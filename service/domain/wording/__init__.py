@@ -1,1 +1,1 @@
-"""Wording: the sentences of typed reasons and causes, each written once."""
+"""Write the sentences of messages and pages, each in one place."""

@@ -1,4 +1,4 @@
-"""Causes of builds that end without a judgement, and warnings of the machine beside one."""
+"""Explain builds that end without a judgement, and write the machine's warnings beside one."""
 
 from __future__ import annotations
 
@@ -89,37 +89,37 @@ _NO_HINT: Final = (
 
 
 def not_analysed(failure: str) -> str:
-    """The cause of a build whose analysis is given up after the last attempt."""
+    """Explain that the analysis failed after the last attempt."""
     return f"the results could not be analysed: {shortened(failure, _MAX_CAUSE)}"
 
 
 def unresponsive(attempts: int) -> str:
-    """The cause of a build whose machines were lost."""
+    """Explain that the build's machines were lost."""
     return f"the machine stopped responding {attempts} times"
 
 
 def attempts_failed(attempts: int, error: Exception) -> str:
-    """The cause of a build whose last attempt also met a transient fault."""
+    """Explain that the last attempt met a transient fault too."""
     return shortened(f"{attempts} attempts failed, the last one with: {error}", _MAX_CAUSE)
 
 
 def unfit(error: Exception) -> str:
-    """The cause of a build whose machine cannot run builds."""
+    """Explain that the machine cannot run builds."""
     return shortened(f"the machine cannot run builds: {error}", _MAX_CAUSE)
 
 
 def unusable_dependency(error: Exception) -> str:
-    """The cause of a build with a dependency that may not be fetched, is not there, or is another one."""
+    """Explain that a dependency is forbidden, missing or not the expected one."""
     return shortened(str(error), _MAX_CAUSE)
 
 
 def second_opinion_ended(why: str) -> str:
-    """The cause of a build whose second opinion has fewer pairs than it may have."""
+    """Explain why the second opinion has fewer pairs than allowed."""
     return f"the second opinion ended early: {shortened(why, _MAX_CAUSE)}"
 
 
 def crashed(error: Exception) -> str:
-    """The cause of a build in which Benchgate itself failed."""
+    """Explain that Benchgate itself failed."""
     text = shortened(f"{type(error).__name__}: {error}", _MAX_CAUSE)
     return f"Benchgate failed while it worked on the build ({text}); the log of the machine has more"
 
@@ -127,7 +127,7 @@ def crashed(error: Exception) -> str:
 def sides_failed(
     outcome: Outcome, patch: SideEnd | None, base: SideEnd | None, *, are_tests: bool = False
 ) -> str:
-    """The cause of a build that was not measured, by the ends of both sides."""
+    """Explain by how both sides failed why the build was not measured."""
     if outcome is Outcome.MISCONFIGURED and patch is not None:
         return _misconfigured(patch, are_tests=are_tests)
     if outcome is Outcome.PARENT_BROKEN and base is not None:
@@ -148,7 +148,7 @@ def _patch_fails(patch: SideEnd) -> str:
 
 
 def not_downloaded(missing: MissingDownload) -> str:
-    """The end of a build command that tried to download a file, and the key that provides it."""
+    """Explain that a build command tried to download a file, and how to provide the file."""
     as_named = f"as `{plain(missing.name)}` " if missing.name else ""
     return (
         f"{plain(missing.source) or 'a file'} cannot be downloaded, because builds have no network: "
@@ -185,13 +185,13 @@ def _unmerged_parent_fails(base: SideEnd) -> str:
 
 
 def build_failed(side: Side, error: object) -> str:
-    """The cause of a build with a side that does not build."""
+    """Explain that a side does not build."""
     text = shortened(str(error), _MAX_CAUSE)
     return f"nothing to compare with: the parent does not build ({text})" if side is Side.BASE else text
 
 
 def side_failed(side: Side, failure: str) -> str:
-    """The cause of a build with a side that cannot be measured."""
+    """Explain that a side cannot be measured."""
     text = shortened(failure, _MAX_CAUSE)
     if side is Side.BASE:
         return f"nothing to compare with: the parent does not run ({text})"
@@ -199,13 +199,13 @@ def side_failed(side: Side, failure: str) -> str:
 
 
 def listing_failed(side: Side, failure: str) -> str:
-    """The warning that a suite without known benchmarks is left out beside those that a filter chooses."""
+    """Warn that a suite without known benchmarks is left out, because the filter chooses others."""
     text = shortened(failure, _MAX_CAUSE)
     return f"left out, because the filter chooses benchmarks of other suites: {side_name(side)}: {text}"
 
 
 def lost_after_rehearsal(side: Side, failure: str) -> str:
-    """The cause of a build without a vote because a side failed whose program ran before the patch did."""
+    """Explain that there is no vote, because a program failed that ran before the patch did."""
     text = shortened(failure, _MAX_CAUSE)
     if side is Side.BASE:
         return f"the parent ran before the patch did, and fails since ({text})"
@@ -213,17 +213,17 @@ def lost_after_rehearsal(side: Side, failure: str) -> str:
 
 
 def parent_failed(failure: str) -> str:
-    """The warning that the parent failed after some pairs."""
+    """Warn that the parent failed after some pairs."""
     return f"measuring ended early because the parent failed ({shortened(failure, _MAX_CAUSE)})"
 
 
 def patch_failed(failure: str) -> str:
-    """The warning that the patch failed twice in a pair, after pairs in which it ran."""
+    """Warn that the patch, which ran in earlier pairs, failed twice in a pair."""
     return f"the patch gave no answer in some pairs because it failed ({shortened(failure, _MAX_CAUSE)})"
 
 
 def shared_cpus(suite: str, wanted: int, measured: int, everywhere: int) -> str:
-    """The warning that a suite ran on more CPUs than are kept for measuring."""
+    """Warn that a suite ran on more CPUs than are reserved for measuring."""
     return (
         f"suite {plain(suite)} needs {wanted} CPUs, but {measured} are kept for measuring: "
         f"it shared all {everywhere} CPUs of the machine, which adds noise"
@@ -231,12 +231,12 @@ def shared_cpus(suite: str, wanted: int, measured: int, everywhere: int) -> str:
 
 
 def too_few_cpus(suite: str, wanted: int, measured: int) -> str:
-    """The warning that a suite ran on fewer CPUs than it asks for."""
+    """Warn that a suite ran on fewer CPUs than it asks for."""
     return f"suite {plain(suite)} needs {wanted} CPUs, but this machine measures on {measured}"
 
 
 def layout_not_checked(why: str) -> str:
-    """The warning that slow-downs could not be confirmed, and the setting that lets them vote anyway."""
+    """Warn that slow-downs could not be confirmed, and name the setting that lets them vote anyway."""
     return (
         f"slow-downs below {share(BELOW)} were not confirmed on relinked programs: "
         f"{shortened(why, _MAX_CAUSE)}; "
@@ -245,35 +245,35 @@ def layout_not_checked(why: str) -> str:
 
 
 def relink_failed(side: Side, failure: str) -> str:
-    """The obstacle that a relinked program does not run."""
+    """Explain that a relinked program does not run."""
     return f"the relinked program of the {side_name(side)} fails ({failure})"
 
 
 def relinks_short(benchmarks: Sequence[str]) -> str:
-    """The obstacle that benchmarks gave too few results on relinked programs."""
+    """Explain that benchmarks gave too few results on relinked programs."""
     more = f" and {len(benchmarks) - 1} more" if len(benchmarks) > 1 else ""
     return f"{benchmarks[0]}{more} gave a result in too few pairs of a relink"
 
 
 def format_advice(*, has_parent: bool) -> str:
-    """The command that formats the touched lines."""
+    """Name the command that formats the touched lines."""
     return f"run `{'git clang-format HEAD~1' if has_parent else 'clang-format -i FILE'}`"
 
 
 def too_much_changed(error: Exception) -> str:
-    """The cause of a build whose patch set has more touched lines than are checked."""
+    """Explain that the patch set touches more lines than are checked."""
     text = shortened(str(error), _MAX_CAUSE)
     return f"the patch set changes too much to be checked ({text}): split it, or override the failure"
 
 
 def not_checked(tool: str, fault: str) -> str:
-    """The cause of a build in which a tool failed before it checked everything; says how to fix it."""
+    """Explain that a tool failed before it checked everything, and how to fix that."""
     remedy = next((f"; {words}" for mark, words in _REMEDIES.items() if mark in fault), "")
     return f"{tool} did not check everything: {shortened(fault, _MAX_CAUSE)}{remedy}"
 
 
 def bad_compile_commands(directory: str, error: Exception) -> str:
-    """The cause of a build that has no translation units to check."""
+    """Explain that there are no translation units to check."""
     file = posixpath.join(directory, "compile_commands.json")
     return (
         f"{plain(file)} cannot be used ({shortened(str(error), _MAX_CAUSE)}): let `configure` write it "
@@ -282,17 +282,17 @@ def bad_compile_commands(directory: str, error: Exception) -> str:
 
 
 def without_units(paths: Sequence[str]) -> str:
-    """The note that changed files belong to no translation unit."""
+    """Note that changed files belong to no translation unit."""
     return f"not checked, because compile_commands.json has no unit that includes them: {listed(paths)}"
 
 
 def some_units_checked(selection: Selection) -> str:
-    """The note that not all units that include changed headers were checked."""
+    """Note that not all units that include changed headers were checked."""
     return (
         f"headers were checked in {selection.including} of the {selection.candidates} units that include them"
     )
 
 
 def not_copied(source: str, target: str) -> str:
-    """The line of a log about a file that the manifest copies, and that no repository has."""
+    """Log that the manifest copies a file that no repository has."""
     return f"copyfile {plain(target)}: {plain(source)} is missing, so it is not copied"

@@ -1,4 +1,4 @@
-"""Notes on the delivery of a review, and the message that reports rejected votes."""
+"""Note how a review was delivered, and report votes that the server rejected or Benchgate took back."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ WITHOUT_COMMENTS: Final = "posted without inline comments after five failed atte
 
 
 def withheld(label: str) -> str:
-    """The note on a vote that a person removed."""
+    """Note that a person removed the vote."""
     return f"not cast again because a person removed it: {label}"
 
 
 def not_granted(label: str) -> str:
-    """The note on a vote that the review server rejected."""
+    """Note that the review server rejected the vote."""
     return f"label not granted: {label}"
 
 
 def missing_right(votes: Mapping[str, int], project: str, branch: str) -> str:
-    """The name of the right that the review server requires for votes."""
+    """Name the right that the review server requires for votes."""
     named = ", ".join(f"{label}{vote:+}" for label, vote in votes.items())
     return f"no right to vote {named} on {plain(project)}, branch {plain(branch)}"
 
 
 def not_allowed(right: str) -> str:
-    """The line in a message whose vote the review server forbids."""
+    """Explain in a message that the review server forbids its vote."""
     return (
         f"This message has no vote: Benchgate's account has {literal(right)}. "
         "An administrator of the review server can grant it; write `recheck all` after that."
@@ -41,7 +41,7 @@ def not_allowed(right: str) -> str:
 
 
 def rejected_votes(votes: Mapping[str, int]) -> str:
-    """The message about votes that the review server rejected."""
+    """Write the message about votes that the review server rejected."""
     named = ", ".join(f"{label}{vote:+}" for label, vote in votes.items())
     return (
         f"The review server rejected the vote {named}: this project has no such label or value, or "
@@ -50,5 +50,5 @@ def rejected_votes(votes: Mapping[str, int]) -> str:
 
 
 def taken_back(patch_set: int) -> str:
-    """The message about a vote that Benchgate withdrew from an outdated patch set."""
+    """Write the message about a vote that Benchgate withdrew from an outdated patch set."""
     return f"Vote taken back: patch set {patch_set} appeared while it was posted, and gets a vote of its own."

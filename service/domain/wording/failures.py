@@ -1,4 +1,4 @@
-"""Causes of builds by their failures, and notes about tests that passed on a retry."""
+"""Explain builds by their failures, and note tests that passed on a retry."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 _MOST: Final = 5  # lines of failures; readers fix the first ones first, and the page has all
 _MOST_NAMES: Final = 5
-# CTest fills its columns with dots, which need a line of their own on a phone.
+# CTest fills its columns with dots, which take a whole line on a phone.
 _LEADER: Final = re.compile(r"(?<= )\.{4,}")
 
 
 def failure_causes(failures: Sequence[Failure], *, is_cut: bool = False) -> tuple[str, ...]:
     """Write the causes of a failed build: the line of each failure, then its place and headline.
 
-    Of several assertions of one test, the first one is shown, and the number of the others.
+    Only the first assertion of a test is shown, with the number of the others.
 
     Args:
-        failures: in the order in which the reader should fix them.
-        is_cut: there are more of them.
+        failures: in the order to fix them.
+        is_cut: there are more.
     """
     by_line: dict[str, list[Failure]] = {}
     for failure in failures:
@@ -41,12 +41,12 @@ def failure_causes(failures: Sequence[Failure], *, is_cut: bool = False) -> tupl
 
 
 def passed_on_retry(names: Sequence[str]) -> str:
-    """The note about tests that failed and then passed on the same revision."""
+    """Note the tests that failed and then passed on the same revision."""
     return f"failed, then passed on a retry: {listed(names, _MOST_NAMES)}"
 
 
 def tests_too_short(count: int) -> str:
-    """The note about tests whose durations are not compared."""
+    """Note how many tests are too short to be compared."""
     least = f"less than {SHORTEST * 1000:.0f} ms"
     if count == 1:
         return f"1 test is not compared with the parent: it takes {least}"
@@ -54,7 +54,7 @@ def tests_too_short(count: int) -> str:
 
 
 def also_on_parent(found: Sequence[ParentBuild]) -> tuple[str, ...]:
-    """Write a line for each build of the parent that has failures of a build too."""
+    """Write a line for each build of the parent that has some of the same failures."""
     return tuple(
         f"{listed(each.names, _MOST_NAMES)} also fail{'s' if len(each.names) == 1 else ''} on the parent, "
         f"build {each.build}"
@@ -63,7 +63,7 @@ def also_on_parent(found: Sequence[ParentBuild]) -> tuple[str, ...]:
 
 
 def _details(alike: Sequence[Failure]) -> str:
-    """Return the first detail of failures with one line, and how many other assertions its test has."""
+    """Write the first detail of failures that share a line, and count the test's other assertions."""
     detailed = [(failure, text) for failure in alike if (text := _detail(failure))]
     if not detailed:
         return ""
@@ -74,7 +74,7 @@ def _details(alike: Sequence[Failure]) -> str:
 
 
 def _detail(failure: Failure) -> str:
-    """Return the place and headline of a failure whose line names neither; empty for others."""
+    """Write the place and headline of a failure, as far as its line lacks them."""
     if failure.kind in {FailureKind.TEST, FailureKind.CRASH} and failure.place:
         return f"{failure.place}: {failure.headline}"
     is_missing = failure.kind is FailureKind.SANITIZER and failure.headline not in failure.line

@@ -1,4 +1,4 @@
-"""Sentences of degradations: the part of the service, its problem, and the duration."""
+"""Describe degradations: the part of the service, its problem, and for how long."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
     from service.domain.runs.health import Condition, FailingStep, FailureGroup, Patience
 
-# For readers who may not see the change or the branch.
+# Shown to readers who may not see the change or the branch.
 HIDDEN_ERROR: Final = "the error may name what is not public; an operator finds it in the log"
 HIDDEN_RIGHT: Final = "a branch that is not public lacks the right; an operator finds it in the log"
-# A question whose answer names what may not be public.
+# Shown if the error of a question may name something that is not public.
 QUESTION_REJECTED: Final = "it rejects a question, which the log of the control worker names"
 _PARTS: Final = MappingProxyType({RECONCILE: "reconciliation", LISTEN: "listener of the event stream"})
 _MAX_ERROR: Final = 300
 _BRACED: Final = re.compile(r"\{[^{}]*\}")
-# Without a default on purpose: a step without words is a programming error.
+# No default on purpose: a step without words is a programming error.
 _STEPS: Final[Mapping[Step, str]] = MappingProxyType(
     {
         Step.HANDLE_EVENT: "reading",
@@ -52,29 +52,29 @@ _WITHOUT_SUBJECT: Final = frozenset({Step.RECONCILE, Step.CALIBRATE, Step.READ_B
 def degradation_sentences(
     condition: Condition, patience: Patience, uptime: float = math.inf
 ) -> tuple[str, ...]:
-    """Return one sentence for each degradation; none if the service works."""
+    """Write one sentence for each degradation; none if the service works."""
     return tuple(_SENTENCES[each.kind](*each.facts) for each in degradations(condition, patience, uptime))
 
 
 def starting_sentences(condition: Condition, patience: Patience, uptime: float) -> tuple[str, ...]:
-    """Return one sentence for each part that may still be starting."""
+    """Write one sentence for each part that may still be starting."""
     return tuple(_SENTENCES[each.kind](*each.facts) for each in starting(condition, patience, uptime))
 
 
 def failure_sentences(steps: Sequence[FailingStep]) -> tuple[str, ...]:
-    """Return a sentence for each step that failed several times, with its error and next try."""
+    """Write a sentence for each step that failed several times, with its error and next try."""
     failing = [each for each in steps if each.attempts >= TRIES or each.is_dead]
     return tuple(map(_step_fails, failure_groups(failing)))
 
 
 def database_away(error: Exception) -> str:
-    """The sentence of pages and probes while the database cannot be used."""
+    """Write the sentence of pages and probes while the database cannot be used."""
     reason = plain(str(error), _MAX_ERROR).rstrip(".")
     return f"The database does not answer, so pages may be out of date: {reason}."
 
 
 def git_url_problem(url: str, variable: str = "BENCHGATE_GIT_URL") -> str:
-    """The reason why no project can be fetched from the configured address; empty if there is none."""
+    """Explain why no project can be fetched from the configured address; empty if one can."""
     if not url:
         return f"{variable} is not set, so no change can be fetched: set it to the address of a clone."
     if unknown := set(_BRACED.findall(url)) - {"{project}"}:
@@ -117,7 +117,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-# Without a default on purpose: a kind without a sentence is a programming error.
+# No default on purpose: a kind without a sentence is a programming error.
 _SENTENCES: Final[Mapping[DegradationKind, Callable[..., str]]] = MappingProxyType(
     {
         DegradationKind.EVENTS_WAIT: lambda seconds: (

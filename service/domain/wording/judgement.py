@@ -1,4 +1,4 @@
-"""Sentences of a judgement: one for each group of comparisons, the worst group first."""
+"""Write the sentences of a judgement: one for each group of comparisons, the worst group first."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OTHER_WORDS: Final = MappingProxyType({Verdict.SLOWER: "worse", Verdict.FASTER:
 def judgement_causes(
     judgement: Judgement, policy: Policy, machine: str, *, are_tests: bool = False
 ) -> tuple[str, ...]:
-    """Return the sentences with the reasons for a build's outcome; ``machine`` measured it."""
+    """Write the reasons for the outcome of a build that ``machine`` measured."""
     noun = "test" if are_tests else "benchmark"
     return (
         *(
@@ -60,12 +60,12 @@ def judgement_causes(
 
 
 def verdict_word(verdict: Verdict, *, is_speed: bool) -> str:
-    """Return the word for a verdict: only times and rates get slower or faster, more bytes are worse."""
+    """Choose the word for a verdict: times and rates get slower or faster, others worse or better."""
     return str(verdict if is_speed else _OTHER_WORDS.get(verdict, verdict))
 
 
 def describe(comparison: Comparison) -> str:
-    """``Fixture/Name items/s −12.3 % [−13.1, −11.4], 3.82 → 3.35 M/s, 24 pairs``."""
+    """Write ``Fixture/Name items/s −12.3 % [−13.1, −11.4], 3.82 → 3.35 M/s, 24 pairs``."""
     count = comparison.pairs
     pairs = f", {count} pair{'s' if count > 1 else ''}" if count else ""
     return f"{_difference(comparison)}{pairs}"
@@ -99,7 +99,7 @@ def _causes(
         same_within=share(policy.same_within),
     )
     if group in _NEXT_WORST:
-        # Of each benchmark its worst metric: two rows about one benchmark would hide another one.
+        # Only the worst metric of each benchmark: two rows about one benchmark would hide another.
         worst: dict[str, Comparison] = {}
         for each in chosen:
             worst.setdefault(each.row.benchmark, each)

@@ -1,4 +1,4 @@
-"""Sentences of a measured build: its judgement and its notes, or the false alarms of a calibration."""
+"""Write the sentences of a measured build: its judgement and notes, or a calibration's false alarms."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RENAMED_IN_LINE: Final = 5
 def measured_causes(
     measured: Measured, policy: Policy, machine: str, *, is_time_asked: bool = False
 ) -> tuple[str, ...]:
-    """Return the sentences of a build that ``machine`` measured.
+    """Write the causes of a build that ``machine`` measured.
 
     ``is_time_asked``: a person chose the machine time of this build.
     """
@@ -52,7 +52,7 @@ def measured_causes(
 
 
 def measured_notes(notes: Notes) -> tuple[str, ...]:
-    """Return the sentences of a measured build by which nobody decides, for pages and local results."""
+    """Write the notes of a measured build that no decision needs, for pages and local results."""
     short = (tests_too_short(notes.too_short),) if notes.too_short else ()
     again, kept, pairs = notes.disturbed.left_out, notes.disturbed.kept, notes.disturbed.pairs
     if not again + kept:
@@ -62,7 +62,7 @@ def measured_notes(notes: Notes) -> tuple[str, ...]:
 
 
 def unused_notes(job: Job, listings: Sequence[Listing]) -> tuple[str, ...]:
-    """Name the entries by benchmark or metric that fit none, for pages and local results."""
+    """Name the entries of the project file that fit no benchmark or metric, for pages and local results."""
     sides = {each.suite: ((*each.base, *each.renamed.values()), each.patch) for each in listings}
     if not sides:
         return ()
@@ -93,7 +93,7 @@ def unused_notes(job: Job, listings: Sequence[Listing]) -> tuple[str, ...]:
 
 
 def calibration_cause(rows: Sequence[Comparison], sessions: Mapping[ComparedRow, Session]) -> str:
-    """The result of a calibration's sessions, in one sentence."""
+    """Summarise a calibration's sessions in one sentence."""
     if not sessions:
         return f"nothing has the {MIN_PAIRS} pairs that a comparison needs"
     alarms = [row for row in rows if row.row in sessions and sessions[row.row].is_alarm]
@@ -108,7 +108,7 @@ def calibration_cause(rows: Sequence[Comparison], sessions: Mapping[ComparedRow,
 
 
 def _renamed(listings: Sequence[Listing]) -> Iterator[str]:
-    """Name each pair of benchmarks with different names; those that differ in their arguments only, once."""
+    """Name the pairs of old and new names, once for those that differ only in arguments."""
     counted = Counter(short_form(old, new) for each in listings for new, old in each.renamed.items())
     pairs = [
         f"{plain(old)} → {plain(new)}{f' ({count} benchmarks)' if count > 1 else ''}"

@@ -1,4 +1,4 @@
-"""The message of a decision, in the shape that the Build Bot's readers know."""
+"""Compose the message of a decision in the Build Bot's format."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 15 << 10  # Gerrit refuses more than 16 KiB; the rest is its own prefix
 _MAX_CAUSE: Final = 1000
 _MOST_JOBS: Final = 20  # that one line names
-# Worst first, as the Build Bot's readers know it; but builds that do not count come last. Jenkins puts them
-# before failures: with a job per folder, most paragraphs of most messages would say that nothing was built.
+# Worst first, as in the Build Bot's messages; but builds that do not count come last. Jenkins puts them
+# before failures: with a job per directory, most paragraphs of most messages would report nothing built.
 _ORDER: Final = (Result.ABORTED, Result.FAILURE, Result.UNSTABLE, Result.SUCCESS, Result.NOT_BUILT)
 
 
 class Header(StrEnum):
-    """The first lines of messages, in the Build Bot's words."""
+    """First lines of messages, in the Build Bot's words."""
 
     STARTED = "Build Started"
     SUCCESSFUL = "Build Successful"
     UNSTABLE = "Build Unstable"
-    FAILED = "Build Failed"  # also of several kinds, and of another CI, as the Build Bot's readers know it
+    FAILED = "Build Failed"  # also for several kinds and for another CI, as in the Build Bot's messages
     BENCHMARKS_FAILED = "Benchmarks Failed"
     COMMAND_FAILED = "Command Failed"
     FORMAT_FAILED = "Format Check Failed"
@@ -42,7 +42,7 @@ class Header(StrEnum):
     NOT_EXECUTED = "No Builds Executed"
 
 
-# The headers of failed builds whose sources were built; those of other kinds are `FAILED`.
+# Headers of failed builds, once the sources were built; for other kinds it is `FAILED`.
 _FAILED_WORK: Final[Mapping[str, Header]] = MappingProxyType(
     {
         "benchmark": Header.BENCHMARKS_FAILED,
@@ -58,14 +58,14 @@ _FAILED_WORK: Final[Mapping[str, Header]] = MappingProxyType(
 
 
 def header_of_failed(kind: JobKind, *, is_built: bool) -> Header:
-    """The header if only builds like this one fail; ``is_built``: the sources of the patch were built."""
+    """Choose the header if only builds like this fail; ``is_built``: the sources of the patch were built."""
     return _FAILED_WORK.get(kind, Header.FAILED) if is_built else Header.FAILED
 
 
 def header_of(vote: int | None, ballots: Sequence[Ballot], failed: Collection[Header] = ()) -> Header:
-    """The header of a decision. It follows the vote, so that it never contradicts it.
+    """Choose the header of a decision by its vote, so that they never contradict each other.
 
-    ``failed`` has the header of each build that fails and counts, by :func:`header_of_failed`.
+    ``failed`` has the :func:`header_of_failed` of each failed build that counts.
     """
     if vote == -1:
         return next(iter(failed)) if len(set(failed)) == 1 else Header.FAILED
@@ -83,10 +83,10 @@ def header_of(vote: int | None, ballots: Sequence[Ballot], failed: Collection[He
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """The part of a message about one build.
+    """Part of a message about one build.
 
     ``job`` is the job's name if Benchgate ran it. ``override`` is the sentence of a person's override. The
-    causes of an external build are in its CI's own words and end with its link, as the Build Bot's did.
+    causes of an external build are its CI's own words, followed by its link, as in the Build Bot's messages.
     """
 
     link: str
@@ -98,18 +98,17 @@ class BuildReport:
 
 
 def result_kept(patch_set: int) -> str:
-    """The note that no code changed since an earlier patch set."""
+    """Note that no code changed since an earlier patch set."""
     return f"Same code as patch set {patch_set}: result kept."
 
 
 def compose(header: Header, reports: Sequence[BuildReport], link: str, note: str = "", last: str = "") -> str:
-    """Compose a message: header, a paragraph per build, the link as last line.
+    """Compose a message: header, a paragraph per build, and the link as last line.
 
-    ``note`` comes before the builds, and ``last`` after them; both are Benchgate's own words, or literal.
-
-    The worst build comes first, builds with the same result in the given order; jobs that were not built for
-    the same reason share a line. The message has at most :data:`MAX_BYTES` in UTF-8: lines that do not fit
-    are counted, and causes are left out before builds.
+    ``note`` comes before the builds and ``last`` after them; both must be safe to post. The worst build comes
+    first, equal results in the given order; jobs that were not built for the same reason share a line. The
+    message has at most :data:`MAX_BYTES` in UTF-8: lines that do not fit are counted, and causes are dropped
+    before builds.
     """
     ordered = sorted(reports, key=lambda report: _ORDER.index(report.result))
     not_built = [report for report in ordered if report.job and report.result is Result.NOT_BUILT]
@@ -121,7 +120,7 @@ def compose(header: Header, reports: Sequence[BuildReport], link: str, note: str
     ends = [last, link] if last else [link]
     room = MAX_BYTES - len("\n\n".join([f"{header} ", "… and 100000 more lines", *ends]).encode()) - 2
     kept = []
-    # Causes last: a long cause of one build must not hide that another failed.
+    # Builds before causes: a long cause of one build must not hide that another failed.
     for place in sorted(range(len(paragraphs)), key=lambda place: paragraphs[place][1]):
         size = len(paragraphs[place][0].encode()) + 2
         if size <= room:
@@ -134,7 +133,7 @@ def compose(header: Header, reports: Sequence[BuildReport], link: str, note: str
 
 
 def _jobs_not_built(reports: Sequence[BuildReport]) -> Iterator[tuple[str, bool]]:
-    """Yield a line for each reason."""
+    """Yield one line for each set of causes."""
     by_causes: dict[tuple[str, ...], list[str]] = {}
     for report in reports:
         by_causes.setdefault(report.causes, []).append(report.job)

@@ -1,4 +1,4 @@
-"""Next steps: the commands to copy after a run that is not simply green, each with its purpose."""
+"""Suggest commands to copy after a run that is not green, each with its purpose."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 MORE_PAIRS: Final = 64  # twice the pairs after which most benchmarks are decided or far from it
 _MOST_JOBS: Final = 5  # in one line; a plain `recheck` is shorter
-_SHORTEST_PREFIX: Final = 4  # a shorter filter says nothing about what it chooses
+_SHORTEST_PREFIX: Final = 4  # a shorter filter is too vague
 ANY: Final = "*"
 _PLACEHOLDER: Final = "FILTER"
 
 
-class Place(StrEnum):
-    """The places where a line can be used."""
+class Destination(StrEnum):
+    """Places to paste a line."""
 
     SHELL = "in a checkout of the patch set"
     COMMENT = "in a comment on the change"
     PROJECT_FILE = "in benchgate.yaml on the target branch"
 
 
-class Step(StrEnum):
-    """The kinds of next steps."""
+class NextStepKind(StrEnum):
+    """Kinds of next steps."""
 
     GATE = "gate"
     CHECK = "check"
@@ -48,17 +48,17 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedBuild:
-    """The part of a finished build that its next steps depend on.
+    """Facts of a finished build that its next steps depend on.
 
     Args:
         job: the name of its job.
         kind: the kind of its job.
         outcome: how it ended.
         seed: of its random choices; may be empty.
-        slower: the benchmarks that vote −1, because they are slower or removed.
+        slower: the slower and removed benchmarks that vote −1.
         undecided: the benchmarks that more pairs may decide.
         is_voting: its outcome counts in the vote.
-        is_waived: a person overrode its failure.
+        is_waived: its failure does not count.
     """
 
     job: str
@@ -73,53 +73,53 @@ class EndedBuild:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A line to copy, its purpose, and the place where it can be used."""
+    """A line to copy, its purpose, and the place to paste it."""
 
-    step: Step
+    step: NextStepKind
     purpose: str
-    place: Place
+    place: Destination
     line: str
 
 
-# Without a default on purpose: a new outcome must say what its reader can do.
-_STEPS: Final[Mapping[Outcome, tuple[Step, ...]]] = MappingProxyType(
+# No default on purpose: every outcome must state what its reader can do.
+_STEPS: Final[Mapping[Outcome, tuple[NextStepKind, ...]]] = MappingProxyType(
     {
         Outcome.PASSED: (),
-        Outcome.FAILED: (Step.GATE, Step.CHECK, Step.OVERRIDE),
-        Outcome.SLOWER: (Step.GATE, Step.RECHECK, Step.ACCEPT, Step.OVERRIDE),
-        Outcome.MEASURED_NOTHING: (Step.GATE, Step.OVERRIDE),
-        Outcome.BROKEN: (Step.GATE, Step.OVERRIDE),
-        Outcome.REMOVED: (Step.ACCEPT, Step.OVERRIDE),
-        Outcome.UNDECIDED: (Step.GATE, Step.MORE_PAIRS),
-        Outcome.UNDECIDED_WITHHELD: (Step.GATE, Step.MORE_PAIRS),
+        Outcome.FAILED: (NextStepKind.GATE, NextStepKind.CHECK, NextStepKind.OVERRIDE),
+        Outcome.SLOWER: (NextStepKind.GATE, NextStepKind.RECHECK, NextStepKind.ACCEPT, NextStepKind.OVERRIDE),
+        Outcome.MEASURED_NOTHING: (NextStepKind.GATE, NextStepKind.OVERRIDE),
+        Outcome.BROKEN: (NextStepKind.GATE, NextStepKind.OVERRIDE),
+        Outcome.REMOVED: (NextStepKind.ACCEPT, NextStepKind.OVERRIDE),
+        Outcome.UNDECIDED: (NextStepKind.GATE, NextStepKind.MORE_PAIRS),
+        Outcome.UNDECIDED_WITHHELD: (NextStepKind.GATE, NextStepKind.MORE_PAIRS),
         Outcome.NO_PARENT: (),
-        Outcome.PARENT_BROKEN: (Step.GATE, Step.RECHECK),
-        Outcome.MISCONFIGURED: (Step.CHECK, Step.RECHECK),
-        Outcome.INFRASTRUCTURE: (Step.RECHECK,),
-        Outcome.CANCELLED: (Step.RECHECK,),
+        Outcome.PARENT_BROKEN: (NextStepKind.GATE, NextStepKind.RECHECK),
+        Outcome.MISCONFIGURED: (NextStepKind.CHECK, NextStepKind.RECHECK),
+        Outcome.INFRASTRUCTURE: (NextStepKind.RECHECK,),
+        Outcome.CANCELLED: (NextStepKind.RECHECK,),
         Outcome.NOT_BUILT: (),
     }
 )
-_PURPOSES: Final[Mapping[Step, tuple[str, Place]]] = MappingProxyType(
+_PURPOSES: Final[Mapping[NextStepKind, tuple[str, Destination]]] = MappingProxyType(
     {
-        Step.GATE: ("Repeat it on your machine", Place.SHELL),
-        Step.CHECK: ("Check the project file before the next push", Place.SHELL),
-        Step.RECHECK: ("Run it again", Place.COMMENT),
-        Step.MORE_PAIRS: ("Measure the undecided results longer", Place.COMMENT),
-        Step.ACCEPT: ("Accept what is slower or removed, with a reason", Place.COMMENT),
-        Step.OVERRIDE: (
+        NextStepKind.GATE: ("Repeat it on your machine", Destination.SHELL),
+        NextStepKind.CHECK: ("Check the project file before the next push", Destination.SHELL),
+        NextStepKind.RECHECK: ("Run it again", Destination.COMMENT),
+        NextStepKind.MORE_PAIRS: ("Measure the undecided results longer", Destination.COMMENT),
+        NextStepKind.ACCEPT: ("Accept what is slower or removed, with a reason", Destination.COMMENT),
+        NextStepKind.OVERRIDE: (
             "If the patch did not cause the failure, override it with a bug and a reason",
-            Place.COMMENT,
+            Destination.COMMENT,
         ),
-        Step.ENABLE: ("No comment command is enabled; enable them", Place.PROJECT_FILE),
+        NextStepKind.ENABLE: ("No comment command is enabled; enable them", Destination.PROJECT_FILE),
     }
 )
-_PERMISSIONS: Final[Mapping[Step, Permission]] = MappingProxyType(
+_PERMISSIONS: Final[Mapping[NextStepKind, Permission]] = MappingProxyType(
     {
-        Step.RECHECK: Permission.RERUN,
-        Step.MORE_PAIRS: Permission.RERUN,
-        Step.ACCEPT: Permission.OVERRIDE,
-        Step.OVERRIDE: Permission.OVERRIDE,
+        NextStepKind.RECHECK: Permission.RERUN,
+        NextStepKind.MORE_PAIRS: Permission.RERUN,
+        NextStepKind.ACCEPT: Permission.OVERRIDE,
+        NextStepKind.OVERRIDE: Permission.OVERRIDE,
     }
 )
 _ENABLE: Final = "commands: {rerun: GROUP, override: GROUP}"
@@ -128,54 +128,58 @@ _ENABLE: Final = "commands: {rerun: GROUP, override: GROUP}"
 def next_steps(
     builds: Sequence[EndedBuild], permissions: Collection[Permission], *, is_open: bool = True
 ) -> tuple[NextStep, ...]:
-    """List what the reader can do about builds that ended, most useful first; empty if all is green.
+    """List what the reader can do about finished builds, most useful first; empty if all is green.
 
     Args:
         builds: the finished builds of a run, in its order.
-        permissions: those that the project file gives to a group.
-        is_open: comment commands work; False for an outdated patch set and a closed change.
+        permissions: those that the project file grants to a group.
+        is_open: comment commands work; False for an outdated patch set or a closed change.
     """
     by_step = builds_by_step(builds)
     useful = [(step, line) for step, write in _LINES.items() for line in write(by_step[step])]
     usable = [(step, line) for step, line in useful if is_open or step not in _PERMISSIONS]
     found = [each for each in usable if _PERMISSIONS.get(each[0]) in {None, *permissions}]
     if usable and not found:
-        found = [(Step.ENABLE, _ENABLE)]
+        found = [(NextStepKind.ENABLE, _ENABLE)]
     return tuple(NextStep(step, *_PURPOSES[step], line) for step, line in found)
 
 
-def builds_by_step(builds: Sequence[EndedBuild]) -> Mapping[Step, Sequence[EndedBuild]]:
-    """List, for each step, the builds after which it is useful; those whose failure is waived are left out.
+def builds_by_step(builds: Sequence[EndedBuild]) -> Mapping[NextStepKind, Sequence[EndedBuild]]:
+    """Map each step to the builds that it is useful for, without those that are waived.
 
-    A failure that does not vote is neither accepted nor overridden, and another CI repeats its own builds.
+    A failure that does not vote needs no accept or override, and another CI repeats its own builds.
     """
     counting = [build for build in builds if not build.is_waived]
-    concerned = {step: [build for build in counting if step in _STEPS[build.outcome]] for step in Step}
-    for step in (Step.ACCEPT, Step.OVERRIDE):
+    concerned = {
+        step: [build for build in counting if step in _STEPS[build.outcome]] for step in NextStepKind
+    }
+    for step in (NextStepKind.ACCEPT, NextStepKind.OVERRIDE):
         concerned[step] = [build for build in concerned[step] if build.is_voting]
-    concerned[Step.RECHECK] = [build for build in concerned[Step.RECHECK] if not build.kind.is_external]
+    concerned[NextStepKind.RECHECK] = [
+        build for build in concerned[NextStepKind.RECHECK] if not build.kind.is_external
+    ]
     return concerned
 
 
 def common_filter(names: Sequence[str]) -> str:
-    """Return the longest filter that chooses all these benchmarks; ``*`` if their names begin differently."""
+    """Find the longest common prefix of these benchmarks; ``*`` if it is too short for a filter."""
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(min(names), max(names), strict=False))
     common = "".join(letter for letter, _ in alike).strip()
     return common if len(common) >= _SHORTEST_PREFIX else ANY
 
 
 def last_line(steps: Sequence[NextStep]) -> str:
-    """Write the most useful step as the line of a message before its link; empty if there is none."""
+    """Write the most useful step as the line before a message's link; empty without steps."""
     if not steps:
         return ""
     first = steps[0]
-    verb = "comment " if first.place is Place.COMMENT else ""
+    verb = "comment " if first.place is Destination.COMMENT else ""
     others = "; the page has other ways:" if len(steps) > 1 else ""
     return f"Next: {first.purpose[0].lower()}{first.purpose[1:]}: {verb}`{first.line}`{others}"
 
 
 def _gate(builds: Sequence[EndedBuild]) -> Iterator[str]:
-    """Yield the line for the worst build alone: its results are those that the reader asks about."""
+    """Yield a line for the worst build only, which is the one that the reader asks about."""
     ours = [build for build in builds if build.kind.is_known and not build.kind.is_external]
     for build in sorted(ours, key=lambda each: CONSEQUENCES[each.outcome].counts is not Counts.FAIL)[:1]:
         seed = f" --seed {shlex.quote(build.seed)}" if build.seed else ""
@@ -193,14 +197,14 @@ def _recheck(builds: Sequence[EndedBuild]) -> Iterator[str]:
 
 
 def jobs_to_recheck(builds: Sequence[EndedBuild]) -> tuple[str, ...]:
-    """Name the jobs of builds to run again; none if there are so many that `recheck` alone is shorter."""
+    """Name the jobs to run again; none if there are so many that a plain `recheck` is shorter."""
     return tuple(build.job for build in builds) if len(builds) <= _MOST_JOBS else ()
 
 
 def job_to_override(builds: Sequence[EndedBuild]) -> str:
-    """Name the job of a single failure; empty for several, which the command overrides without a job.
+    """Name the job of a single failure; empty for several, which `override` covers without a job.
 
-    The check of the project file itself is no job.
+    It is empty for the check of the project file too, which is no job.
     """
     return builds[0].job if len(builds) == 1 and builds[0].kind != OWN_FILE else ""
 
@@ -212,7 +216,7 @@ def _more_pairs(builds: Sequence[EndedBuild]) -> Iterator[str]:
 
 def _accept(builds: Sequence[EndedBuild]) -> Iterator[str]:
     if names := _names(builds, lambda build: build.slower):
-        # `accept *` would accept what nobody looked at.
+        # `accept *` would accept benchmarks that nobody looked at.
         chosen = _filter(names)
         yield f"accept {_PLACEHOLDER if chosen == ANY else chosen} REASON"
 
@@ -230,13 +234,13 @@ def _filter(names: Sequence[str]) -> str:
     return filter_text(common_filter(names)) or _PLACEHOLDER
 
 
-_LINES: Final[Mapping[Step, Callable[[Sequence[EndedBuild]], Iterator[str]]]] = MappingProxyType(
+_LINES: Final[Mapping[NextStepKind, Callable[[Sequence[EndedBuild]], Iterator[str]]]] = MappingProxyType(
     {
-        Step.GATE: _gate,
-        Step.CHECK: _check,
-        Step.RECHECK: _recheck,
-        Step.MORE_PAIRS: _more_pairs,
-        Step.ACCEPT: _accept,
-        Step.OVERRIDE: _override,
+        NextStepKind.GATE: _gate,
+        NextStepKind.CHECK: _check,
+        NextStepKind.RECHECK: _recheck,
+        NextStepKind.MORE_PAIRS: _more_pairs,
+        NextStepKind.ACCEPT: _accept,
+        NextStepKind.OVERRIDE: _override,
     }
 )

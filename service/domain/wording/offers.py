@@ -1,4 +1,4 @@
-"""Offers: the commands that a change's page offers to a person as forms."""
+"""Choose the commands that a change's page offers to a person as forms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from service.domain.review.comment_commands import OverrideCommand, RecheckComma
 from service.domain.review.form_commands import Action
 from service.domain.wording.next_steps import (
     ANY,
-    Step,
+    NextStepKind,
     builds_by_step,
     common_filter,
     job_to_override,
@@ -31,8 +31,8 @@ class Offer:
 
     Args:
         action: the command.
-        jobs: those that it names; none: all that failed.
-        filter: the benchmarks that it chooses, which the person may change; empty: the person writes it.
+        jobs: those that it names; empty for all that failed.
+        filter: the suggested filter of benchmarks; empty if the person must write one.
     """
 
     action: Action
@@ -42,14 +42,14 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """The offers of a page: for the whole run, for builds by their job, and for rows by job and benchmark."""
+    """Offers of a page: for the whole run, for builds by job, and for rows by job and benchmark."""
 
     run: tuple[Offer, ...] = ()
     builds: Mapping[str, tuple[Offer, ...]] = field(default_factory=dict)
     rows: Mapping[tuple[str, str], tuple[Offer, ...]] = field(default_factory=dict)
 
     def includes(self, command: FormCommand) -> bool:
-        """Return whether a form makes this command; the person chooses filters, bugs and reasons."""
+        """Return whether a form can make this command, with any filter, bug and reason."""
         word = Action(command.word)
         each = [offer for group in (self.run, *self.builds.values(), *self.rows.values()) for offer in group]
         same = [offer for offer in each if offer.action is word]
@@ -64,11 +64,11 @@ class Offers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCondition:
-    """The state of a patch set's newest check that offers depend on.
+    """State of a patch set's newest check that offers depend on.
 
     Args:
         builds: those that ended.
-        is_open: commands work: the patch set is the newest of an open change.
+        is_open: the patch set is the newest of an open change, so commands work.
         is_running: the check has not ended.
         has_overrides: an override or acceptance is in force.
     """
@@ -80,14 +80,14 @@ class RunCondition:
 
 
 def offers_for(run: RunCondition, permissions: Collection[Permission]) -> Offers:
-    """List the commands that make sense for a run, of those that a person may use."""
+    """Choose the commands that are useful for a run and that a person may use."""
     if not run.is_open:
         return Offers()
     by_step = builds_by_step(run.builds)
     useful = {action: by_step[step] for action, step in _STEPS.items()}
     may = {action for action in Action if action.permission in permissions}
     concerned = {build.job: build for build in (*useful[Action.RECHECK], *useful[Action.OVERRIDE])}
-    several = concerned if len(concerned) > 1 else {}  # of one build, the offers for the run say it all
+    several = concerned if len(concerned) > 1 else {}  # for one build, the offers for the run suffice
     return Offers(
         run=tuple(offer for offer in _for_run(run, useful) if offer.action in may),
         builds={
@@ -103,12 +103,12 @@ def offers_for(run: RunCondition, permissions: Collection[Permission]) -> Offers
     )
 
 
-_STEPS: Final[Mapping[Action, Step]] = MappingProxyType(
+_STEPS: Final[Mapping[Action, NextStepKind]] = MappingProxyType(
     {
-        Action.RECHECK: Step.RECHECK,
-        Action.MORE_PAIRS: Step.MORE_PAIRS,
-        Action.OVERRIDE: Step.OVERRIDE,
-        Action.ACCEPT: Step.ACCEPT,
+        Action.RECHECK: NextStepKind.RECHECK,
+        Action.MORE_PAIRS: NextStepKind.MORE_PAIRS,
+        Action.OVERRIDE: NextStepKind.OVERRIDE,
+        Action.ACCEPT: NextStepKind.ACCEPT,
     }
 )
 
@@ -121,7 +121,7 @@ def _for_run(run: RunCondition, useful: Mapping[Action, Sequence[EndedBuild]]) -
     if undecided := [name for build in useful[Action.MORE_PAIRS] for name in build.undecided]:
         yield Offer(Action.MORE_PAIRS, filter=common_filter(undecided))
     if slower := [name for build in useful[Action.ACCEPT] for name in build.slower]:
-        # A form that accepts everything would accept what nobody looked at.
+        # A form that accepts everything would accept benchmarks that nobody looked at.
         chosen = common_filter(slower)
         yield Offer(Action.ACCEPT, filter="" if chosen == ANY else chosen)
     if failed := useful[Action.OVERRIDE]:
@@ -132,7 +132,7 @@ def _for_run(run: RunCondition, useful: Mapping[Action, Sequence[EndedBuild]]) -
 
 def _for_build(build: EndedBuild, useful: Mapping[Action, Sequence[EndedBuild]]) -> Iterator[Offer]:
     for action in (Action.RECHECK, Action.OVERRIDE):
-        # The check of the project file itself is no job that a command can name.
+        # No command can name the check of the project file.
         if build in useful[action] and job_to_override([build]):
             yield Offer(action, (build.job,))
 

@@ -1,4 +1,4 @@
-"""Sentences of overrides and known failures: the person, the decision and the reason."""
+"""Describe overrides and known failures: the person, the decision and the reason."""
 
 from __future__ import annotations
 
@@ -30,18 +30,14 @@ _FORMS: Final[Mapping[OverrideKind, str]] = MappingProxyType(
         OverrideKind.PERSON_VOTE: "overridden on the review server by {who}",
     }
 )
-
-
 _MOST_BEYOND: Final = 3  # lines of a message; the page has all rows
 _NO_RATES: Final[Mapping[int, Rate]] = MappingProxyType({})
 
 
 def waiver_sentence(waiver: Waiver, rates: Mapping[int, Rate] = _NO_RATES) -> str:
-    """Return the line of a message that says why the failure of a build does not count.
+    """Explain in a message why the failure of a build does not count.
 
-    Args:
-        waiver: the override or the known failures.
-        rates: of known failures by their ids; without one, its count is left out.
+    ``rates`` has the rates of known failures by id; without one, the count is left out.
     """
     if isinstance(waiver, Override):
         return override_sentence(waiver)
@@ -50,7 +46,7 @@ def waiver_sentence(waiver: Waiver, rates: Mapping[int, Rate] = _NO_RATES) -> st
 
 
 def known_sentence(known: KnownFailure, rate: Rate | None = None) -> str:
-    """Name a known failure: the bug, the person, the expiry, the reason and how often it occurs."""
+    """Describe a known failure: the bug, the owner, the expiry, the reason and how often it occurs."""
     owner, reason = plain(known.owner) or "somebody", plain(known.reason, MAX_REASON)
     counted = "" if rate is None else f"failed {rate.failed} of {rate.builds} builds in 30 days"
     why = "; ".join(filter(None, (reason, counted)))
@@ -61,14 +57,14 @@ def known_sentence(known: KnownFailure, rate: Rate | None = None) -> str:
 def bug_comment(builds: int, link: str) -> str:
     """Write the comment on a bug: how many builds its known failures matched so far.
 
-    The first line depends on the number only, so that a comment that was posted already is recognised by it.
+    The first line depends only on the number, so that a comment that was already posted is recognised.
     """
     failed = "one failed build" if builds == 1 else f"{builds} failed builds"
     return f"Benchgate: known failures of this bug matched {failed} until now.\n{link}"
 
 
 def override_sentence(override: Override) -> str:
-    """Return the line of a message with the person, the decision and the reason."""
+    """Write the line of a message with the person, the decision and the reason."""
     who, benchmarks = plain(override.who) or "somebody", plain(override.filter)
     decided = _FORMS[override.kind].format(who=who, filter=benchmarks)
     if override.carried_from:
@@ -80,9 +76,9 @@ def override_sentence(override: Override) -> str:
 
 
 def accepted_levels(levels: Sequence[Slowdown] | None) -> tuple[str, ...]:
-    """Name the level up to which an accept covers each metric: ``Hash/Insert CPU time up to +12.9 %``.
+    """Write the level up to which an accept covers each metric: ``Hash/Insert CPU time up to +12.9 %``.
 
-    If the levels are of several jobs or suites, each names its own.
+    Job and suite are named if there are several.
     """
     are_many = len({(each.job, each.suite) for each in levels or ()}) > 1
     return tuple(
@@ -93,7 +89,7 @@ def accepted_levels(levels: Sequence[Slowdown] | None) -> tuple[str, ...]:
 
 
 def beyond_sentences(beyond: Sequence[Beyond]) -> tuple[str, ...]:
-    """Return the lines of a message about accepted benchmarks that count again, the worst first."""
+    """Write the lines of a message about accepted benchmarks that count again, the worst first."""
     worst_first = sorted(beyond, key=lambda each: -each.row.worsening)
     lines = tuple(map(_beyond_sentence, worst_first[:_MOST_BEYOND]))
     more = len(beyond) - _MOST_BEYOND

@@ -1,4 +1,4 @@
-"""Sentences of the typed reasons that complete a verdict."""
+"""Write the sentences of the typed reasons that explain a verdict."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _UNITS: Final = MappingProxyType({"items_per_second": "item", "bytes_per_second"
 
 
 def text_of(reasons: Iterable[Reason]) -> str:
-    """The sentences of a comparison's reasons on one line; names in them are as a program reported them."""
+    """Join the sentences of a comparison's reasons on one line; names of programs are not sanitised."""
     return "; ".join(
         f"no vote: {sentence(each)}" if each.kind in WITHHOLDING else sentence(each) for each in reasons
     )
 
 
 def sentence(reason: Reason) -> str:
-    """The sentence of one reason."""
+    """Write the sentence of one reason."""
     form = _SENTENCES[reason.kind]
     return form.format(*reason.facts) if isinstance(form, str) else form(*reason.facts)
 
 
 def side_name(side: str) -> str:
-    """The word for a side: the base of a comparison is the parent of the patch."""
+    """Name a side: the base of a comparison is the parent of the patch."""
     return "parent" if side == Side.BASE else "patch"
 
 
@@ -119,7 +119,7 @@ def _on_probation(pairs: int, wanted: int, sessions: int, least: int) -> str:
     return f"on probation: this machine has {amount} history for it ({done})"
 
 
-# Without a default on purpose: a kind without a sentence is a programming error.
+# No default on purpose: a kind without a sentence is a programming error.
 _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyType(
     {
         ReasonKind.NO_PAIR: "no pair has a result on both sides",

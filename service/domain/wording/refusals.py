@@ -1,4 +1,4 @@
-"""Reasons of runs that are refused or cannot be decided, and of actions that a page does not offer."""
+"""Explain runs that are refused or cannot be decided, and actions that a page does not offer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GROUPS_UNKNOWN: Final = (
 
 
 def no_account(email: str) -> str:
-    """The refusal of a person who has no account on the review server."""
+    """Refuse a person who has no account on the review server."""
     return (
         f"no account on the review server has {plain(email)} as its preferred e-mail address; set it there, "
         "or write the command in a comment on the change"
@@ -43,47 +43,47 @@ def no_account(email: str) -> str:
 
 
 def not_in_group(permission: Permission, person: str, group: str) -> str:
-    """The reason why a page offers a person nothing that a permission allows."""
+    """Explain that a person lacks a permission, because only a group has it."""
     return f"only members of {plain(group)} may {_ALLOWED[permission]}; {plain(person)} is not one"
 
 
 def not_asked(error: Exception) -> str:
-    """The refusal while the review server cannot be asked for the groups of a person."""
+    """Refuse while the review server cannot tell a person's groups."""
     return f"the review server cannot say now which groups you are in ({plain(str(error))})"
 
 
 def not_offered(word: str) -> str:
-    """The refusal of a command that makes no sense for a patch set now."""
+    """Refuse a command that has no effect on a patch set now."""
     return f"`{word}` does nothing on this patch set now; reload the page"
 
 
 def moved(branch: str) -> str:
-    """The reason to cancel the run of a change that was moved to another branch."""
+    """Explain that a run is cancelled because its change was moved to another branch."""
     return f"the change was moved to branch {plain(branch)}"
 
 
 def untrusted(why: str) -> str:
-    """The reason to hold code that nobody can approve before the fault is fixed."""
+    """Explain that code is held, and nobody can approve it before the fault is fixed."""
     return f"untrusted code is not run: {why}"
 
 
 def held(why: str, group: str) -> str:
-    """The reason to hold code until a member of the group approves it."""
+    """Explain that code is held until a member of the group approves it."""
     return untrusted(f"{why}; a member of {group} can approve it with `ok-to-test`")
 
 
 def not_trusted(person: str, group: str) -> str:
-    """The cause of holding the code of a person outside the group."""
+    """Explain that a person is not in the group that is trusted."""
     return f"{plain(person) or 'its uploader'} is not a member of {group}"
 
 
 def not_planned(failure: str) -> str:
-    """The reason of a run that is given up after its last attempt."""
+    """Explain that planning a run failed after the last attempt."""
     return f"the run could not be planned: {failure}"
 
 
 def not_decided(failure: str) -> str:
-    """The reason of a run whose vote is given up after the last attempt."""
+    """Explain that deciding the vote failed after the last attempt."""
     return f"the vote could not be decided: {failure}; `recheck` tries again"
 
 

@@ -1,4 +1,4 @@
-"""Replies to comment commands that change nothing, or nothing that the reader sees at once."""
+"""Reply to comment commands that have no effect, or none that the reader sees at once."""
 
 from __future__ import annotations
 
@@ -43,42 +43,42 @@ _MAX_NAMES: Final = 500
 
 
 def reply_to(word: str, reply: str) -> str:
-    """The reply to one command of a comment."""
+    """Quote the command before its reply."""
     return f"`{word}`: {reply}"
 
 
 def misspelt(line: str, expected: str) -> str:
-    """The reply to a line that looks like a malformed command."""
+    """Reply to a line that looks like a malformed command."""
     return f"{line}: {expected}"
 
 
 def not_enabled(permission: Permission) -> str:
-    """The reply to a command that the project enables for no group."""
+    """Reply to a command that the project enables for no group."""
     return f"not enabled: set `commands: {{{permission}: GROUP}}` in benchgate.yaml"
 
 
 def command_failed(failure: str) -> str:
-    """The reply to a comment whose commands are given up after the last attempt."""
+    """Reply to a comment whose commands failed after the last attempt."""
     return f"the commands of this comment failed: {plain(failure, _MAX_NAMES)}; write them again later"
 
 
 def refused(error: Exception) -> str:
-    """The reply to a person whose membership cannot be checked."""
+    """Reply to a person whose membership cannot be checked."""
     return f"refused: {error}"
 
 
 def not_a_member(person: str, group: str) -> str:
-    """The reply to a person without permission."""
+    """Reply to a person without permission."""
     return f"refused: {plain(person)} is not a member of {group}"
 
 
 def outdated(patch_set: int) -> str:
-    """The reply to a command for a patch set that is not voted on any more."""
+    """Reply to a command for a patch set that no longer gets votes."""
     return f"patch set {patch_set} is outdated or its change is closed"
 
 
 def nothing_built(jobs: Sequence[str]) -> str:
-    """The reply to `recheck` if the patch set changes no files of any job."""
+    """Reply to `recheck` if the patch set changes no files of any job."""
     if not jobs:
         return "benchgate.yaml has no jobs, so there is nothing to run again"
     named = plain(", ".join(jobs), _MAX_NAMES)
@@ -86,12 +86,12 @@ def nothing_built(jobs: Sequence[str]) -> str:
 
 
 def nothing_to_override(job: str) -> str:
-    """The reply to `override` without a failed build; without a job, of all jobs."""
+    """Reply to `override` if no build of the job failed, or of any job if none is named."""
     return f"there is no failed build{f' of {job}' if job else ''} to override"
 
 
 def nothing_to_measure(job: str, decided: int, undecided: int) -> str:
-    """The reply to `recheck` of a build whose pairs already decide all that they can."""
+    """Reply to `recheck` of a build that would not measure any more pairs."""
     if not undecided:
         return f"{job}: nothing to measure: every verdict is final ({decided} decided)"
     return (
@@ -101,18 +101,18 @@ def nothing_to_measure(job: str, decided: int, undecided: int) -> str:
 
 
 def nothing_to_accept(blamed: Sequence[str]) -> str:
-    """The reply to `accept` with a filter that matches none of the slower or removed benchmarks."""
+    """Reply to `accept` with a filter that matches no slower or removed benchmark."""
     names = plain(", ".join(blamed[:_SLOWER_NAMED]), _MAX_NAMES)
     return f"the filter matches no slower or removed benchmark{f'; these are {names}' if blamed else ''}"
 
 
 def no_measured_match(benchmark_filter: str) -> str:
-    """The reply to `benchmark` with a filter that matches no benchmark."""
+    """Reply to `benchmark` with a filter that matches no benchmark."""
     return f"the filter {plain(benchmark_filter)} matches no measured benchmark"
 
 
 def too_many_pairs(most: int) -> str:
-    """The reply to `benchmark` for more pairs than a sequence can have."""
+    """Reply to `benchmark` for more pairs than a sequence can have."""
     return f"a benchmark can have at most {most} pairs"
 
 
@@ -123,13 +123,13 @@ def made_known(
     has_others: bool,
     ends: Sequence[Ends] = (),
 ) -> str:
-    """The reply that names known failures, their expiry and the way to close them.
+    """Name the known failures that an override made, their expiry and how to close them.
 
     Args:
-        made: each with the failure of the build.
-        link: makes the address of the page of a known failure.
+        made: known failures, each with the failure of the build.
+        link: makes the address of a known failure's page.
         has_others: the builds have failures that cannot be recognised again.
-        ends: of the builds whose failures say only how they ended.
+        ends: of the builds whose failures tell only how they ended.
     """
     if not made:
         return _only_ended(ends) if ends else NOTHING_KNOWN

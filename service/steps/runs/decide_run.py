@@ -24,7 +24,7 @@ from service.domain.wording.message import (
     header_of_failed,
     result_kept,
 )
-from service.domain.wording.next_steps import EndedBuild, Step, last_line, next_steps
+from service.domain.wording.next_steps import EndedBuild, NextStepKind, last_line, next_steps
 from service.domain.wording.overrides import beyond_sentences, waiver_sentence
 from service.ports.failures.matching import known_by_build
 from service.ports.records import BuildRecord, NewDecision, RunRecord, review_key
@@ -160,7 +160,9 @@ def _next_steps(
         for build, waiver in judged
     ]
     found = next_steps(ended, {granted for spec in specs.values() for granted in spec.commands.granted})
-    return tuple(each for each in found if each.step is not Step.ENABLE)  # reviewers cannot enable commands
+    return tuple(
+        each for each in found if each.step is not NextStepKind.ENABLE
+    )  # reviewers cannot enable commands
 
 
 def _ballot(judged: _BuildAndWaiver) -> Ballot:

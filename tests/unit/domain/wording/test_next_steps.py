@@ -16,7 +16,7 @@ from service.domain.review.comment_commands import (
 )
 from service.domain.runs.overrides import ACCEPTABLE
 from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
-from service.domain.wording.next_steps import EndedBuild, Place, last_line, next_steps
+from service.domain.wording.next_steps import Destination, EndedBuild, last_line, next_steps
 
 ALL = tuple(Permission)
 SLOWER = EndedBuild(
@@ -83,7 +83,7 @@ def test_only_enabled_commands_are_proposed() -> None:
 def test_a_project_without_commands_is_advised_to_enable_them() -> None:
     lost = replace(SLOWER, outcome=Outcome.INFRASTRUCTURE)
     (step,) = next_steps([lost], ())
-    assert step.place is Place.PROJECT_FILE
+    assert step.place is Destination.PROJECT_FILE
     assert step.line == "commands: {rerun: GROUP, override: GROUP}"
     assert next_steps([lost], (), is_open=False) == ()
 
