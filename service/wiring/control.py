@@ -7,8 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.building.artifacts import DirectoryArtifacts
-from service.adapters.failures.connection import Account, Connection
-from service.adapters.failures.jira import JiraTracker
+from service.adapters.failures.jira import JiraConnection, JiraTracker
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.sessions import PostgresSessions
 from service.adapters.postgres.access.tokens import PostgresTokens
@@ -21,11 +20,11 @@ from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.stored_servers import record_url
 from service.adapters.postgres.upkeep import PostgresUpkeep
 from service.adapters.review.console.review import ConsoleReview
-from service.adapters.review.gerrit.connection import Bearer, Password
 from service.adapters.review.gerrit.review import GerritReview
 from service.adapters.review.gerrit.stream import GerritStream
 from service.adapters.runs.queue import CeleryQueue
 from service.adapters.sources.git.mirror import GitSource, mirrors_by_instance
+from service.adapters.system.json_client import Bearer, Password
 from service.config import require
 from service.domain.failures.configured import NO_PATTERNS, read_patterns
 from service.domain.review.events import ABOUT_CHANGES
@@ -226,9 +225,10 @@ def bug_tracker(settings: ControlSettings) -> BugTracker | None:
     """
     if not settings.bugs_url:
         return None
-    account = Account(settings.bugs_user, settings.bugs_token.get_secret_value())
+    user, token = settings.bugs_user, settings.bugs_token.get_secret_value()
+    account = Password(user, token) if user else Bearer(token)
     try:
-        connection = Connection(settings.bugs_url, account)
+        connection = JiraConnection(settings.bugs_url, account if token else None)
     except ValueError as error:
         raise BadInput(str(error), "settings") from None
     return JiraTracker(settings.bugs_url, connection, may_post=settings.bugs_post)

@@ -9,8 +9,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from service.adapters.review.gerrit.connection import Connection, Password
+from service.adapters.review.gerrit.connection import GerritConnection
 from service.adapters.review.gerrit.reading import change_number
+from service.adapters.system.json_client import Password
 from service.domain.values.errors import Permanent, Transient
 from service.domain.values.identity import ChangeKey
 from tools.demo.backend import Backend, Uploaded
@@ -69,7 +70,7 @@ class GerritSite:
         self._server = server
         self._review = review
         bob = Password(server.bob.user, server.bob.password)
-        self._bob = Connection(server.url, bob, transport=transport)
+        self._bob = GerritConnection(server.url, bob, transport=transport)
         self._news = News(review)
         self._next_poll = 0.0
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+import httpx
 from typing_extensions import override
 
-from service.domain.values.errors import NotFound, Permanent
+from service.adapters.system.json_client import JsonClient, Timeouts, fault
+from service.domain.values.errors import NotFound, Permanent, Refused, Transient
 from service.domain.values.text import plain
 from service.ports.failures.bugs import Bug, BugTracker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.adapters.failures.connection import Connection
+    from service.adapters.system.json_client import Bearer, Password
+    from service.domain.values.errors import BenchgateError
 
+_LONGEST_REASON: Final = 300  # characters of an error that are shown
+# Jira Cloud answers 404 to a wrong token, as if nobody had signed in, and says so only in this header.
+_REJECTED: Final = ("X-Seraph-LoginReason", "AUTHENTICAT")
+_TOKEN: Final = "check BENCHGATE_BUGS_USER and BENCHGATE_BUGS_TOKEN"
 _KEY: Final = re.compile(r"[A-Z][A-Z0-9_]{1,19}-[1-9][0-9]{0,11}")
 _AFTER_KEY: Final = re.compile(r"[/?#].*")  # of a link to a comment, for example
 _FIELDS: Final = "fields=summary,status,resolution"
@@ -29,6 +37,43 @@ _MARKS: Final = re.compile(r"[{}\[\]!|*_^~+]|(?<!\w)-|-(?!\w)|\?(?=\?)")
 _BLOCK: Final = re.compile(r"#+ |h[1-6]\. |bq\. ")  # at the beginning of a line
 
 
+class JiraConnection(JsonClient):
+    """Jira's REST API. Each request has its own connection: there are a few in an hour."""
+
+    server = "the bug tracker"
+    max_bytes = 1 << 20  # a bug with three fields has about 2 kB
+    # An unpacked response could be a thousand times longer than the bytes that were sent.
+    headers = {"Accept-Encoding": "identity"}  # noqa: RUF012
+    limits = httpx.Limits(max_keepalive_connections=0)
+
+    def __init__(
+        self,
+        url: str,
+        credentials: Password | Bearer | None,
+        timeouts: Timeouts = Timeouts(silence=10.0, whole=30.0),  # noqa: B008 - it is frozen
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        super().__init__(url, credentials, timeouts, transport)
+
+    @override
+    def _document(self, data: bytes) -> Any:
+        document = _json(data)
+        if document is None:
+            raise Transient("the response is not JSON; check BENCHGATE_BUGS_URL, and proxies in between")
+        return document
+
+    @override
+    def _fault(self, response: httpx.Response, data: bytes) -> BenchgateError:
+        document = _json(data)
+        found = fault(response, self.server, _reason(document), is_own=bool(document))
+        name, rejected = _REJECTED
+        if response.status_code == 401 or (  # noqa: PLR2004 - HTTP's own number
+            response.is_client_error and rejected in response.headers.get(name, "")
+        ):
+            return Refused(f"{found}; {_TOKEN}")
+        return found
+
+
 class JiraTracker(BugTracker):
     """A Jira.
 
@@ -38,7 +83,7 @@ class JiraTracker(BugTracker):
         may_post: the settings allow comments.
     """
 
-    def __init__(self, url: str, connection: Connection, *, may_post: bool = False) -> None:
+    def __init__(self, url: str, connection: JiraConnection, *, may_post: bool = False) -> None:
         self._root = url.rstrip("/")
         self._connection = connection
         self._may_post = may_post
@@ -85,6 +130,27 @@ class JiraTracker(BugTracker):
             is_closed=is_done or fields.get("resolution") is not None,
             url=f"{self._root}/browse/{shown}",
         )
+
+
+def _json(data: bytes) -> Any:  # noqa: ANN401 - any JSON
+    """Parse an object; return None for anything else."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _reason(document: Any) -> str:  # noqa: ANN401 - any JSON
+    """Return the messages of an error; a page of HTML has none and is not quoted."""
+    if document is None:
+        return ""
+    given, by_field = document.get("errorMessages"), document.get("errors")
+    texts = [
+        *(given if isinstance(given, list) else ()),
+        *(by_field.values() if isinstance(by_field, dict) else ()),
+    ]
+    return plain("; ".join(each for each in texts if isinstance(each, str)), _LONGEST_REASON)
 
 
 def _object(document: Any, name: str) -> Mapping[str, Any]:  # noqa: ANN401 - any JSON

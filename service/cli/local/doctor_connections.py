@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
 from service.adapters.postgres.access.rights import read_rights
-from service.adapters.review.gerrit.connection import Bearer, Password
 from service.adapters.review.gerrit.rights import read_gerrit_rights
 from service.adapters.runs.broker_rights import read_broker_rights
+from service.adapters.system.json_client import Bearer, Password
 from service.config import ControlSettings, MachineSettings
 from service.domain.machines.connections import (
     BROKER,

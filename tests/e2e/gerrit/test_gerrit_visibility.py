@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from service.adapters.review.gerrit.connection import Password
 from service.adapters.review.gerrit.review import GerritReview
+from service.adapters.system.json_client import Password
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from service.adapters.failures.connection import Account, Connection
-from service.adapters.failures.jira import JiraTracker
+from service.adapters.failures.jira import JiraConnection, JiraTracker
+from service.adapters.system.json_client import Bearer
 
 URL = "https://bugs.example.com/jira"
 TOKEN = "token-of-the-bot"
@@ -65,7 +65,7 @@ class JiraModel:
 
     def tracker(self, *, may_post: bool = True) -> JiraTracker:
         """Make the adapter that asks this model."""
-        connection = Connection(URL, Account(token=TOKEN), transport=httpx.MockTransport(self.answer))
+        connection = JiraConnection(URL, Bearer(TOKEN), transport=httpx.MockTransport(self.answer))
         return JiraTracker(URL, connection, may_post=may_post)
 
 

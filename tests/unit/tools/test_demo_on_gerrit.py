@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from service import cli
-from service.adapters.review.gerrit.connection import Password
 from service.adapters.review.gerrit.review import GerritReview
+from service.adapters.system.json_client import Password
 from service.config import ControlSettings
 from service.domain.project.project_file import Commands, parse_project_file
 from service.domain.review.comment_commands import OverrideCommand, commands_in

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 import structlog
 from typing_extensions import override
 
-from service.adapters.review.gerrit.connection import PATIENT, QUICK, Connection, Overlong
+from service.adapters.review.gerrit.connection import PATIENT, QUICK, GerritConnection
 from service.adapters.review.gerrit.fields import is_revision
 from service.adapters.review.gerrit.reading import (
     account_from,
@@ -26,6 +26,7 @@ from service.adapters.review.gerrit.reading import (
     replies_from,
 )
 from service.adapters.review.gerrit.visibility import UNQUOTABLE, account_of, can_read, visible_changes
+from service.adapters.system.json_client import Overlong
 from service.domain.review.change import Posted
 from service.domain.review.events import object_from
 from service.domain.values.errors import Forbidden, NotFound, Permanent, Transient
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from service.adapters.review.gerrit.connection import Bearer, Password, Timeouts
+    from service.adapters.system.json_client import Bearer, Password, Timeouts
     from service.domain.review.change import Account, Change, PostedMessage, Review
     from service.domain.values.identity import ChangeKey
 
@@ -81,8 +82,8 @@ class GerritReview(ReviewServer):
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._instance = instance
-        self._connection = Connection(url, credentials, timeouts, transport)
-        self._anonymous = Connection(url, None, timeouts, transport)
+        self._connection = GerritConnection(url, credentials, timeouts, transport)
+        self._anonymous = GerritConnection(url, None, timeouts, transport)
         self._with = partial(GerritReview, instance, url, credentials, projects=projects, transport=transport)
         self._projects = frozenset(projects)
         self._scope = _scope(projects)
@@ -194,7 +195,7 @@ class GerritReview(ReviewServer):
         self._connection.close()
         self._anonymous.close()
 
-    def _asking_for(self, account: str | None) -> Connection:
+    def _asking_for(self, account: str | None) -> GerritConnection:
         return self._anonymous if account is None else self._connection
 
     def _path(self, key: ChangeKey) -> str:

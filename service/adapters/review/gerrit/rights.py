@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from service.adapters.review.gerrit.connection import Connection
+from service.adapters.review.gerrit.connection import GerritConnection
 from service.adapters.review.gerrit.fields import person_from
 from service.adapters.review.gerrit.reading import listed
 from service.domain.machines.connections import GerritRights, Path
@@ -13,7 +13,7 @@ from service.domain.review.events import object_from
 from service.domain.values.loopback import is_loopback
 
 if TYPE_CHECKING:
-    from service.adapters.review.gerrit.connection import Bearer, Password
+    from service.adapters.system.json_client import Bearer, Password
 
 _ANY: Final = "q=status:open+OR+status:closed&n=1"
 
@@ -27,7 +27,7 @@ def read_gerrit_rights(url: str, credentials: Password | Bearer) -> GerritRights
         Transient: Gerrit does not answer.
         ValueError: the address or the credentials cannot be used.
     """
-    account, anonymous = Connection(url, credentials), Connection(url, None)
+    account, anonymous = GerritConnection(url, credentials), GerritConnection(url, None)
     try:
         person = person_from(object_from(account.get("accounts/self")))
         capabilities = object_from(account.get("accounts/self/capabilities"))

@@ -19,14 +19,14 @@ from service.domain.values.errors import Permanent, Refused
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from service.adapters.review.gerrit.connection import Connection
+    from service.adapters.review.gerrit.connection import GerritConnection
 
 BATCH: Final = 100  # changes in one query: far below Gerrit's limit on the terms of a query
 UNQUOTABLE: Final = re.compile(r'["\\\x00-\x1f\x7f]')  # only newer servers support an escape inside quotes
 _PATTERN: Final = "^"  # begins a regular expression
 
 
-def account_of(connection: Connection, email: str) -> Account | None:
+def account_of(connection: GerritConnection, email: str) -> Account | None:
     """Return the only active account whose preferred address this is.
 
     Gerrit also finds longer addresses that begin with it, so that the addresses are compared here.
@@ -41,7 +41,9 @@ def account_of(connection: Connection, email: str) -> Account | None:
     return Account(account_from(exact[0]), person_from(exact[0]).shown)
 
 
-def visible_changes(connection: Connection, account: str | None, numbers: Collection[int]) -> frozenset[int]:
+def visible_changes(
+    connection: GerritConnection, account: str | None, numbers: Collection[int]
+) -> frozenset[int]:
     """Return which changes Gerrit shows to an account; None: to the connection's own reader."""
     wanted = sorted(set(numbers))
     seen: set[int | None] = set()
@@ -52,7 +54,7 @@ def visible_changes(connection: Connection, account: str | None, numbers: Collec
     return frozenset(number for number in wanted if number in seen)
 
 
-def can_read(connection: Connection, account: str | None, project: str, branch: str) -> bool:
+def can_read(connection: GerritConnection, account: str | None, project: str, branch: str) -> bool:
     """Return whether Gerrit shows a change on a branch; no other request answers this without rights."""
     if any(not name or name.startswith(_PATTERN) or UNQUOTABLE.search(name) for name in (project, branch)):
         return False
@@ -64,7 +66,7 @@ def _folded(email: str) -> str:
     return email.lower() if email.isascii() else email
 
 
-def _found(connection: Connection, account: str | None, query: str, limit: int) -> list[Any]:
+def _found(connection: GerritConnection, account: str | None, query: str, limit: int) -> list[Any]:
     if account is not None:
         if not account.isdecimal():
             return []

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.review.gerrit.connection import Connection, Password, Timeouts
+from service.adapters.review.gerrit.connection import GerritConnection
+from service.adapters.system.json_client import Password, Timeouts
 from service.domain.values.errors import Refused, Transient
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ def server() -> Iterator[Server]:
         yield server
 
 
-def connection(url: str, **seconds: float) -> closing[Connection]:
-    return closing(Connection(url, CREDENTIALS, Timeouts(**seconds)))
+def connection(url: str, **seconds: float) -> closing[GerritConnection]:
+    return closing(GerritConnection(url, CREDENTIALS, Timeouts(**seconds)))
 
 
 def test_requests_share_one_socket(server: Server) -> None:

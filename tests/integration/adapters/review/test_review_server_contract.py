@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from service.adapters.review.gerrit.connection import Password
 from service.adapters.review.gerrit.review import GerritReview
+from service.adapters.system.json_client import Password
 from service.domain.review.change import Review
 from service.domain.values.identity import ChangeKey
 from tests.contract.review.review_server import FIRST, PARENT, SECOND, ReviewServerContract, ReviewSite

@@ -14,9 +14,9 @@ from prometheus_client import CollectorRegistry
 
 from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.access.viewers import Viewers
-from service.adapters.review.gerrit.connection import Password
 from service.adapters.review.gerrit.review import GerritReview
 from service.adapters.system.circuit_breaker import AT_ONCE, MOST_WAITING
+from service.adapters.system.json_client import Password
 from service.domain.access.caller import Role
 from service.domain.values.identity import ChangeKey
 from service.domain.wording.refusals import SIGHT_UNKNOWN

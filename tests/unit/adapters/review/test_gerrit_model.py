@@ -12,8 +12,8 @@ import httpx
 import pytest
 import structlog
 
-from service.adapters.review.gerrit.connection import Password
 from service.adapters.review.gerrit.review import GerritReview
+from service.adapters.system.json_client import Password
 from service.domain.review.change import InlineComment, Review
 from service.domain.values.errors import NotFound, Permanent, Refused, Transient
 from service.domain.values.identity import ChangeKey

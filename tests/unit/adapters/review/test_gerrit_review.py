@@ -11,8 +11,9 @@ import httpx
 import pytest
 import structlog
 
-from service.adapters.review.gerrit.connection import MAX_BYTES, Password
+from service.adapters.review.gerrit.connection import GerritConnection
 from service.adapters.review.gerrit.review import GerritReview
+from service.adapters.system.json_client import Password
 from service.domain.review.change import ChangeStatus, InlineComment, Person, Review
 from service.domain.values.errors import BenchgateError, NotFound, Permanent, Refused
 from service.domain.values.identity import ChangeKey
@@ -383,7 +384,7 @@ def test_an_account_that_is_not_listed_is_not_a_member(account: str) -> None:
         httpx.Response(405, headers={"Content-Type": "text/plain"}, text="not a Gerrit internal group"),
         answer({"owners": {}}),
         answer([{"name": "no account"}]),
-        httpx.Response(200, content=b" " * (MAX_BYTES + 1)),
+        httpx.Response(200, content=b" " * (GerritConnection.max_bytes + 1)),
     ],
 )
 def test_a_group_that_cannot_be_read_raises_an_error(response: httpx.Response) -> None:

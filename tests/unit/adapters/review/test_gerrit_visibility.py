@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from service.adapters.review.gerrit.connection import Password
 from service.adapters.review.gerrit.review import GerritReview
 from service.adapters.review.gerrit.visibility import BATCH
+from service.adapters.system.json_client import Password
 from service.domain.review.change import Account
 from service.domain.values.errors import NotFound, Refused, Transient
 from service.domain.values.identity import ChangeKey
