@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from service.domain.review.change import Person, Posted, PostedMessage
 from service.domain.values.errors import NotFound, Permanent
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from service.domain.review.change import Account, Change, Review
+    from service.domain.values.errors import BenchgateError
     from service.domain.values.identity import ChangeKey
 
 WRITTEN = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -23,8 +24,9 @@ class FakeReviewServer:
     """A review server whose changes a test puts in; ``revisions`` remembers outdated patch sets too.
 
     ``votes`` are by label and account; people are shown by their ``names``; comments on ``unshown`` files are
-    not taken. ``accounts`` are by address; a change with ``viewers`` is visible to these accounts only, and
-    ``asked`` has the questions about visible changes.
+    not taken. ``accounts`` are by address; a change with ``viewers`` is visible to these accounts only.
+    ``asked`` has the questions about accounts, groups and visible changes. A method with an entry in
+    ``faults`` raises that.
     """
 
     instance: str = "gerrit"
@@ -39,7 +41,8 @@ class FakeReviewServer:
     unshown: set[str] = field(default_factory=set)
     accounts: dict[str, Account] = field(default_factory=dict)
     viewers: dict[int, set[str]] = field(default_factory=dict)
-    asked: list[tuple[str | None, frozenset[int]]] = field(default_factory=list)
+    asked: list[Any] = field(default_factory=list)
+    faults: dict[str, BenchgateError] = field(default_factory=dict)
 
     def put(self, change: Change) -> None:
         if change.key in self.changes and self.changes[change.key].current != change.current:
@@ -69,22 +72,33 @@ class FakeReviewServer:
         return list(self.posted.get(key, []))
 
     def is_member(self, account: str, group: str) -> bool:
+        self._ask("is_member", (account, group))
         return (account, group) in self.members
 
     def account_of(self, email: str) -> Account | None:
+        self._ask("account_of", email)
         return self.accounts.get(email)
 
     def visible(self, account: str | None, numbers: Collection[int]) -> frozenset[int]:
-        self.asked.append((account, frozenset(numbers)))
+        self._ask("visible", (account, frozenset(numbers)))
         stored = {key.number for key in self.changes if key.number in numbers}
         return frozenset(number for number in stored if self._shows(number, account))
 
     def can_read(self, account: str | None, project: str, branch: str) -> bool:
+        self._fail("can_read")
         return any(
             self._shows(key.number, account)
             for key, change in self.changes.items()
             if (change.project, change.branch) == (project, branch)
         )
+
+    def _ask(self, method: str, question: object) -> None:
+        self.asked.append(question)
+        self._fail(method)
+
+    def _fail(self, method: str) -> None:
+        if method in self.faults:
+            raise self.faults[method]
 
     def _shows(self, number: int, account: str | None) -> bool:
         return number not in self.viewers or account in self.viewers[number]

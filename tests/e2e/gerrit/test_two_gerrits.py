@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
 import httpx
@@ -23,7 +21,7 @@ from service.cli.services.start_site import running_site
 from service.domain.access.scopes import parse_scope
 from service.ports.access import NewToken
 from tests.support.project.tiny_project import TinyProject
-from tests.support.review.gerrit_model import SECRET, URL, GerritModel
+from tests.support.review.gerrit_model import SECRET, GerritModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,38 +76,8 @@ class Gerrit:
     @contextmanager
     def serving(self) -> Iterator[None]:
         """Answer requests on a free port of loopback."""
-        model = self.model
-        accounts = _swapped if self.name == "edge" else str
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                asks_for_accounts = "/accounts/?" in self.path
-                address = f"http://gerrit{accounts(self.path) if asks_for_accounts else self.path}"
-                request = httpx.Request(self.command, address, headers=dict(self.headers), content=body)
-                answer = model.transport.handle_request(request)
-                text = accounts(answer.text).encode() if asks_for_accounts else answer.read()
-                self.send_response_only(answer.status_code)
-                for name, value in (dict(answer.headers) | {"content-length": str(len(text))}).items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(text)
-
-            do_POST = do_GET  # noqa: N815 - the names that the base class calls
-
-            def log_message(self, *_: object) -> None:
-                """Log nothing."""
-
-        server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{server.server_port}{httpx.URL(URL).path.rstrip('/')}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
+        with self.model.serving(_swapped if self.name == "edge" else str) as self.url:
             yield
-        finally:
-            server.shutdown()
-            thread.join(20)
-            server.server_close()
 
 
 def _swapped(text: str) -> str:

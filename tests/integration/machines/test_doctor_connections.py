@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -16,6 +13,7 @@ from service.cli import EXIT_CANNOT, EXIT_OK
 from service.cli.local.doctor import command
 from tests.integration.adapters.runs.broker_server import running_broker
 from tests.support.postgres import running_server
+from tests.support.review.gerrit_model import SECRET, GerritModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,34 +39,11 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         yield running
 
 
-@contextmanager
-def running_gerrit(capabilities: Mapping[str, object], seen: list[object]) -> Iterator[str]:
-    """Gerrit's answers to the command; anonymous readers see no change. Yields the address."""
-    answers = {
-        "/a/accounts/self": {"_account_id": 7, "name": "Build Bot", "username": "buildbot"},
-        "/a/accounts/self/capabilities": capabilities,
-        "/a/changes/": seen,
-        "/changes/": [],
-    }
-
-    class Gerrit(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = b")]}'\n" + json.dumps(answers[self.path.partition("?")[0]]).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
-            return
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Gerrit) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+def gerrit(**capabilities: object) -> GerritModel:
+    """Make a Gerrit that grants each account these capabilities."""
+    model = GerritModel()
+    model.capabilities = capabilities
+    return model
 
 
 def doctor(monkeypatch: pytest.MonkeyPatch, home: Path, settings: Mapping[str, str]) -> Result:
@@ -123,9 +98,12 @@ def test_rights_of_the_control_plane_on_a_machine_end_with_its_exit_code(
 
 
 def test_the_account_of_an_administrator_of_gerrit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with running_gerrit({"administrateServer": True, "queryLimit": {"min": 0, "max": 500}}, [{}]) as url:
+    model = gerrit(administrateServer=True, queryLimit={"min": 0, "max": 500})
+    model.upload(7, "1" * 40)
+    model.readers["kv_engine"] = {"buildbot"}
+    with model.serving() as url:
         monkeypatch.setenv("BENCHGATE_GERRIT_USER", "buildbot")
-        settings = {"GERRIT_URL": url, "GERRIT_PASSWORD": "of-the-bot"}
+        settings = {"GERRIT_URL": url, "GERRIT_PASSWORD": SECRET}
         result = doctor(monkeypatch, tmp_path, settings)
     assert result.exit_code == EXIT_CANNOT
     assert [row for row in found(result) if row[1] == "Gerrit"] == [
@@ -140,9 +118,9 @@ def test_the_account_of_an_administrator_of_gerrit(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_gerrit_without_changes_hides_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with running_gerrit({"streamEvents": True}, []) as url:
+    with gerrit(streamEvents=True).serving() as url:
         monkeypatch.setenv("BENCHGATE_GERRIT_USER", "buildbot")
-        result = doctor(monkeypatch, tmp_path, {"GERRIT_URL": url, "GERRIT_PASSWORD": "of-the-bot"})
+        result = doctor(monkeypatch, tmp_path, {"GERRIT_URL": url, "GERRIT_PASSWORD": SECRET})
     assert result.exit_code == EXIT_OK
     assert [state for state, name, _ in found(result) if name == "Gerrit"] == ["ok"]
 
@@ -151,8 +129,8 @@ def test_each_of_several_gerrits_has_its_own_findings(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     away = {"url": "http://127.0.0.1:1", "user": "ci", "password": "of-the-ci"}
-    with running_gerrit({"runAs": True}, []) as url:
-        core = {"url": url, "user": "buildbot", "password": "of-the-bot"}
+    with gerrit(runAs=True).serving() as url:
+        core = {"url": url, "user": "buildbot", "password": SECRET}
         monkeypatch.setenv("BENCHGATE_GERRITS", json.dumps({"edge": away, "core": core}))
         result = doctor(monkeypatch, tmp_path, {})
     assert result.exit_code == EXIT_CANNOT
@@ -162,6 +140,7 @@ def test_each_of_several_gerrits_has_its_own_findings(
         ("bad", "Gerrit edge"),
     ]
     assert "of-the" not in result.output
+    assert SECRET not in result.output
 
 
 @pytest.mark.parametrize(

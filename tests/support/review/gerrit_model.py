@@ -8,15 +8,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import Any, Final
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 import httpx
 
 from tests.support.review.queries import PEOPLE, Refusal, accounts_in, person, query_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 URL: Final = "https://gerrit.example.com/r"
 SECRET: Final = "correct-horse-battery"
@@ -55,6 +61,7 @@ class GerritModel:
         self.now = START
         self.changes: dict[int, ModelChange] = {}
         self.groups: dict[str, set[str]] = {}
+        self.capabilities: dict[str, object] = {}  # of every account
         self.forbidden: set[tuple[str, str]] = set()  # user and label
         self.readers: dict[str, set[str]] = {}  # of a closed project; no entry: anybody
         self.files: dict[str, set[str]] = {}  # that a revision changes; no entry: any file
@@ -64,6 +71,42 @@ class GerritModel:
         self.lost_answers = 0  # of posts that are nevertheless applied
         self.transport = httpx.MockTransport(self._answer)
         self._is_bearer = is_bearer
+
+    @contextmanager
+    def serving(self, renamed: Callable[[str], str] = str) -> Iterator[str]:
+        """Answer requests on a free port of loopback, and yield the address.
+
+        ``renamed`` is applied to queries for accounts, and to their answers.
+        """
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                named = renamed if "/accounts/?" in self.path else str
+                address = f"http://gerrit{named(self.path)}"
+                request = httpx.Request(self.command, address, headers=dict(self.headers), content=body)
+                answer = transport.handle_request(request)
+                text = named(answer.text).encode()
+                self.send_response_only(answer.status_code)
+                for name, value in (dict(answer.headers) | {"content-length": str(len(text))}).items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_POST = do_GET  # noqa: N815 - the names that the base class calls
+
+            def log_message(self, *_: object) -> None:
+                """Log nothing."""
+
+        transport = self.transport
+        with HTTPServer(("127.0.0.1", 0), Handler) as server:
+            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+            thread.start()
+            try:
+                yield f"http://127.0.0.1:{server.server_port}{httpx.URL(URL).path}"
+            finally:
+                server.shutdown()
+                thread.join(20)
 
     # --- actions of people ---
 
@@ -190,7 +233,7 @@ class GerritModel:
                 return name
         raise Refusal(401, "Unauthorized")
 
-    def _document(self, request: httpx.Request, user: str) -> Any:  # noqa: ANN401, PLR0911 - all kinds of JSON
+    def _document(self, request: httpx.Request, user: str) -> Any:  # noqa: ANN401, C901, PLR0911 - all kinds of JSON
         path = request.url.raw_path.decode().partition("?")[0].removeprefix(httpx.URL(URL).path)
         parts = [unquote(part) for part in path.removeprefix("/a/").removeprefix("/").split("/")]
         options = set(request.url.params.get_list("o"))
@@ -199,6 +242,8 @@ class GerritModel:
         match request.method, parts:
             case "GET", ["accounts", "self"]:
                 return person(user)
+            case "GET", ["accounts", "self", "capabilities"]:
+                return self.capabilities
             case "GET", ["accounts", ""]:
                 return accounts_in(request.url.params["q"])
             case "GET", ["changes", ""]:

@@ -23,6 +23,7 @@ _VISIBLE: Final = re.compile(
     r'(?:\((?P<numbers>change:[0-9]+(?: OR change:[0-9]+)*)\)|project:"(?P<project>[^"]+)" '
     r'branch:"(?P<branch>[^"]+)")(?: visibleto:(?P<viewer>[0-9]+))?'
 )
+_ANY: Final = "status:open OR status:closed"
 _EMAIL: Final = re.compile(r'is:active email:"(?P<email>[^"]+)"')
 
 
@@ -54,6 +55,8 @@ def query_from(query: str) -> tuple[Callable[[ModelChange], bool], str | None]:
     """The condition of a query for changes, and the account that must see them, too."""
     if asked := _VISIBLE.fullmatch(query):
         return _named(asked), _viewer(asked["viewer"])
+    if query == _ANY:
+        return lambda _: True, None
     asked = _CHANGES.fullmatch(query)
     if asked is None:
         raise _unreadable(query)

@@ -20,8 +20,8 @@ from service.ports.failures.storing import Author, BuildFailures, NewKnown
 from service.steps.failures.change_known import KnownChanges
 from service.web.failures.changes import PageKnownChanges
 from service.web.failures.patterns import PagePatterns
-from tests.support.access.accounts import CountedAccounts
 from tests.support.access.callers import Callers
+from tests.support.fakes import FakeReviewServer
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.store_samples import change, check_run, named, start
 from tests.support.web import build_app, call
@@ -51,7 +51,7 @@ class Site:
     def __post_init__(self) -> None:
         self.store = PostgresStore(self.database.owner)
         self.reading = PostgresFailureReading(self.database.owner)
-        accounts = CountedAccounts(accounts=dict(PEOPLE), members={("1000003", "reviewers")})
+        accounts = FakeReviewServer(accounts=dict(PEOPLE), members={("1000003", "reviewers")})
         self.changes = KnownChanges(self.store, RecentAnswers({"review": accounts}))
         page = PageKnownChanges(self.changes, lambda _: self.reading)
         patterns = PagePatterns(self.changes, lambda _: self.reading)

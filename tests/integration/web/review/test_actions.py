@@ -22,8 +22,8 @@ from service.ports.page_requests import ShownRequest
 from service.ports.records import CommentSource
 from service.steps.review.offered_actions import ActionOffers
 from service.web.access.tickets import ticket_for
-from tests.support.access.accounts import CountedAccounts
 from tests.support.access.callers import BASE_URL, Callers
+from tests.support.fakes import FakeReviewServer
 from tests.support.memory.store import MemoryStore
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import NOW, build_view, change_view, comparison
@@ -62,8 +62,8 @@ class Site:
     reading: FakeReading = field(default_factory=FakeReading)
     store: MemoryStore = field(default_factory=MemoryStore)
     callers: Callers = field(default_factory=Callers)
-    accounts: CountedAccounts = field(
-        default_factory=lambda: CountedAccounts(accounts=dict(PEOPLE), members=set(MEMBERS))
+    accounts: FakeReviewServer = field(
+        default_factory=lambda: FakeReviewServer(accounts=dict(PEOPLE), members=set(MEMBERS))
     )
 
     def __post_init__(self) -> None:
@@ -167,7 +167,7 @@ class TestPage:
         assert "Only members of committers may run builds again, measure longer and cancel;" in words
 
     def test_while_the_review_server_is_down_the_page_says_so(self, site: Site) -> None:
-        site.accounts.fault = Transient("connection refused")
+        site.accounts.faults["is_member"] = Transient("connection refused")
         text = site.sign_in().read()
         assert 'method="post"' not in text
         assert "cannot say now which groups you are in (connection refused)" in text
@@ -326,7 +326,7 @@ class TestRefusals:
 
     def test_a_review_server_that_is_down_is_a_temporary_refusal(self, site: Site) -> None:
         browser = site.sign_in()
-        site.accounts.account_fault = Transient("connection refused")
+        site.accounts.faults["account_of"] = Transient("connection refused")
         refused(site, browser.act(ticket=own_ticket(browser)), 503, "(connection refused)")
 
     @pytest.mark.parametrize(

@@ -78,12 +78,12 @@ def test_without_a_verified_address_nobody_is_asked_about(site: Site, caller: Ca
 
 def test_a_person_without_an_account_sees_nothing_more(site: Site) -> None:
     assert site.sees("nobody@example.com") == frozenset()
-    assert site.server.asked == []
+    assert site.server.asked == ["nobody@example.com"]
 
 
 def test_a_page_is_one_question(site: Site) -> None:
     site.sees(ALICE)
-    assert site.server.asked == [("alice", frozenset({7, 8}))]
+    assert site.server.asked == [ALICE, ("alice", frozenset({7, 8}))]
 
 
 def test_answers_are_kept_for_a_minute(site: Site) -> None:
@@ -91,7 +91,7 @@ def test_answers_are_kept_for_a_minute(site: Site) -> None:
     site.seconds += KEPT_SECONDS - 1
     site.server.viewers[7] = set()
     assert site.sees(ALICE) == BOTH
-    assert site.server.asked == [("alice", frozenset({7})), ("alice", frozenset({8}))]
+    assert site.server.asked == [ALICE, ("alice", frozenset({7})), ("alice", frozenset({8}))]
     site.seconds += 2
     assert site.sees(ALICE) == {OTHER}
 
@@ -219,4 +219,5 @@ def test_a_server_is_asked_about_its_own_changes_only(site: Site) -> None:
     asked = {PRIVATE, ChangeKey("edge", 7), ChangeKey("gone", 7)}
     assert viewer is not None
     assert viewer.sees(asked) == {PRIVATE, ChangeKey("edge", 7)}
-    assert (site.server.asked, other.asked) == ([("alice", frozenset({7}))], [("a2", frozenset({7}))])
+    assert site.server.asked == [ALICE, ("alice", frozenset({7}))]
+    assert other.asked == [ALICE, ("a2", frozenset({7}))]

@@ -8,16 +8,16 @@ from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.review.change import Account
 from service.domain.values.errors import Transient
 from service.steps.failures.change_known import KnownChanges
-from tests.support.access.accounts import CountedAccounts
+from tests.support.fakes import FakeReviewServer
 from tests.support.memory.store import MemoryStore
 
 BOB = "bob@example.com"
 
 
-@pytest.mark.parametrize("part", ["fault", "account_fault"])
-def test_a_refusal_while_the_review_server_is_down_names_the_time_that_the_server_asks_for(part: str) -> None:
-    accounts = CountedAccounts(accounts={BOB: Account("7", "Bob")}, members={("7", "reviewers")})
-    setattr(accounts, part, Transient("too busy", retry_after=42.0))
+@pytest.mark.parametrize("method", ["is_member", "account_of"])
+def test_a_refusal_while_the_review_server_is_down_names_the_wait_that_it_asks_for(method: str) -> None:
+    accounts = FakeReviewServer(accounts={BOB: Account("7", "Bob")}, members={("7", "reviewers")})
+    accounts.faults[method] = Transient("too busy", retry_after=42.0)
     changes = KnownChanges(MemoryStore(), RecentAnswers({"review": accounts}))
     with pytest.raises(Transient, match="cannot say now which groups you are in") as refused:
         changes.account_for(BOB, "review", ["reviewers"])

@@ -25,7 +25,7 @@ from service.domain.values.errors import BenchgateError, Permanent, Transient
 from service.domain.values.identity import ChangeAddress
 from service.domain.wording.offers import Offers
 from service.steps.review.offered_actions import ActionOffers, OfferedActions
-from tests.support.access.accounts import CountedAccounts
+from tests.support.fakes import FakeReviewServer
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import build_view, change_view, override_view
 
@@ -41,13 +41,14 @@ SLOWER = build_view(
 FLAKY = OverrideCommand("MB-1", "flaky", "perf")
 
 
-def accounts_of(*groups: str, fault: BenchgateError | None = None) -> CountedAccounts:
+def accounts_of(*groups: str, fault: BenchgateError | None = None) -> FakeReviewServer:
     """A review server on which Bob is in these groups."""
+    faults = {} if fault is None else {"is_member": fault}
     groups_of_bob = {("7", group) for group in groups}
-    return CountedAccounts(accounts={BOB: Account("7", "Bob")}, members=groups_of_bob, fault=fault)
+    return FakeReviewServer(accounts={BOB: Account("7", "Bob")}, members=groups_of_bob, faults=faults)
 
 
-def members(fault: BenchgateError | None = None) -> CountedAccounts:
+def members(fault: BenchgateError | None = None) -> FakeReviewServer:
     """A review server on which Bob is in both groups."""
     return accounts_of("committers", "reviewers", fault=fault)
 
@@ -60,7 +61,7 @@ def shown(*builds: BuildOfRun, **more: object) -> PatchSetDetail:
 
 
 def offered(
-    accounts: CountedAccounts, page: PatchSetDetail | None = None, email: str = BOB
+    accounts: FakeReviewServer, page: PatchSetDetail | None = None, email: str = BOB
 ) -> OfferedActions:
     page = page or shown()
     return ActionOffers(RecentAnswers({"gerrit": accounts})).offered(
@@ -76,7 +77,7 @@ def account_for(
     command: FormCommand,
     page: PatchSetDetail | None = None,
     email: str = BOB,
-    accounts: CountedAccounts | None = None,
+    accounts: FakeReviewServer | None = None,
 ) -> Account:
     page = page or shown()
     offers = ActionOffers(RecentAnswers({"gerrit": accounts or members()}))
@@ -87,7 +88,7 @@ def refused(
     command: FormCommand = FLAKY,
     page: PatchSetDetail | None = None,
     email: str = BOB,
-    accounts: CountedAccounts | None = None,
+    accounts: FakeReviewServer | None = None,
 ) -> str:
     with pytest.raises(BenchgateError) as error:
         account_for(command, page, email, accounts)
@@ -120,7 +121,7 @@ def test_without_a_verified_address_the_review_server_is_not_asked() -> None:
     found = offered(accounts, email="")
     assert found.offers == Offers()
     assert found.reasons[0].startswith("the identity provider has not verified an e-mail address of yours")
-    assert accounts.questions == []
+    assert accounts.asked == []
 
 
 def test_while_the_review_server_is_down_nothing_is_offered_and_a_try_is_temporarily_refused() -> None:
@@ -128,7 +129,7 @@ def test_while_the_review_server_is_down_nothing_is_offered_and_a_try_is_tempora
     found = offered(accounts)
     assert found.offers == Offers()
     assert found.reasons == ("the review server cannot say now which groups you are in (connection refused)",)
-    accounts.account_fault = accounts.fault
+    accounts.faults["account_of"] = accounts.faults["is_member"]
     assert refused(accounts=accounts) == f"Transient: {found.reasons[0]}"
 
 
@@ -157,7 +158,7 @@ def test_a_green_patch_set_asks_the_review_server_nothing() -> None:
     accounts = members()
     page = shown(replace(SLOWER, outcome=Outcome.PASSED, blamed=()))
     assert offered(accounts, page) == OfferedActions()
-    assert accounts.questions == []
+    assert accounts.asked == []
 
 
 def test_a_minute_of_pages_asks_each_question_once() -> None:
@@ -165,7 +166,7 @@ def test_a_minute_of_pages_asks_each_question_once() -> None:
     offers = ActionOffers(RecentAnswers({"gerrit": accounts}))
     for _ in range(3):
         offers.offered(BOB, shown(), [(SLOWER, "", ())])
-    assert accounts.questions == [BOB, ("7", "reviewers"), ("7", "committers")]
+    assert accounts.asked == [BOB, ("7", "reviewers"), ("7", "committers")]
 
 
 def test_on_each_review_server_a_person_has_an_account_of_their_own() -> None:
@@ -192,7 +193,7 @@ def test_on_each_review_server_a_person_has_an_account_of_their_own() -> None:
 def test_nobody_acts_on_a_change_of_a_review_server_that_is_not_configured_any_more() -> None:
     accounts = members()
     found = offered(accounts, on_server("old"))
-    assert (found.offers, accounts.questions) == (Offers(), [])
+    assert (found.offers, accounts.asked) == (Offers(), [])
     assert refused(page=on_server("old")) == "NotAllowed: refused: the review server old is not configured"
 
 
@@ -241,4 +242,4 @@ def test_a_person_who_acts_chooses_the_benchmarks_and_no_other_jobs() -> None:
 def test_the_step_asks_for_the_group_of_a_person_who_acts() -> None:
     accounts = accounts_of()
     assert account_for(FLAKY, accounts=accounts) == Account("7", "Bob")
-    assert accounts.questions == [BOB]
+    assert accounts.asked == [BOB]

@@ -13,17 +13,12 @@ from tests.support.fakes import FakeReviewServer
 from tests.support.review.changes import KEY, Service, change_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
 
-class SilentServer(FakeReviewServer):
-    """A server that does not say what it shows without sign-in."""
-
-    def visible(self, account: str | None, numbers: Collection[int]) -> frozenset[int]:
-        raise Transient("Gerrit answers 502")
-
-    def can_read(self, account: str | None, project: str, branch: str) -> bool:
-        raise Transient("Gerrit answers 502")
+def silent_server() -> FakeReviewServer:
+    """Make a server that does not say what it shows without sign-in."""
+    return FakeReviewServer(faults=dict.fromkeys(("visible", "can_read"), Transient("Gerrit answers 502")))
 
 
 class Picky(FakeReviewServer):
@@ -83,7 +78,7 @@ def test_a_change_that_benchgate_no_longer_sees_is_hidden(service: Service) -> N
 
 
 def test_a_server_that_does_not_answer_delays_no_run() -> None:
-    service = Service(server=SilentServer())
+    service = Service(server=silent_server())
     service.see(change_at(1))
     assert len(service.runs()) == 1
     record_all(service.store, service.server)
@@ -92,7 +87,7 @@ def test_a_server_that_does_not_answer_delays_no_run() -> None:
 
 def test_a_server_that_does_not_answer_leaves_public_what_was(service: Service) -> None:
     service.see(change_at(1))
-    assert record_all(service.store, SilentServer()) == "Gerrit answers 502"
+    assert record_all(service.store, silent_server()) == "Gerrit answers 502"
     assert numbers(service) == {7}
 
 
