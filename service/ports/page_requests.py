@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - rows are read by the annotation
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from service.domain.review.form_commands import FormCommand
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +20,7 @@ class PageRequest:
         person: the name that the review server shows for the account.
         signed_in_as: the identity provider's name for the person, who need not be the account's owner: an
             e-mail address links the two.
-        text: the line of the command.
+        command: the command.
         ticket: the digest of the form's ticket; a request with one that was used before changes nothing.
     """
 
@@ -24,13 +28,16 @@ class PageRequest:
     account: str
     person: str
     signed_in_as: str
-    text: str
+    command: FormCommand
     ticket: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRequest:
-    """A command that a person requested on a page. ``answer`` may be empty: its effect is shown anyway."""
+    """A command that a person requested on a page. ``answer`` may be empty: its effect is shown anyway.
+
+    ``text`` is the command as people write it in a comment.
+    """
 
     id: int
     person: str

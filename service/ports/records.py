@@ -11,6 +11,7 @@ from typing import Any
 from service.domain.building.findings import Finding
 from service.domain.project.job_kinds import JobKind
 from service.domain.review.change import Review
+from service.domain.review.form_commands import FormCommand
 from service.domain.runs.external import Notice
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.slowdown import Slowdown
@@ -250,6 +251,7 @@ class ReviewComment:
     """A message on a patch set that may hold commands.
 
     ``signed_in_as`` is the identity provider's name for the person who wrote it on a page; else empty.
+    ``command`` is that of a page's form; None: the text has the commands.
     """
 
     id: int
@@ -264,6 +266,7 @@ class ReviewComment:
     is_pending: bool
     source: CommentSource
     signed_in_as: str = ""
+    command: FormCommand | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,7 +231,8 @@ def fault(response: httpx.Response, server: str, reason: str, *, is_own: bool) -
         return Transient(message, _retry_after(response.headers.get("Retry-After")))
     if status == 404 and not is_own:  # noqa: PLR2004
         return Transient(f"{message} (from a proxy, not from {server})")
-    return {401: Refused, 403: Forbidden, 404: NotFound}.get(status, Permanent)(message)
+    kinds: Mapping[int, type[BenchgateError]] = {401: Refused, 403: Forbidden, 404: NotFound}
+    return kinds.get(status, Permanent)(message)
 
 
 @contextmanager

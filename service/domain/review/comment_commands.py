@@ -11,11 +11,10 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, assert_never
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.project.project_file import Permission
-from service.domain.values.errors import BadInput
 from service.domain.values.text import plain
 
 if TYPE_CHECKING:
@@ -143,55 +142,6 @@ def commands_in(text: str, jobs: Collection[str]) -> tuple[ReviewCommand | Missp
     return tuple(islice((command for command in parsed if command is not None), MAX_COMMANDS))
 
 
-def line_of(command: ReviewCommand, jobs: Collection[str]) -> str:
-    """Write a command as a line that :func:`commands_in` parses as exactly this command.
-
-    Raises:
-        BadInput: there is no such line; names the part of the command and the problem.
-    """
-    words = _words(command)
-    for name, text in words:
-        _check_word(name, text)
-    line = " ".join((command.word, *filter(None, (text for _, text in words))))
-    if commands_in(line, jobs) != (command,):
-        raise BadInput(_expected(_first_word(command.word)[0], jobs), command.word)
-    return line
-
-
-def _words(command: ReviewCommand) -> Sequence[tuple[str, str]]:
-    """List the parts of a command after its word, each with a name for people."""
-    match command:
-        case RecheckCommand():
-            return [("job", "all")] if command.is_all else [("job", job) for job in command.jobs]
-        case MorePairsCommand():
-            count = "" if command.count is None else f"x{command.count}"
-            return [("filter", _quoted(command.filter)), ("number of pairs", count)]
-        case OverrideCommand():
-            return [("job", command.job), ("bug", command.bug), ("reason", command.reason)]
-        case AcceptCommand():
-            return [("filter", _quoted(command.filter)), ("reason", command.reason)]
-        case CancelCommand() | UndoOverrideCommand() | OkToTestCommand():
-            return []
-    assert_never(command)
-
-
-def _quoted(pattern: str) -> str:
-    if not pattern or len(pattern) > MAX_FILTER:
-        raise BadInput(f"must have 1 to {MAX_FILTER} characters", "filter")
-    if text := filter_text(pattern):
-        return text
-    raise BadInput(
-        "must be one line without quotation marks, backticks, control characters or outer blanks", "filter"
-    )
-
-
-def _check_word(name: str, text: str) -> None:
-    if len(text) > MAX_REASON:
-        raise BadInput(f"must have at most {MAX_REASON} characters, not {len(text)}", name)
-    if plain(text, MAX_REASON) != text:
-        raise BadInput("must be one line without control characters, outer blanks or double blanks", name)
-
-
 def may_be_command(text: str) -> bool:
     """Return whether a line of the message begins with a command's word, or nearly so."""
     lines = _prose_lines(written_lines(text))
@@ -201,6 +151,11 @@ def may_be_command(text: str) -> bool:
 def is_bug(text: str) -> bool:
     """Return whether a text names a bug: ``MB-123``, ``#123`` or a URL."""
     return _BUG.fullmatch(text) is not None
+
+
+def is_reason(text: str) -> bool:
+    """Return whether a text has two letters or digits; less explains nothing."""
+    return sum(map(str.isalnum, text)) >= _SHORTEST_REASON
 
 
 def filter_text(pattern: str) -> str:
@@ -251,10 +206,11 @@ def _parsed(line: str, message: _Message) -> ReviewCommand | Misspelt | None:
     word = _meant_by(line) or word.rstrip(".!")
     if not message.is_alone or word not in _EXPECTED:
         return None
-    return Misspelt(plain(line), _expected(word, message.jobs))
+    return Misspelt(plain(line), expected_form(word, message.jobs))
 
 
-def _expected(word: str, jobs: Collection[str]) -> str:
+def expected_form(word: str, jobs: Collection[str]) -> str:
+    """Say how to write a command, with the names of the jobs if it may have some."""
     names = ", ".join(sorted(jobs)) if word in {"recheck", "override"} else ""
     return _EXPECTED[word] + (f"; the jobs are {plain(names, 300)}" if names else "")
 
@@ -302,7 +258,7 @@ def _override(rest: str, message: _Message) -> OverrideCommand | UndoOverrideCom
     found = (_override_of(after, job) if job in message.jobs else None) or _override_of(rest)
     if found is not None and len(found.reason) < MIN_REASON:
         # With a bug's id this cannot be prose, so it gets a reply even in a longer message.
-        return Misspelt(plain(f"override {rest}"), _expected("override", message.jobs))
+        return Misspelt(plain(f"override {rest}"), expected_form("override", message.jobs))
     return found
 
 
@@ -315,7 +271,7 @@ def _override_of(text: str, job: str = "") -> OverrideCommand | None:
 def _reason(text: str) -> str:
     """Return a person's reason; empty if it has fewer than two letters or digits."""
     reason = plain(text, MAX_REASON)
-    return reason if sum(map(str.isalnum, reason)) >= _SHORTEST_REASON else ""
+    return reason if is_reason(reason) else ""
 
 
 def _accept(rest: str, message: _Message) -> AcceptCommand | None:

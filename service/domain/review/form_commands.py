@@ -6,22 +6,30 @@ import re
 from dataclasses import replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, TypeAlias, assert_never, get_args
 
+from service.domain.project.policy import MOST_PAIRS
 from service.domain.review.comment_commands import (
+    MAX_FILTER,
+    MAX_REASON,
     MIN_REASON,
     AcceptCommand,
     CancelCommand,
+    Misspelt,
     MorePairsCommand,
     OverrideCommand,
     RecheckCommand,
     UndoOverrideCommand,
+    expected_form,
+    filter_text,
+    is_bug,
+    is_reason,
 )
 from service.domain.values.errors import BadInput
-from service.domain.values.text import brief
+from service.domain.values.text import brief, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from service.domain.project.project_file import Permission
 
@@ -53,8 +61,8 @@ def command_from(form: Mapping[str, str]) -> FormCommand:
     """Make a command from the fields of a form.
 
     The fields are ``action``, ``job``, ``filter``, ``pairs``, ``bug``, ``reason`` and ``known`` (not empty:
-    the failures become known). Outer and double blanks are dropped. The values are checked later, by
-    :func:`service.domain.review.comment_commands.line_of`.
+    the failures become known). Outer and double blanks are dropped. :func:`check_command` checks
+    the values.
 
     Raises:
         BadInput: the action is unknown, a field is missing, or ``pairs`` is not a number.
@@ -63,6 +71,81 @@ def command_from(form: Mapping[str, str]) -> FormCommand:
     if word not in _MAKERS:
         raise BadInput(f"must be one of {', '.join(Action)}, not {brief(word)}", "action")
     return _MAKERS[Action(word)](form)
+
+
+def check_command(command: FormCommand, jobs: Collection[str]) -> None:
+    """Check that each part of a command is allowed.
+
+    Raises:
+        BadInput: names the part and the problem, or says how to write the command.
+    """
+    for name, text in _parts(command):
+        if name == "filter":
+            _check_filter(text)
+        elif len(text) > MAX_REASON:
+            raise BadInput(f"must have at most {MAX_REASON} characters, not {len(text)}", name)
+        elif plain(text, MAX_REASON) != text:
+            raise BadInput("must be one line without control characters, outer blanks or double blanks", name)
+    if not _is_allowed(command, jobs):
+        raise BadInput(expected_form(command.word.partition(" ")[0], jobs), command.word)
+
+
+def still_allowed(command: FormCommand, jobs: Collection[str]) -> FormCommand | Misspelt:
+    """Return a stored command, or how to write it if a job has left the project file since."""
+    try:
+        check_command(command, jobs)
+    except BadInput as error:
+        return Misspelt(plain(line_of(command)), error.what)
+    return command
+
+
+def line_of(command: FormCommand) -> str:
+    """Write a command as people write it in a comment."""
+    words = (filter_text(text) if name == "filter" else text for name, text in _parts(command))
+    return " ".join((command.word, *filter(None, words)))
+
+
+def _parts(command: FormCommand) -> Sequence[tuple[str, str]]:
+    """List the parts of a command behind its word, each with a name for people."""
+    match command:
+        case RecheckCommand():
+            return [("job", "all")] if command.is_all else [("job", job) for job in command.jobs]
+        case MorePairsCommand():
+            count = "" if command.count is None else f"x{command.count}"
+            return [("filter", command.filter), ("number of pairs", count)]
+        case OverrideCommand():
+            return [("job", command.job), ("bug", command.bug), ("reason", command.reason)]
+        case AcceptCommand():
+            return [("filter", command.filter), ("reason", command.reason)]
+        case CancelCommand() | UndoOverrideCommand():
+            return []
+    assert_never(command)
+
+
+def _check_filter(pattern: str) -> None:
+    if not pattern or len(pattern) > MAX_FILTER:
+        raise BadInput(f"must have 1 to {MAX_FILTER} characters", "filter")
+    if not filter_text(pattern):
+        raise BadInput(
+            "must be one line without quotation marks, backticks, control characters or outer blanks",
+            "filter",
+        )
+
+
+def _is_allowed(command: FormCommand, jobs: Collection[str]) -> bool:
+    match command:
+        case RecheckCommand():
+            return set(command.jobs).issubset(jobs)
+        case MorePairsCommand():
+            return command.count is None or 1 <= command.count <= MOST_PAIRS
+        case OverrideCommand():
+            is_explained = is_reason(command.reason) and len(command.reason) >= MIN_REASON
+            return is_bug(command.bug) and is_explained and (not command.job or command.job in jobs)
+        case AcceptCommand():
+            return is_reason(command.reason)
+        case CancelCommand() | UndoOverrideCommand():
+            return True
+    assert_never(command)
 
 
 def _field(form: Mapping[str, str], name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.review.comment_commands import line_of
+from service.domain.review.form_commands import check_command
 from service.ports.page_requests import PageRequest
 from service.ports.queue import Task
 
@@ -38,15 +38,15 @@ def request_command(
         None if a request with this ticket is stored already.
 
     Raises:
-        BadInput: the command cannot be written as one line; names the part.
+        BadInput: a part of the command is not allowed; names it.
     """
-    line = line_of(command, [build.job for build in page.builds])
+    check_command(command, [build.job for build in page.builds])
     request = PageRequest(
         patch_set_id=page.patch_set.id,
         account=account.id,
         person=account.name,
         signed_in_as=signed_in_as,
-        text=line,
+        command=command,
         ticket=ticket,
     )
     with store.transaction() as tx:

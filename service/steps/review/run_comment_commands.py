@@ -17,6 +17,7 @@ from service.domain.review.comment_commands import (
     UndoOverrideCommand,
     commands_in,
 )
+from service.domain.review.form_commands import still_allowed
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import RunState
 from service.domain.values.errors import BadInput, Permanent
@@ -84,18 +85,19 @@ def _run_commands(
         answer(store, comment, change.current.revision, links, text)
         return
     request = CommandRequest(comment, change, project_file, links)
-    admitted = [
-        _admit(server, request, command)
-        for command in commands_in(comment.text, [job.name for job in project_file.jobs])
-    ]
+    names = [job.name for job in project_file.jobs]
+    if comment.command is None:
+        commands = commands_in(comment.text, names)
+    else:
+        commands = (still_allowed(comment.command, names),)
+    admitted = [_admit(server, request, command) for command in commands]
     rechecks = [each for each in admitted if isinstance(each, RecheckCommand)]
     jobs = [
         job for job in project_file.jobs if any(not each.jobs or job.name in each.jobs for each in rechecks)
     ]
     if jobs:
-        names = (change.project, change.branch)
         try:
-            found = find_workspace(source, *names, project_file.manifest, jobs)
+            found = find_workspace(source, change.project, change.branch, project_file.manifest, jobs)
             request = replace(request, workspace=found)
         except BadInput as error:
             text = str(error)

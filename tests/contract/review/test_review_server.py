@@ -111,7 +111,7 @@ class ConsoleStage:
         self.server.apply_event(json.dumps(event | more))
 
     def vote(self, value: int) -> None:
-        more = {
+        more: dict[str, Any] = {
             "author": {"username": "bob"},
             "approvals": [{"type": "Code-Review", "value": str(value)}],
             "comment": f"Patch Set {self._patch_sets[7]['number']}: Code-Review{value:+}",

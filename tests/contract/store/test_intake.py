@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.review.change import Change, ChangeStatus, Person, PostedMessage
+from service.domain.review.comment_commands import CancelCommand, RecheckCommand
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey
 from service.ports.page_requests import PageRequest
@@ -16,9 +17,11 @@ from service.ports.records import CommentSource, SyncCursor
 from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:
+    from service.domain.review.form_commands import FormCommand
     from service.ports.store import Store
     from service.ports.upkeep import Upkeep
 
+CANCEL = CancelCommand()
 BOB = Person("Bob", "bob@example.com", "bob", "1000003")
 
 
@@ -123,13 +126,13 @@ def posted(text: str, *, message_id: str = "m1", minutes: int = 0) -> PostedMess
     return PostedMessage(message_id, 1, BOB, NOON + timedelta(minutes=minutes), text)
 
 
-def requested(patch_set_id: int, *, text: str = "cancel", ticket: bytes = b"1") -> PageRequest:
+def requested(patch_set_id: int, *, command: FormCommand = CANCEL, ticket: bytes = b"1") -> PageRequest:
     return PageRequest(
         patch_set_id=patch_set_id,
         account="1000003",
         person="Bob",
         signed_in_as="s-1",
-        text=text,
+        command=command,
         ticket=ticket,
     )
 
@@ -164,7 +167,7 @@ class TestReviewComments:
             assert tx.lock_comment(older).signed_in_as == ""
             assert [each.id for each in tx.pending_until(number)] == [older, number]
         assert (comment.source, comment.patch_set, comment.is_pending) == (CommentSource.PAGE, 1, True)
-        assert (comment.account, comment.person, comment.text) == ("1000003", "Bob", "cancel")
+        assert (comment.account, comment.person, comment.command) == ("1000003", "Bob", CancelCommand())
         assert comment.signed_in_as == "s-1"
         assert (comment.change_id, comment.patch_set_id) == (shown.change_id, shown.patch_set_id)
 
@@ -174,7 +177,7 @@ class TestReviewComments:
             other = tx.upsert_change(change(8))
             first = tx.add_request(requested(shown.patch_set_id))
             again = tx.add_request(requested(shown.patch_set_id))
-            elsewhere = tx.add_request(requested(other.patch_set_id, text="recheck"))
+            elsewhere = tx.add_request(requested(other.patch_set_id, command=RecheckCommand()))
             second = tx.add_request(requested(shown.patch_set_id, ticket=b"2"))
             assert (again, elsewhere) == (None, None)
             assert first is not None

@@ -171,10 +171,11 @@ class MemoryReviewComments(InMemory, ReviewComments):
                 revision=patch_set.revision,
                 account=request.account,
                 person=request.person,
-                text=request.text,
+                text="",
                 is_pending=True,
                 source=CommentSource.PAGE,
                 signed_in_as=request.signed_in_as,
+                command=request.command,
             )
         )
         return number

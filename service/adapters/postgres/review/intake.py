@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.review.page_commands import command_in, command_text
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.domain.review.change import ChangeStatus, patch_sets_with_code_of
@@ -176,14 +177,15 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
     @override
     def add_request(self, request: PageRequest) -> int | None:
         change_of = select(t.patch_set.c.change_id).where(t.patch_set.c.id == request.patch_set_id)
+        text = command_text(request.command)
         new = insert(t.heard).values(
             change_id=change_of.scalar_subquery(),
             patch_set_id=request.patch_set_id,
             account=request.account,
             person=request.person,
             written_at=func.clock_timestamp(),
-            digest=hashlib.sha256(request.text.encode()).digest(),
-            text=request.text,
+            digest=hashlib.sha256(text.encode()).digest(),
+            text=text,
             source=CommentSource.PAGE,
             signed_in_as=request.signed_in_as,
             ticket=request.ticket,
@@ -218,7 +220,10 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
 
 
 def _comment_of(row: RowMapping) -> ReviewComment:
-    return from_row(ReviewComment, row, change=ChangeKey(row["instance"], row["number"]))
+    change = ChangeKey(row["instance"], row["number"])
+    # Only a page's text: a person could write such a document in a comment.
+    command = command_in(row["text"]) if row["source"] == CommentSource.PAGE else None
+    return from_row(ReviewComment, row, change=change, command=command)
 
 
 def _columns(change: Change) -> dict[str, object]:

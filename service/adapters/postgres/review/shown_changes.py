@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from service.adapters.postgres.access.lookup_keys import ADDRESS, ID_AT_ADDRESS, address_keys, without_change
 from service.adapters.postgres.access.sight import OF_CHANGE, Sighted, visible_change
+from service.adapters.postgres.review.page_commands import line_in
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.decisions import PostgresDecisions
 from service.adapters.postgres.runs.failing_steps import failing_steps
@@ -41,7 +42,7 @@ WHERE patch_set_id = :patch_set_id AND source = 'page' ORDER BY id DESC LIMIT 50
 def page_requests(connection: Connection, patch_set_id: int) -> tuple[ShownRequest, ...]:
     """Return the newest requests of a patch set, newest first."""
     rows = connection.execute(_QUERY, {"patch_set_id": patch_set_id}).mappings()
-    return tuple(from_row(ShownRequest, row) for row in rows)
+    return tuple(from_row(ShownRequest, row, text=line_in(row["text"])) for row in rows)
 
 
 _NEWEST_DECISION: Final = """

@@ -8,11 +8,21 @@ import pytest
 
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
+from service.domain.review.change import Person, PostedMessage
+from service.domain.review.comment_commands import (
+    AcceptCommand,
+    CancelCommand,
+    MorePairsCommand,
+    OverrideCommand,
+    RecheckCommand,
+    UndoOverrideCommand,
+)
 from service.domain.values.identity import ChangeAddress
 from service.ports.page_requests import PageRequest
-from tests.support.store_samples import change
+from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:
+    from service.domain.review.form_commands import FormCommand
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -22,13 +32,58 @@ def test_requests_come_newest_first_with_their_answers_and_without_comments(data
     store, reading = PostgresStore(database.owner), PostgresReading(database.owner)
     with store.transaction() as tx:
         record = tx.upsert_change(change())
-        first = tx.add_request(PageRequest(record.patch_set_id, "1", "Bob", "s-1", "cancel", b"1"))
-        second = tx.add_request(PageRequest(record.patch_set_id, "2", "Carol", "s-2", "recheck", b"2"))
+        first = tx.add_request(PageRequest(record.patch_set_id, "1", "Bob", "s-1", CancelCommand(), b"1"))
+        second = tx.add_request(
+            PageRequest(record.patch_set_id, "2", "Carol", "s-2", RecheckCommand(("perf",)), b"2")
+        )
         assert first is not None
         tx.answer(first, "no run is in progress")
     shown = reading.patch_set(ChangeAddress(7))
     assert shown.patch_set.id == record.patch_set_id
     assert [(each.id, each.person, each.text, each.is_pending, each.answer) for each in shown.requests] == [
-        (second, "Carol", "recheck", True, ""),
+        (second, "Carol", "recheck perf", True, ""),
         (first, "Bob", "cancel", False, "no run is in progress"),
     ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        RecheckCommand(("perf", "docs")),
+        RecheckCommand(is_all=True),
+        MorePairsCommand("BM_Sort/64", 64),
+        MorePairsCommand("BM_"),
+        CancelCommand(),
+        OverrideCommand("MB-1", 'flaky "machine" ü', "perf"),
+        UndoOverrideCommand(),
+        AcceptCommand("BM_", "so be it"),
+    ],
+)
+def test_a_command_is_stored_with_its_fields(database: Database, command: FormCommand) -> None:
+    with PostgresStore(database.owner).transaction() as tx:
+        record = tx.upsert_change(change())
+        number = tx.add_request(PageRequest(record.patch_set_id, "1", "Bob", "s-1", command, b"1"))
+        assert number is not None
+        assert tx.lock_comment(number).command == command
+
+
+def test_a_request_of_an_earlier_version_is_a_line(database: Database) -> None:
+    store = PostgresStore(database.owner)
+    with store.transaction() as tx:
+        record = tx.upsert_change(change())
+        number = tx.add_request(PageRequest(record.patch_set_id, "1", "Bob", "s-1", CancelCommand(), b"1"))
+        assert number is not None
+    database.change("UPDATE heard SET text = 'override perf MB-1 flaky machine'")
+    with store.transaction() as tx:
+        stored = tx.lock_comment(number)
+    assert (stored.command, stored.text) == (None, "override perf MB-1 flaky machine")
+    (shown,) = PostgresReading(database.owner).patch_set(ChangeAddress(7)).requests
+    assert shown.text == stored.text
+
+
+def test_a_comment_cannot_pass_for_a_request(database: Database) -> None:
+    text = '{"command": "cancel"}'
+    with PostgresStore(database.owner).transaction() as tx:
+        record = tx.upsert_change(change())
+        (number,) = tx.record_comments(record, [PostedMessage("m", 1, Person("Eve"), NOON, text)])
+        assert tx.lock_comment(number).command is None

@@ -14,6 +14,7 @@ from service.domain.access.caller import Role, TokenHolder
 from service.domain.access.scopes import ScopeKind, TokenScope
 from service.domain.project.project_file import Permission
 from service.domain.review.change import Account
+from service.domain.review.form_commands import line_of
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.values.errors import Transient
@@ -91,9 +92,10 @@ class Site:
 
     @property
     def requests(self) -> list[tuple[str, str, str]]:
-        """The account, the name and the text of each stored request."""
+        """The account, the name and the command of each stored request, as people write it."""
         assert all(each.source is CommentSource.PAGE for each in self.store.memory.comment)
-        return [(each.account, each.person, each.text) for each in self.store.memory.comment]
+        stored = self.store.memory.comment
+        return [(each.account, each.person, line_of(each.command)) for each in stored if each.command]
 
     def sign_in(self, role: Role = Role.REVIEWER, subject: str = "al") -> Browser:
         return Browser(self, dict(self.callers.as_person(role, subject)))

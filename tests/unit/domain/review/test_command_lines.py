@@ -1,47 +1,30 @@
-"""Commands written as lines of a comment."""
+"""The checks of a command from a form, and the line by which pages show it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from service.domain.review.comment_commands import (
     MAX_FILTER,
     MAX_REASON,
     AcceptCommand,
     CancelCommand,
+    Misspelt,
     MorePairsCommand,
-    OkToTestCommand,
     OverrideCommand,
     RecheckCommand,
     UndoOverrideCommand,
     commands_in,
-    line_of,
 )
+from service.domain.review.form_commands import check_command, line_of, still_allowed
 from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:
-    from service.domain.review.comment_commands import ReviewCommand
+    from service.domain.review.form_commands import FormCommand
 
 JOBS = ("perf", "group/kv_engine.macos", "all", "undo", "MB-1", "#7", "recheck", "-", "x20")
-TEXTS = st.one_of(
-    st.text(st.characters(codec=None), max_size=40),
-    st.text('aA1 "`\n>x#-:/*\t', max_size=30),
-    st.sampled_from(["MB-1", "flaky", "undo", "all", "x20", "cancel", "> ", "    cancel", "a\ncancel"]),
-)
-JOB_NAMES = st.one_of(st.sampled_from(JOBS), TEXTS)
-RECHECKS = st.builds(RecheckCommand, st.lists(JOB_NAMES, max_size=4).map(tuple), st.booleans())
-BUGS = st.one_of(st.sampled_from(["MB-1", "#7", "https://bugs.example.com/1", "MB-1:"]), TEXTS)
-ANY_COMMAND = st.one_of(
-    RECHECKS,
-    st.builds(MorePairsCommand, TEXTS, st.none() | st.integers(-1, 20_000)),
-    st.builds(OverrideCommand, BUGS, TEXTS, st.just("") | JOB_NAMES),
-    st.builds(AcceptCommand, TEXTS, TEXTS),
-    st.sampled_from([CancelCommand(), UndoOverrideCommand(), OkToTestCommand()]),
-)
 
 
 @pytest.mark.parametrize(
@@ -59,23 +42,12 @@ ANY_COMMAND = st.one_of(
         (UndoOverrideCommand(), "override undo"),
         (AcceptCommand("BM_Sort", "safer locks"), "accept BM_Sort safer locks"),
         (AcceptCommand("Sort", "x2 is fine"), 'accept "Sort" x2 is fine'),
-        (OkToTestCommand(), "ok-to-test"),
     ],
 )
-def test_a_command_is_written_as_people_write_it(command: ReviewCommand, line: str) -> None:
-    assert line_of(command, JOBS) == line
-
-
-@given(ANY_COMMAND, st.sets(st.sampled_from(JOBS)))
-def test_a_written_command_is_parsed_as_itself_and_nothing_else(
-    command: ReviewCommand, jobs: set[str]
-) -> None:
-    try:
-        line = line_of(command, jobs)
-    except BadInput:
-        return
-    assert "\n" not in line
-    assert commands_in(line, jobs) == (command,)
+def test_a_command_is_written_as_people_write_it(command: FormCommand, line: str) -> None:
+    assert line_of(command) == line
+    assert commands_in(line, JOBS) == (command,)
+    assert still_allowed(command, JOBS) == command
 
 
 @pytest.mark.parametrize(
@@ -97,9 +69,28 @@ def test_a_written_command_is_parsed_as_itself_and_nothing_else(
         (AcceptCommand("x" * (MAX_FILTER + 1), "wanted"), "filter: must have 1 to 200 characters"),
         (AcceptCommand('BM_"', "wanted"), "filter: must be one line without quotation marks"),
         (AcceptCommand("BM_\ncancel", "wanted"), "filter: must be one line"),
+        (AcceptCommand("BM_", "-"), "accept: write `accept FILTER REASON`"),
+        (OverrideCommand("MB-1", "flaky"), "override: write `override BUG-ID REASON`"),
+        (MorePairsCommand("BM_", 0), "benchmark: write `benchmark FILTER`"),
         (MorePairsCommand("BM_", 100_000), "benchmark: write `benchmark FILTER`"),
     ],
 )
-def test_the_error_names_the_part_that_no_line_can_hold(command: ReviewCommand, message: str) -> None:
+def test_the_error_names_the_part_that_is_not_allowed(command: FormCommand, message: str) -> None:
     with pytest.raises(BadInput, match=message):
-        line_of(command, JOBS)
+        check_command(command, JOBS)
+
+
+@pytest.mark.parametrize(
+    "command", [RecheckCommand(("all",)), OverrideCommand("MB-1", "flaky since Monday", "undo")]
+)
+def test_a_job_may_have_the_name_of_a_word(command: FormCommand) -> None:
+    assert still_allowed(command, JOBS) == command
+
+
+def test_a_job_that_is_gone_since_is_answered_like_a_misspelt_comment() -> None:
+    command = OverrideCommand("MB-1", "flaky since Monday", "perf")
+    found = still_allowed(command, ["docs"])
+    assert isinstance(found, Misspelt)
+    assert found.line == "override perf MB-1 flaky since Monday"
+    assert found.expected.endswith("; the jobs are docs")
+    assert commands_in(found.line, ["docs"]) == (found,)
