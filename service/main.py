@@ -17,6 +17,7 @@ from dashboards.rendering import problem_page, sign_in_page
 from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.access.sign_in_secret import read_secret
 from service.adapters.access.viewers import Viewers
+from service.adapters.review.gerrit.events import parse_event
 from service.adapters.system.circuit_breaker import MOST_WAITING, BoundedCalls
 from service.config import ControlSettings
 from service.domain.runs.health import LISTEN, RECONCILE, Patience
@@ -74,9 +75,10 @@ def create_app() -> FastAPI:
     reading_of = _reading_by_caller(plane, answers)
     actions = PageActions(plane.store, ActionOffers(answers), reading_of)
     ways_in = _ways_in(settings, plane, waiting)
+    receive = partial(receive_events, plane.store, parse_event)
     routers = [
         create_sign_in(ways_in, sign_in_page),
-        create_webhooks(settings.webhook_secrets_by_instance, partial(receive_events, plane.store), registry),
+        create_webhooks(settings.webhook_secrets_by_instance, receive, registry),
         create_api(reading_of),
         create_external_builds(
             settings.instances,

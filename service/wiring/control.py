@@ -20,6 +20,7 @@ from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.stored_servers import record_url
 from service.adapters.postgres.upkeep import PostgresUpkeep
 from service.adapters.review.console.review import ConsoleReview
+from service.adapters.review.gerrit.events import ABOUT_CHANGES
 from service.adapters.review.gerrit.review import GerritReview
 from service.adapters.review.gerrit.stream import GerritStream
 from service.adapters.runs.queue import CeleryQueue
@@ -27,7 +28,6 @@ from service.adapters.sources.git.mirror import GitSource, mirrors_by_instance
 from service.adapters.system.json_client import Bearer, Password
 from service.config import require
 from service.domain.failures.configured import NO_PATTERNS, read_patterns
-from service.domain.review.events import ABOUT_CHANGES
 from service.domain.review.links import Links
 from service.domain.runs.health import part_of
 from service.domain.sources.allowed import AllowedSources

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from service.adapters.review.gerrit.events import parse_event
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.values.errors import BadEvent
 from service.steps.review.receive_event import receive_event
@@ -49,7 +50,7 @@ def feed(plane: Control, instance: str, body: bytes) -> None:
         BadEvent: the line is not a Gerrit event.
     """
     plane.console.apply_event(body)
-    receive_event(plane.store, instance, body)
+    receive_event(plane.store, parse_event, instance, body)
 
 
 def _lines(file: BinaryIO) -> Iterable[tuple[str, bytes]]:

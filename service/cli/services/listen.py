@@ -6,6 +6,7 @@ from contextlib import closing
 
 import click
 
+from service.adapters.review.gerrit.events import parse_event
 from service.cli.services.described_settings import record_start
 from service.cli.services.up import stop_on_signals
 from service.config import ControlSettings
@@ -36,7 +37,8 @@ def command(instance: str | None) -> None:
         record_start(plane, settings, "benchgate listen")
         task = reconciliation(settings.instances.index(name), is_full=False)
         actions = Actions(
-            receive=lambda body: receive_event(plane.store, name, body),
+            parse=parse_event,
+            receive=lambda body: receive_event(plane.store, parse_event, name, body),
             request_reconciliation=lambda: plane.queue.send(Task.RECONCILE, task, ""),
             beat=lambda note, trouble: plane.upkeep.beat(plane.part(LISTEN, name), note, trouble),
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+EVENT_BYTES: Final = 256 << 10  # an event with a very long commit message is far smaller
 # Kinds of patch sets that have the same code as the patch set before.
 SAME_CODE: Final = frozenset({"NO_CODE_CHANGE", "NO_CHANGE"})
 
@@ -25,6 +26,21 @@ class ChangeStatus(StrEnum):
     NEW = "NEW"
     MERGED = "MERGED"
     ABANDONED = "ABANDONED"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What Benchgate reads of a server's event: a hint that it must fetch a change.
+
+    ``type`` is in the server's terms. ``is_about_change``: the named change may have another state now.
+    ``is_loss``: the server says that it dropped events.
+    """
+
+    type: str
+    project: str = ""
+    change: int | None = None
+    is_about_change: bool = False
+    is_loss: bool = False
 
 
 @dataclass(frozen=True, slots=True)

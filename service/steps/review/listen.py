@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from service.domain.review.events import parse_event
 from service.domain.values.errors import BadEvent, Transient
 from service.domain.values.text import duration, plain
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
 
+    from service.domain.review.change import Event
     from service.ports.event_stream import Line, Stream
 
 TICK: Final = 1.0  # seconds within which a request to stop is noticed
@@ -33,11 +33,13 @@ class Actions:
     """The effects of the listener; each may raise Transient.
 
     Args:
+        parse: reads an event; may raise BadEvent.
         receive: stores an event's body; may also raise BadEvent.
         request_reconciliation: queues a comparison of the server's changes with the stored ones.
         beat: stores a heartbeat with a note and the trouble (empty if connected), at least every 15 s.
     """
 
+    parse: Callable[[bytes], Event]
     receive: Callable[[bytes], object]
     request_reconciliation: Callable[[], object]
     beat: Callable[[str, str], object]
@@ -73,15 +75,6 @@ def pause(failures: int, chance: float) -> float:
 def failures_after(failures: int, connected_seconds: float) -> int:
     """Count the failures in a row when a connection ends; a long connection starts the count again."""
     return 1 if connected_seconds >= LONGEST_PAUSE else failures + 1
-
-
-def is_loss(line: Line) -> bool:
-    """Return whether the line shows that events were lost, which the stream does not repeat.
-
-    Raises:
-        BadEvent: the line is not an event.
-    """
-    return not line.is_whole or parse_event(line.body).type == "dropped-output"
 
 
 def listen(stream: Stream, actions: Actions, stop: threading.Event, timing: Timing) -> None:
@@ -158,7 +151,7 @@ class StreamState:
         """Store an event, or note that it was lost."""
         self._received_at = self._clock()
         try:
-            if is_loss(line):
+            if not line.is_whole or self._actions.parse(line.body).is_loss:
                 self._lose("dropped" if line.is_whole else "too long")
             if line.is_whole:
                 self._store(line.body)

@@ -6,32 +6,33 @@ import hashlib
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from service.domain.review.events import parse_event
 from service.domain.values.errors import BadEvent
 from service.ports.queue import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from service.domain.review.events import Event
+    from service.domain.review.change import Event
     from service.ports.store import Store
 
 
-def receive_event(store: Store, instance: str, body: bytes) -> int:
+def receive_event(store: Store, parse: Callable[[bytes], Event], instance: str, body: bytes) -> int:
     """Store an event, queue the look at its change, and return the event's ID.
 
     Raises:
-        BadEvent: the body is not a Gerrit event; nothing is stored.
+        BadEvent: the body is not an event; nothing is stored.
     """
-    return _store(store, instance, {0: (body, parse_event(body))})[0]
+    return _store(store, instance, {0: (body, parse(body))})[0]
 
 
-def receive_events(store: Store, instance: str, bodies: Sequence[bytes]) -> list[int | None]:
-    """Store events in one transaction, and return their IDs; None for a body that is not a Gerrit event."""
+def receive_events(
+    store: Store, parse: Callable[[bytes], Event], instance: str, bodies: Sequence[bytes]
+) -> list[int | None]:
+    """Store events in one transaction, and return their IDs; None for a body that is not an event."""
     events = {}
     for place, body in enumerate(bodies):
         with suppress(BadEvent):
-            events[place] = (body, parse_event(body))
+            events[place] = (body, parse(body))
     numbers = _store(store, instance, events)
     return [numbers.get(place) for place in range(len(bodies))]
 

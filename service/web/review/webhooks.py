@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from prometheus_client import Counter
 
-from service.domain.review.events import MAX_BYTES
+from service.domain.review.change import EVENT_BYTES
 from service.domain.values.errors import Transient
 from service.web.problems import problem, request_id_of, seconds_to_wait
 from service.web.review.group_commit import GroupCommit
@@ -55,7 +55,7 @@ def create_webhooks(
         body = await _read(request)
         if body is None:
             events.labels("too large").inc()
-            detail = f"an event has at most {MAX_BYTES >> 10} KiB"
+            detail = f"an event has at most {EVENT_BYTES >> 10} KiB"
             return problem(413, detail, path=path, request_id=request_id)
         try:
             number = await intake.add(body)
@@ -83,11 +83,11 @@ def _intake_of(text: str, known: Sequence[tuple[bytes, GroupCommit]]) -> GroupCo
 async def _read(request: Request) -> bytes | None:
     """Read the body; None as soon as it proves too large."""
     announced = request.headers.get("content-length", "")
-    if announced.isdigit() and int(announced[:20]) > MAX_BYTES:
+    if announced.isdigit() and int(announced[:20]) > EVENT_BYTES:
         return None
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_BYTES:
+        if len(body) > EVENT_BYTES:
             return None
     return bytes(body)

@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.store import PostgresStore
+from service.adapters.review.gerrit.events import parse_event
 from service.domain.values.errors import Transient
 from service.domain.values.identity import RunKind, SeriesKey
 from service.steps.review.receive_event import receive_events
@@ -111,7 +112,7 @@ def test_the_same_events_received_twice_at_once_do_not_block_each_other(
     bodies = [b'{"type": "patchset-created", "change": {"number": %d}}' % n for n in range(1, 41)]
 
     def record_comments(bodies: Sequence[bytes]) -> list[int | None]:
-        return receive_events(store, "review", bodies)
+        return receive_events(store, parse_event, "review", bodies)
 
     with ThreadPoolExecutor(2) as pool:
         there, back = pool.map(record_comments, (bodies, bodies[::-1]))

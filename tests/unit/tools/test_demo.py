@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import structlog
 
+from service.adapters.review.gerrit.events import parse_event
 from service.domain.project.project_file import parse_project_file, plan_builds
-from service.domain.review.events import parse_event
 from tools.demo.__main__ import reopening
 from tools.demo.events import change_merged, patchset_created
 from tools.demo.place import empty, log_below

@@ -10,15 +10,22 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from service.adapters.review.console.state import StoredChange
-from service.adapters.review.gerrit.fields import int_from, is_revision, person_from, ref_of, text_in
+from service.adapters.review.gerrit.fields import (
+    int_from,
+    is_revision,
+    number_in,
+    object_from,
+    person_from,
+    ref_of,
+    text_in,
+)
 from service.domain.review.change import Change, ChangeStatus, PatchSet, Person, PostedMessage
-from service.domain.review.events import number_in, object_from
 from service.domain.values.errors import BadEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.domain.review.events import Event
+    from service.domain.review.change import Event
     from service.domain.values.identity import ChangeKey
 
 _END_OF_TIME: Final = 1 << 36  # seconds; Python has no later dates

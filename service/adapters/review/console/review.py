@@ -11,9 +11,9 @@ from typing_extensions import override
 
 from service.adapters.review.console.events import after_event, user
 from service.adapters.review.console.state import ConsoleState, load, save
+from service.adapters.review.gerrit.events import ABOUT_CHANGES, document_from, event_from
 from service.domain.access.caller import LOCAL_EMAIL
 from service.domain.review.change import Account, Change, ChangeStatus, Posted, PostedMessage
-from service.domain.review.events import ABOUT_CHANGES, document_from, event_from
 from service.domain.values.errors import BadEvent, NotFound, Permanent
 from service.domain.values.identity import ChangeKey
 from service.ports.review import ReviewServer

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from service.domain.review.change import Person
-from service.domain.review.events import number_in, object_from
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+_DIGITS: Final = re.compile(r"[0-9]{1,9}")
 _REVISION: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SERVICE: Final = "SERVICE_USER"
+
+
+def object_from(value: object) -> Mapping[str, Any]:
+    """Return a JSON object; empty if the value is anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def number_in(holder: Mapping[str, Any], key: str, *, may_be_text: bool = False) -> int | None:
+    """Return the number of a change, patch set or account; None if it is missing or invalid."""
+    value = holder.get(key)
+    if may_be_text and isinstance(value, str) and _DIGITS.fullmatch(value):
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 < value < 1 << 31 else None
 
 
 def text_in(holder: Mapping[str, Any], key: str) -> str:

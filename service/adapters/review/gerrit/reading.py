@@ -6,9 +6,16 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from service.adapters.review.gerrit.fields import int_from, is_revision, person_from, ref_of, text_in
+from service.adapters.review.gerrit.fields import (
+    int_from,
+    is_revision,
+    number_in,
+    object_from,
+    person_from,
+    ref_of,
+    text_in,
+)
 from service.domain.review.change import Change, ChangeStatus, PatchSet, PostedMessage
-from service.domain.review.events import number_in, object_from
 from service.domain.values.errors import Permanent
 from service.domain.values.identity import ChangeKey
 from service.domain.values.text import plain

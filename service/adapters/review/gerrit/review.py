@@ -14,7 +14,7 @@ import structlog
 from typing_extensions import override
 
 from service.adapters.review.gerrit.connection import PATIENT, QUICK, GerritConnection
-from service.adapters.review.gerrit.fields import is_revision
+from service.adapters.review.gerrit.fields import is_revision, object_from
 from service.adapters.review.gerrit.reading import (
     account_from,
     change_from,
@@ -28,7 +28,6 @@ from service.adapters.review.gerrit.reading import (
 from service.adapters.review.gerrit.visibility import UNQUOTABLE, account_of, can_read, visible_changes
 from service.adapters.system.json_client import Overlong
 from service.domain.review.change import Posted
-from service.domain.review.events import object_from
 from service.domain.values.errors import Forbidden, NotFound, Permanent, Transient
 from service.domain.values.text import plain
 from service.ports.review import ReviewServer

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from service.adapters.review.gerrit.connection import GerritConnection
-from service.adapters.review.gerrit.fields import person_from
+from service.adapters.review.gerrit.fields import object_from, person_from
 from service.adapters.review.gerrit.reading import listed
 from service.domain.machines.connections import GerritRights, Path
-from service.domain.review.events import object_from
 from service.domain.values.loopback import is_loopback
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Final, cast
 from typing_extensions import override
 
 from service.adapters.system.guarded_process import guarded
-from service.domain.review.events import MAX_BYTES
+from service.domain.review.change import EVENT_BYTES
 from service.domain.values.errors import Refused, Transient
 from service.domain.values.text import plain
 from service.ports.event_stream import Line, Lines, Stream
@@ -212,7 +212,7 @@ class GerritLines(Lines):
 class Cutter:
     """A splitter of chunks into lines, which never holds more of a line than the longest event."""
 
-    def __init__(self, bound: int = MAX_BYTES) -> None:
+    def __init__(self, bound: int = EVENT_BYTES) -> None:
         self._bound = bound
         self._begun = bytearray()
         self._is_over = False

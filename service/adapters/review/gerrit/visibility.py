@@ -10,10 +10,9 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
-from service.adapters.review.gerrit.fields import person_from, text_in
+from service.adapters.review.gerrit.fields import object_from, person_from, text_in
 from service.adapters.review.gerrit.reading import account_from, change_number, listed
 from service.domain.review.change import Account
-from service.domain.review.events import object_from
 from service.domain.values.errors import Permanent, Refused
 
 if TYPE_CHECKING:

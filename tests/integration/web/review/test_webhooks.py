@@ -7,6 +7,7 @@ import pytest
 import structlog
 from prometheus_client import CollectorRegistry
 
+from service.adapters.review.gerrit.events import parse_event
 from service.domain.values.errors import Transient
 from service.steps.review.receive_event import receive_events
 from service.web.application import assemble
@@ -30,7 +31,7 @@ class Inbox:
     def receive(self, instance: str, bodies: Sequence[bytes]) -> list[int | None]:
         if self.error is not None:
             raise self.error
-        numbers = receive_events(MemoryStore(), instance, bodies)
+        numbers = receive_events(MemoryStore(), parse_event, instance, bodies)
         self.bodies += [body for body, number in zip(bodies, numbers, strict=True) if number is not None]
         return numbers
 

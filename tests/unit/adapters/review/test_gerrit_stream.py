@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.adapters.review.gerrit.events import parse_event
 from service.adapters.review.gerrit.stream import Cutter, GerritLines, GerritStream
-from service.domain.review.events import MAX_BYTES, parse_event
+from service.domain.review.change import EVENT_BYTES
 from service.domain.values.errors import Refused, Transient
 from service.ports.event_stream import Line
 
@@ -185,7 +186,7 @@ def test_a_missing_program_is_transient(tmp_path: Path) -> None:
 def test_an_overlong_line_is_cut_and_the_next_line_is_complete(tmp_path: Path) -> None:
     script = f"{LET_IN}head -c 600000 /dev/zero | tr '\\0' x; echo; cat {CREATED}; exec sleep 60"
     with listening(script, tmp_path) as lines:
-        assert lines.next_line(PATIENCE) == Line(b"x" * MAX_BYTES, is_whole=False)
+        assert lines.next_line(PATIENCE) == Line(b"x" * EVENT_BYTES, is_whole=False)
         assert lines.next_line(PATIENCE) == Line(CREATED.read_bytes().rstrip(b"\n"))
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.adapters.review.gerrit.events import parse_event
 from service.domain.values.errors import BadEvent, Refused, Transient
 from service.ports.event_stream import Line
-from service.steps.review.listen import Actions, Timing, failures_after, is_loss, listen, pause
+from service.steps.review.listen import Actions, Timing, failures_after, listen, pause
 from service.steps.review.receive_event import receive_event
 from tests.support.memory.store import MemoryStore
 
@@ -71,7 +72,7 @@ class World:
     script: list[Happening] = field(default_factory=list)
 
     def run(self, *, silence: float = 600.0, receive: Callable[[bytes], object] | None = None) -> World:
-        actions = Actions(receive or self.receive, self.ask, self.beat)
+        actions = Actions(parse_event, receive or self.receive, self.ask, self.beat)
         timing = Timing(self.sleep, silence, clock=lambda: self.now, chance=lambda: 1.0)
         listen(self, actions, self.stop, timing)
         return self
@@ -139,7 +140,7 @@ def test_every_line_is_received_in_order() -> None:
 def test_each_event_is_stored_and_queued() -> None:
     store = MemoryStore()
     World([[Line(CREATED), Line(DROPPED), Line(b"<html>")]]).run(
-        receive=lambda body: receive_event(store, "gerrit", body)
+        receive=lambda body: receive_event(store, parse_event, "gerrit", body)
     )
 
     assert [event.kind for event in store.memory.events] == ["patchset-created", "dropped-output"]
@@ -349,9 +350,3 @@ def test_a_short_connection_counts_as_a_failure() -> None:
     assert failures_after(3, 0.0) == 4
     assert failures_after(3, 59.0) == 4
     assert failures_after(3, 60.0) == 1
-
-
-def test_only_dropped_output_and_incomplete_lines_show_a_loss() -> None:
-    assert is_loss(Line(DROPPED))
-    assert is_loss(Line(b'{"type":', is_whole=False))
-    assert not any(is_loss(Line(path.read_bytes())) for path in SAMPLES.glob("stream-*.json"))

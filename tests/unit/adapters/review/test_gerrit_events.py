@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.review.events import MAX_BYTES, Event, event_from, parse_event
+from service.adapters.review.gerrit.events import event_from, parse_event
+from service.domain.review.change import EVENT_BYTES, Event
 from service.domain.values.errors import BadEvent
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "gerrit"
@@ -50,6 +51,8 @@ class TestRecordedEvents:
             "vote-deleted",
             "wip-state-changed",
         }
+        assert [event.type for event in map(parse_event, _bodies()) if event.is_loss] == []
+        assert parse_event('{"type": "dropped-output"}').is_loss
         assert passed_over == {"project-created", "ref-updated", "topic-changed"}
 
 
@@ -78,13 +81,13 @@ def _bodies() -> list[bytes]:
 def test_an_invalid_number_is_ignored(number: object, read: int | None) -> None:
     body = json.dumps({"type": "patchset-created", "change": {"number": number}})
 
-    assert parse_event(body) == Event("patchset-created", "", read)
+    assert parse_event(body) == Event("patchset-created", "", read, read is not None)
 
 
 def test_the_project_may_be_only_in_the_change() -> None:
     body = {"type": "patchset-created", "change": {"project": "kv", "number": "4"}}
 
-    assert parse_event(json.dumps(body)) == Event("patchset-created", "kv", 4)
+    assert parse_event(json.dumps(body)) == Event("patchset-created", "kv", 4, is_about_change=True)
 
 
 def test_an_event_of_an_unknown_type_is_about_no_change() -> None:
@@ -110,7 +113,7 @@ def test_an_event_of_an_unknown_type_is_about_no_change() -> None:
         (rb'{"type": "\ud800"}', "the key 'type' is missing or not a short name in ASCII"),
         (b'{"type": ""}', "the key 'type' is missing or not a short name in ASCII"),
         (b'{"type": "%s"}' % (b"x" * 101), "the key 'type' is missing or not a short name in ASCII"),
-        (b" " * (MAX_BYTES + 1), "larger than 256 KiB"),
+        (b" " * (EVENT_BYTES + 1), "larger than 256 KiB"),
     ],
     ids=lambda value: value[:20],
 )

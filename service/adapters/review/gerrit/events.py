@@ -7,15 +7,15 @@ from the configured server.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from service.adapters.review.gerrit.fields import number_in, object_from
+from service.domain.review.change import EVENT_BYTES, Event
 from service.domain.values.errors import BadEvent
 
-_DIGITS: Final = re.compile(r"[0-9]{1,9}")
-MAX_BYTES: Final = 256 << 10  # an event with a very long commit message is far smaller
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 # Events after which a change may have another state. Benchgate only counts all others.
 ABOUT_CHANGES: Final = frozenset(
     {
@@ -30,20 +30,7 @@ ABOUT_CHANGES: Final = frozenset(
         "vote-deleted",
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """The used parts of an event. ``change`` is None if it concerns no change."""
-
-    type: str
-    project: str = ""
-    change: int | None = None
-
-    @property
-    def is_about_change(self) -> bool:
-        """Return whether Benchgate must fetch the change that the event names."""
-        return self.change is not None and self.type in ABOUT_CHANGES
+_LOSS: Final = "dropped-output"  # of the stream
 
 
 def parse_event(body: bytes | str) -> Event:
@@ -57,8 +44,8 @@ def parse_event(body: bytes | str) -> Event:
 
 def document_from(body: bytes | str) -> Mapping[str, Any]:
     """Parse the JSON object of an event; raise BadEvent if the body is too large or something else."""
-    if len(body) > MAX_BYTES:
-        raise BadEvent(f"larger than {MAX_BYTES >> 10} KiB")
+    if len(body) > EVENT_BYTES:
+        raise BadEvent(f"larger than {EVENT_BYTES >> 10} KiB")
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -80,7 +67,8 @@ def event_from(document: Mapping[str, Any]) -> Event:
         raise BadEvent("the key 'type' is missing or not a short name in ASCII")
     # Old servers send the number as a string.
     change = number_in(object_from(document.get("change")), "number", may_be_text=True)
-    return Event(kind, _project(document), change)
+    is_about_change = change is not None and kind in ABOUT_CHANGES
+    return Event(kind, _project(document), change, is_about_change, is_loss=kind == _LOSS)
 
 
 def _project(document: Mapping[str, Any]) -> str:
@@ -91,18 +79,3 @@ def _project(document: Mapping[str, Any]) -> str:
         if isinstance(name, str):
             return name
     return ""
-
-
-def object_from(value: object) -> Mapping[str, Any]:
-    """Return a JSON object; empty if the value is anything else."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def number_in(holder: Mapping[str, Any], key: str, *, may_be_text: bool = False) -> int | None:
-    """Return the number of a change, patch set or account; None if it is missing or invalid."""
-    value = holder.get(key)
-    if may_be_text and isinstance(value, str) and _DIGITS.fullmatch(value):
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 < value < 1 << 31 else None
