@@ -17,8 +17,7 @@ from service.adapters.building.toolchain import toolchain_fingerprint
 from service.adapters.machines.linux import read_load
 from service.adapters.sources.dependencies.cache import CachedDependencies
 from service.adapters.sources.git.mirror import GitSource
-from service.steps.building.compiler_cache import CompilerCache
-from service.steps.building.session import BuildHost
+from service.steps.building.session import BuildHost, CompilerCache
 from service.wiring.permitted import NOTHING_PERMITTED, Permitted
 
 if TYPE_CHECKING:

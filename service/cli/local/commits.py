@@ -14,7 +14,7 @@ from service.adapters.building.sandbox.launcher import require_cpus
 from service.adapters.machines.linux import keep_off
 from service.adapters.sources.clone import read_clone
 from service.adapters.sources.git.mirror import GitSource
-from service.adapters.sources.git.submodules import Clone
+from service.adapters.sources.git.repository import Clone
 from service.adapters.sources.repository import (
     WORKTREE,
     changed_submodules,

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compiler_cache import (
-    CACHE_BYTES,
     PREPROCESSOR,
     REFUSE_MODULES,
     STATISTICS,
@@ -30,14 +29,6 @@ if TYPE_CHECKING:
     from service.steps.building.session import BuildSession
 
 _LOG_BYTES: Final = 64 << 20  # of a hundred thousand compilations
-
-
-@dataclass(frozen=True, slots=True)
-class CompilerCache:
-    """The directory of the caches of all projects, and the number of bytes that each of them may have."""
-
-    directory: Path
-    limit: int = CACHE_BYTES
 
 
 @dataclass(frozen=True, slots=True)

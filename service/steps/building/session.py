@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from service.domain.building.compiler_cache import CACHE_BYTES
 from service.domain.building.sandbox_command import Mount
 from service.domain.project.dependencies import DIRECTORY
 from service.domain.values.errors import Drained
@@ -29,7 +30,14 @@ if TYPE_CHECKING:
         Source,
     )
     from service.ports.machines import Claimed
-    from service.steps.building.compiler_cache import CompilerCache
+
+
+@dataclass(frozen=True, slots=True)
+class CompilerCache:
+    """The directory of the caches of all projects, and the number of bytes that each of them may have."""
+
+    directory: Path
+    limit: int = CACHE_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from service.adapters.sources.git.submodules import Repository
+    from service.adapters.sources.git.repository import Repository
     from service.domain.sources.allowed import AllowedSources
     from service.domain.sources.lfs import Pointer
 

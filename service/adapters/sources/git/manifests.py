@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from service.adapters.sources.git.command import Until, run_git
 from service.adapters.sources.git.moved import MOST as MOST_MOVES
 from service.adapters.sources.git.moved import moved_to
-from service.adapters.sources.git.submodules import NO_ACCESS, asks_for_user, limits_of, tree_entries
+from service.adapters.sources.git.repository import tree_entries
+from service.adapters.sources.git.submodules import NO_ACCESS, asks_for_user, limits_of
 from service.domain.sources.manifest import find_own, read_manifest
 from service.domain.sources.submodules import (
     Submodule,
@@ -27,7 +28,8 @@ from service.domain.values.text import plain
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.adapters.sources.git.submodules import Repository, Submodules
+    from service.adapters.sources.git.repository import Repository
+    from service.adapters.sources.git.submodules import Submodules
     from service.domain.project.manifest_key import ManifestKey
     from service.domain.sources.allowed import AllowedSources
     from service.domain.sources.manifest import Project

@@ -16,7 +16,8 @@ from typing_extensions import override
 from service.adapters.sources.git.bare import check_out, create, has_commit, locked, run_locked
 from service.adapters.sources.git.command import LOCAL_SECONDS, Answer, Until, run_git, unwatched
 from service.adapters.sources.git.manifests import Manifests
-from service.adapters.sources.git.submodules import Repository, Submodules
+from service.adapters.sources.git.repository import Repository
+from service.adapters.sources.git.submodules import Submodules
 from service.adapters.system.removal import remove_tree
 from service.domain.measuring.lint.touched_lines import lines_in
 from service.domain.sources.allowed import NOTHING
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from service.adapters.sources.git.submodules import Clone
+    from service.adapters.sources.git.repository import Clone
     from service.domain.measuring.lint.touched_lines import Lines
     from service.domain.project.manifest_key import ManifestKey
     from service.domain.sources.allowed import AllowedSources

@@ -7,7 +7,7 @@ import re
 import stat
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.sources.git.bare import check_out, create, has_commit, locked, run_locked
@@ -16,6 +16,7 @@ from service.adapters.sources.git.lfs import LfsObjects
 from service.adapters.sources.git.moved import MOST as MOST_MOVES
 from service.adapters.sources.git.moved import moved_to
 from service.adapters.sources.git.placing import put_file, require_free
+from service.adapters.sources.git.repository import Clone, Repository, tree_entries
 from service.domain.sources.submodules import (
     DEEPEST,
     FILE,
@@ -53,32 +54,6 @@ _COMMIT_MODE: Final = b"160000"
 _FETCH: Final = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
 # A server that gives no single commit gives its branches and tags, with their history.
 _ALL: Final = ("+refs/heads/*:refs/benchgate/heads/*", "+refs/tags/*:refs/benchgate/tags/*")
-
-
-@dataclass(frozen=True, slots=True)
-class Clone:
-    """A user's clone: the directories of git that may have its submodules, and where it was cloned from."""
-
-    directories: tuple[Path, ...]
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class Repository:
-    """A repository whose revision is checked out: its mirror, commit and address, and the user's clone.
-
-    ``folder`` is its place in all sources, ``marked`` are the paths there that Git LFS may have elsewhere.
-    ``has_submodules``: its submodules are filled too.
-    """
-
-    mirror: Path
-    commit: str
-    url: str
-    clone: Clone | None
-    marked: tuple[str, ...] = ()
-    folder: str = ""
-    depth: int = 0
-    has_submodules: bool = True
 
 
 class Submodules:
@@ -302,18 +277,6 @@ def _listed(outer: Repository) -> tuple[Submodule, ...]:
     links = tree_entries(outer, *(each.path for each in entries)) if entries else {}
     commits = {path: commit for path, (mode, commit, _) in links.items() if mode == _COMMIT_MODE}
     return submodules_of(entries, commits, outer.url, outer.folder)
-
-
-def tree_entries(outer: Repository, *paths: str) -> dict[str, tuple[bytes, str, str]]:
-    """Return mode, object and size of the entries of a revision by path."""
-    arguments = ("ls-tree", "-z", "--long", "--full-tree", "--end-of-options", outer.commit, *paths)
-    listed = run_git(outer.mirror, arguments).checked("git ls-tree in a mirror").output
-    found = {}
-    for row in filter(None, listed.split(b"\0")):
-        entry, _, path = row.partition(b"\t")
-        mode, _, name, size = entry.split()
-        found[path.decode(errors="replace")] = (mode, name.decode(), size.decode())
-    return found
 
 
 def _clone_of(each: Submodule, outer: Repository | None) -> Clone | None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.sources.git import command, submodules
+from service.adapters.sources.git import command
 from service.adapters.sources.git.command import unwatched
 from service.adapters.sources.git.lfs import LfsObjects
 from service.adapters.sources.git.mirror import FETCH_SECONDS, GitSource
-from service.adapters.sources.git.submodules import Clone
+from service.adapters.sources.git.repository import Clone
+from service.adapters.sources.git.repository import Repository as CheckedOut
 from service.domain.sources.allowed import AllowedSources
 from service.domain.sources.lfs import FILE_BYTES
 from service.domain.values.errors import Cancelled, Incomplete, Transient
@@ -342,7 +343,7 @@ def test_nothing_is_read_or_written_through_a_link(server: LfsServer, tmp_path: 
     (tmp_path / "place/link.bin").symlink_to("../outside/a.bin")
     (tmp_path / "place/loop").symlink_to("loop")
     marked = ("folder/a.bin", "link/a.bin", "link.bin", "loop/a.bin")
-    outer = submodules.Repository(tmp_path, "0" * 40, url, None, marked)
+    outer = CheckedOut(tmp_path, "0" * 40, url, None, marked)
     LfsObjects(tmp_path / "lfs", AllowedSources(), 60).fill(tmp_path / "place", outer, url, unwatched)
     assert (tmp_path / "outside/a.bin").read_bytes() == pointer
     assert (tmp_path / "place/folder/a.bin").read_bytes() == CONTENT

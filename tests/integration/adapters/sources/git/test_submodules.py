@@ -10,7 +10,7 @@ import pytest
 
 from service.adapters.sources.git import submodules
 from service.adapters.sources.git.mirror import GitSource
-from service.adapters.sources.git.submodules import Clone
+from service.adapters.sources.git.repository import Clone
 from service.domain.sources.submodules import DEEPEST, MOST
 from service.domain.values.errors import BenchgateError, Incomplete, Transient
 from tests.integration.adapters.sources.git.git_repository import Repository, gitmodules

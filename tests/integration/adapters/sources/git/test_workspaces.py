@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.sources.git.mirror import GitSource
-from service.adapters.sources.git.submodules import Clone
+from service.adapters.sources.git.repository import Clone
 from service.domain.project.manifest_key import ManifestKey
 from service.domain.sources.allowed import AllowedSources
 from service.domain.sources.workspace import OtherProject, Workspace
