@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import pathspec
 
-from service.domain.project.benchmark import BenchmarkConfiguration  # noqa: TC001 - keys_of reads it
+from service.domain.project.benchmark import BenchmarkConfiguration
 from service.domain.project.forms import Flag, Name, about, after, text
 from service.domain.project.job_kinds import Configuration, JobKind  # noqa: TC001 - keys_of reads them
 from service.domain.project.policy import Policy
@@ -78,7 +78,8 @@ class Job:
         Raises:
             TypeError: the job compares nothing.
         """
-        if (found := self.configuration.as_benchmark) is None:
+        found = self.configuration.as_benchmark
+        if not isinstance(found, BenchmarkConfiguration):
             raise TypeError(f"job {self.name} of kind {self.kind} compares nothing")
         return found
 

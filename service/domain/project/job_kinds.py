@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import ModuleType
 
-    from service.domain.project.benchmark import BenchmarkConfiguration
     from service.domain.project.build_commands import BuildCommands
     from service.domain.project.yaml_reader import Path
 
@@ -50,7 +49,7 @@ class Configuration(Record):
         return False
 
     @property
-    def as_benchmark(self) -> BenchmarkConfiguration | None:
+    def as_benchmark(self) -> Configuration | None:
         """The programs to measure on both sides; None if builds compare nothing."""
         return None
 
