@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final
 
 from service.domain.access.caller import Anonymous, Role, TokenHolder, User
 from service.domain.access.scopes import ScopeKind
@@ -27,27 +27,17 @@ class Need(StrEnum):
     OPERATE = "operate"
 
 
-_NEEDS_REPORT_TOKEN: Final = "this needs an API token with the scope report:PROJECT/JOB"
-_ROLES: Final[Mapping[Need, Role | None]] = MappingProxyType(
+_GRANTED: Final[Mapping[Need, tuple[Role | None, frozenset[ScopeKind]]]] = MappingProxyType(
     {
-        Need.NOTHING: Role.READER,
-        Need.READ: Role.READER,
-        Need.SESSION: Role.READER,
-        Need.ACT: Role.REVIEWER,
-        Need.REPORT: None,  # for programs only
-        Need.OPERATE: Role.OPERATOR,
+        Need.NOTHING: (Role.READER, frozenset(ScopeKind)),
+        Need.READ: (Role.READER, frozenset({ScopeKind.READ, ScopeKind.OPERATE})),
+        Need.SESSION: (Role.READER, frozenset()),  # a stolen token must not create another one
+        Need.ACT: (Role.REVIEWER, frozenset()),  # a token has no account on the review server
+        Need.REPORT: (None, frozenset({ScopeKind.REPORT})),  # for programs only
+        Need.OPERATE: (Role.OPERATOR, frozenset({ScopeKind.OPERATE})),
     }
 )
-_SCOPES: Final[Mapping[Need, frozenset[ScopeKind]]] = MappingProxyType(
-    {
-        Need.NOTHING: frozenset(ScopeKind),
-        Need.READ: frozenset({ScopeKind.READ, ScopeKind.OPERATE}),
-        Need.SESSION: frozenset(),  # a stolen token must not create another one
-        Need.ACT: frozenset(),  # a token has no account on the review server
-        Need.REPORT: frozenset({ScopeKind.REPORT}),
-        Need.OPERATE: frozenset({ScopeKind.OPERATE}),
-    }
-)
+"""The least role and the scopes that grant each right."""
 
 
 def refusal(caller: Caller, need: Need, *, is_public: bool) -> NotAllowed | None:
@@ -57,33 +47,18 @@ def refusal(caller: Caller, need: Need, *, is_public: bool) -> NotAllowed | None
     """
     if need is Need.NOTHING or (need is Need.READ and is_public):
         return None
-    match caller:
-        case Anonymous():
-            return NotAllowed(_sign_in(need), may_sign_in=True)
-        case User():
-            return _refusal_by_role(caller.role, need)
-        case TokenHolder():
-            return _refusal_by_scope({scope.kind for scope in caller.scopes}, need)
-    assert_never(caller)
-
-
-def _refusal_by_role(role: Role, need: Need) -> NotAllowed | None:
-    least = _ROLES[need]
+    least, wanted = _GRANTED[need]
+    if isinstance(caller, TokenHolder):
+        if wanted & {scope.kind for scope in caller.scopes}:
+            return None
+        scopes = " or ".join(sorted(wanted))
+        why = "an API token cannot do this; a person must sign in"
+        return NotAllowed(f"this needs a token with the scope {scopes}" if wanted else why)
     if least is None:
-        return NotAllowed(_NEEDS_REPORT_TOKEN)
-    return None if role.includes(least) else NotAllowed(f"this needs the role {least}; yours is {role}")
-
-
-def _refusal_by_scope(scopes: set[ScopeKind], need: Need) -> NotAllowed | None:
-    wanted = _SCOPES[need]
-    if wanted & scopes:
-        return None
-    if not wanted:
-        return NotAllowed("an API token cannot do this; a person must sign in")
-    return NotAllowed(f"this needs a token with the scope {' or '.join(sorted(wanted))}")
-
-
-def _sign_in(need: Need) -> str:
-    if need is Need.REPORT:
-        return _NEEDS_REPORT_TOKEN
-    return "sign in to see this" if need is Need.READ else f"this needs the role {_ROLES[need]}; sign in"
+        why = "this needs an API token with the scope report:PROJECT/JOB"
+        return NotAllowed(why, may_sign_in=isinstance(caller, Anonymous))
+    if isinstance(caller, User):
+        is_granted = caller.role.includes(least)
+        return None if is_granted else NotAllowed(f"this needs the role {least}; yours is {caller.role}")
+    what = "sign in to see this" if need is Need.READ else f"this needs the role {least}; sign in"
+    return NotAllowed(what, may_sign_in=True)
