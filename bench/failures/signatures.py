@@ -18,7 +18,7 @@ import click
 
 from bench.failures.labelled import THIRD, Score, Text, read_texts, score
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.known import is_specific
+from service.domain.failures.output.ends import is_specific
 from service.domain.failures.output.patterns import failures_in
 from service.domain.failures.signature import signature_of
 

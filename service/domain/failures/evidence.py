@@ -8,7 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from service.domain.failures.known import is_specific
+from service.domain.failures.output.ends import is_specific
 from service.domain.values.identity import BuildName  # noqa: TC001 - the API's document reads the annotation
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import FailureKind
-from service.domain.failures.output.ends import is_end, is_end_without_a_word
+from service.domain.failures.output.ends import KnownBy, is_specific, known_by
 from service.domain.failures.output.linear import Pattern
 from service.domain.failures.signature import signature_of
 from service.domain.failures.vague import is_vague
@@ -67,10 +67,6 @@ PROPOSABLE: Final = frozenset(
         FailureKind.TIMEOUT,
         FailureKind.MEMORY,
     }
-)
-# Their headlines can be as vague as "timeout"; those of compilers and sanitizers name the fault.
-_NEED_A_SUBJECT: Final = frozenset(
-    {FailureKind.TEST, FailureKind.CRASH, FailureKind.TIMEOUT, FailureKind.MEMORY}
 )
 
 
@@ -153,18 +149,6 @@ class KnownMatches:
         return tuple({each.id: each for each in self.known}.values())
 
 
-def is_specific(failure: Failure) -> bool:
-    """Return whether the signature of a failure distinguishes it from others.
-
-    The end of a command (``Error 2``) is the same for all faults, and so are that of a linker, a sanitizer's
-    report without a function, and a time-out of something unnamed. If such a signature were known, it would
-    waive new failures.
-    """
-    if is_end(failure):
-        return False
-    return bool(failure.subject) or failure.kind not in _NEED_A_SUBJECT
-
-
 @dataclass(frozen=True, slots=True)
 class Ends:
     """The failures of a build none of which has a specific signature.
@@ -180,9 +164,10 @@ class Ends:
 
 def only_ends(failures: Sequence[Failure]) -> Ends | None:
     """Return the failures of a build if all are unspecific; None if some is specific or there are none."""
-    if not failures or any(map(is_specific, failures)):
+    ways = set(map(known_by, failures))
+    if not failures or KnownBy.SIGNATURE in ways:
         return None
-    return Ends(tuple(dict.fromkeys(map(line_of, failures))), not any(map(is_end_without_a_word, failures)))
+    return Ends(tuple(dict.fromkeys(map(line_of, failures))), KnownBy.NOTHING not in ways)
 
 
 def line_of(failure: Failure) -> str:
@@ -192,9 +177,8 @@ def line_of(failure: Failure) -> str:
 
 def has_match(pattern: Pattern, failure: Failure) -> bool:
     """Return whether a pattern matches the line of a failure; it never matches a line of many faults."""
-    if is_end_without_a_word(failure):
-        return False
-    return pattern.search(line_of(failure).encode(errors="replace")) is not None
+    is_line_of_many = known_by(failure) is KnownBy.NOTHING
+    return not is_line_of_many and pattern.search(line_of(failure).encode(errors="replace")) is not None
 
 
 def match(

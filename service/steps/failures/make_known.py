@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from service.domain.failures.known import DEFAULT_DAYS, is_specific, only_ends
+from service.domain.failures.known import DEFAULT_DAYS, only_ends
+from service.domain.failures.output.ends import is_specific
 from service.domain.failures.signature import signature_of
 from service.domain.wording.replies import made_known
 from service.ports.failures.storing import Author, NewKnown

@@ -16,8 +16,8 @@ from service.domain.failures.known import (
     KnownFailure,
     Scope,
     TriageState,
-    is_specific,
 )
+from service.domain.failures.output.ends import is_specific
 from service.domain.failures.signature import signature_of
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import CONSEQUENCES, Outcome, Result

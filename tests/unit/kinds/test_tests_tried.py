@@ -10,7 +10,7 @@ import pytest
 
 from service.domain.building.sandbox_command import Completed, StoppedBy
 from service.domain.failures.failure import FailureKind
-from service.domain.failures.known import is_specific
+from service.domain.failures.output.ends import is_specific
 from service.domain.measuring.tests.record import read_tests
 from service.domain.project.project_file import parse_job
 from service.domain.runs.vote import Outcome

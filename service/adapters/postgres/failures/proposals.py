@@ -14,7 +14,8 @@ from service.adapters.postgres.failures.builds_in_scope import COUNTED, PASSED, 
 from service.adapters.postgres.failures.sightings import SIGHTING, sightings_of
 from service.domain.access.audit import AuditKind
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.known import DEFAULT_DAYS, PROPOSABLE, Scope, is_specific
+from service.domain.failures.known import DEFAULT_DAYS, PROPOSABLE, Scope
+from service.domain.failures.output.ends import is_specific
 from service.ports.audited import PROPOSER, proposal_details
 from service.ports.failures.storing import Proposals, UnknownSignature
 

@@ -1,7 +1,8 @@
-"""Recognise failures that say only that something ended with an error, not what failed."""
+"""Decide how much a failure says: what failed, or only that something ended with an error."""
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import FailureKind
@@ -47,6 +48,39 @@ _LAST_LINE: Final = Pattern(
 # A report names functions after a second colon. Some failures of the sanitizer itself have none.
 _WITHOUT_FRAME: Final = Pattern(r"^\w+Sanitizer: [^:]*$")
 _OF_SANITIZER_ITSELF: Final = Pattern("unexpected memory mapping")
+# Their headlines can be as vague as "timeout"; those of compilers and sanitizers name the fault.
+_NEED_A_SUBJECT: Final = frozenset(
+    {FailureKind.TEST, FailureKind.CRASH, FailureKind.TIMEOUT, FailureKind.MEMORY}
+)
+
+
+class KnownBy(Enum):
+    """What distinguishes a failure from others, so that known failures may match it."""
+
+    SIGNATURE = "signature"
+    LINE = "line"  # many faults have its signature, but patterns may match its line, such as quoted output
+    NOTHING = "nothing"  # many faults have its line, too
+
+
+def known_by(failure: Failure) -> KnownBy:
+    """Decide what distinguishes a failure from others.
+
+    The end of a command (``Error 2``) is the same for all faults, and so are that of a linker, a sanitizer's
+    report without a function, and a time-out of something unnamed. If such a signature were known, it would
+    waive new failures.
+    """
+    if not _is_end(failure):
+        is_named = bool(failure.subject) or failure.kind not in _NEED_A_SUBJECT
+        return KnownBy.SIGNATURE if is_named else KnownBy.LINE
+    if failure.kind is FailureKind.SANITIZER:
+        return KnownBy.LINE if failure.line.startswith(OPENING) else KnownBy.NOTHING
+    says_more = failure.kind is FailureKind.COMMAND and not _has_last_line(failure)
+    return KnownBy.LINE if says_more else KnownBy.NOTHING
+
+
+def is_specific(failure: Failure) -> bool:
+    """Return whether the signature of a failure distinguishes it from others."""
+    return known_by(failure) is KnownBy.SIGNATURE
 
 
 def without_ends(failures: Sequence[Failure]) -> list[Failure]:
@@ -54,7 +88,7 @@ def without_ends(failures: Sequence[Failure]) -> list[Failure]:
 
     The end of a tool stays if only other tools reported failures, because its own reason is unknown.
     """
-    named = {failure.kind for failure in failures if not is_end(failure)}
+    named = {failure.kind for failure in failures if is_specific(failure)}
     has_tests = any(failure.line.startswith(OPENING) for failure in failures)
     is_killed = any(_KILLED in failure.line for failure in failures)
 
@@ -81,7 +115,7 @@ def is_weak(failure: Failure) -> bool:
     return is_crash or _is_end_of_tool(failure) or _is_end_of_step(failure)
 
 
-def is_end(failure: Failure) -> bool:
+def _is_end(failure: Failure) -> bool:
     """Return whether a failure is the same for many faults: the end of a command, a tool or a sanitizer."""
     if failure.kind is FailureKind.SANITIZER:
         return _matches(_WITHOUT_FRAME, failure) and not _matches(_OF_SANITIZER_ITSELF, failure)
@@ -90,15 +124,6 @@ def is_end(failure: Failure) -> bool:
     if failure.kind is FailureKind.LINK and _matches(_CUT, failure):
         return True
     return is_weak(failure)
-
-
-def is_end_without_a_word(failure: Failure) -> bool:
-    """Return whether a failure is an end, and not even its line, such as quoted output, says more."""
-    if not is_end(failure):
-        return False
-    if failure.kind is FailureKind.SANITIZER:
-        return not failure.line.startswith(OPENING)
-    return failure.kind is not FailureKind.COMMAND or _has_last_line(failure)
 
 
 def _is_end_of_tool(failure: Failure) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from service.domain.failures.configured import ConfiguredPattern
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.output.ends import is_end, is_end_without_a_word
+from service.domain.failures.output.ends import KnownBy, is_specific, known_by
 from service.domain.failures.output.linear import Pattern
 from service.domain.failures.output.patterns import failures_in
 
@@ -61,7 +61,7 @@ def found(log: str) -> list[Failure]:
 @pytest.mark.parametrize("log", [*OF_LINKERS, *OF_SANITIZERS, *OTHERS, *CRASHES, CL, STEP])
 def test_an_end_that_is_alone_is_a_failure_that_does_not_say_what_failed(log: str) -> None:
     [failure] = found(log)
-    assert is_end(failure)
+    assert not is_specific(failure)
 
 
 @pytest.mark.parametrize("log", LAST_LINES)
@@ -89,7 +89,7 @@ def test_the_end_of_a_linker_beside_its_error_is_left_out(end: str) -> None:
 def test_the_end_of_a_tool_beside_failures_of_others_stays(failure: str, end: str) -> None:
     """Nobody knows what the tool reported, so no known failure of another one may waive the build."""
     for log in (f"ld: unrecognized option\n{end}\n{failure}\n", f"{failure}\nld: unrecognized\n{end}\n"):
-        assert sorted(is_end(each) for each in found(log)) == [False, True]
+        assert sorted(is_specific(each) for each in found(log)) == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_end_of_a_tool_beside_failures_of_others_stays(failure: str, end: st
 )
 def test_the_end_of_a_tool_beside_its_own_failure_is_left_out(failure: str, end: str) -> None:
     [left] = found(f"{failure}\n{end}\n")
-    assert not is_end(left)
+    assert end not in left.line
 
 
 def test_a_line_that_may_name_the_fault_stays_before_the_end_of_a_tool() -> None:
@@ -120,13 +120,13 @@ def test_a_line_that_may_name_the_fault_stays_before_the_end_of_a_tool() -> None
 
 
 def test_a_linker_that_leaves_errors_out_says_so_beside_them() -> None:
-    assert [is_end(failure) for failure in found(f"{MISSING}\n{OTHERS[-1]}\n")] == [False, True]
+    assert [is_specific(failure) for failure in found(f"{MISSING}\n{OTHERS[-1]}\n")] == [True, False]
 
 
 @pytest.mark.parametrize("report", OF_SANITIZERS)
 def test_a_report_without_a_function_stays_beside_another_one(report: str) -> None:
     log = f"/src/a.cc:3:4: runtime error: signed integer overflow\n{report}\n"
-    assert [is_end(failure) for failure in found(log)] == [False, True]
+    assert [is_specific(failure) for failure in found(log)] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -145,11 +145,11 @@ def test_a_report_without_a_function_stays_beside_another_one(report: str) -> No
 )
 def test_a_failure_that_names_its_place_is_no_end(log: str) -> None:
     [failure] = found(log)
-    assert not is_end(failure)
+    assert is_specific(failure)
 
 
 def test_a_test_that_runs_a_linker_is_no_end() -> None:
-    assert not is_end(Failure(FailureKind.TEST, "tools", "linker failed"))
+    assert is_specific(Failure(FailureKind.TEST, "tools", "linker failed"))
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_a_test_that_runs_a_linker_is_no_end() -> None:
 def test_neither_an_operator_nor_the_end_of_a_command_makes_it_more(line: str) -> None:
     configured = ConfiguredPattern("ended", Pattern("^.+$")).failure_in(line.encode())
     assert configured
-    assert is_end(configured)
+    assert not is_specific(configured)
     command = f"nightly ended with exit code 1: {line}"
-    assert is_end_without_a_word(Failure(FailureKind.COMMAND, "nightly", "exit code 1", command))
+    assert known_by(Failure(FailureKind.COMMAND, "nightly", "exit code 1", command)) is KnownBy.NOTHING
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,6 @@ def test_neither_an_operator_nor_the_end_of_a_command_makes_it_more(line: str) -
 def test_a_line_that_names_the_fault_is_more_than_an_end(line: str) -> None:
     configured = ConfiguredPattern("lost", Pattern("^.+$")).failure_in(line.encode())
     assert configured
-    assert not is_end(configured)
+    assert is_specific(configured)
     command = f"nightly ended with exit code 1: {line}"
-    assert not is_end_without_a_word(Failure(FailureKind.COMMAND, "nightly", "exit code 1", command))
+    assert known_by(Failure(FailureKind.COMMAND, "nightly", "exit code 1", command)) is KnownBy.LINE

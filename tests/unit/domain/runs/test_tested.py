@@ -6,7 +6,7 @@ import pytest
 
 from service.domain.building.sandbox_command import Completed, StoppedBy
 from service.domain.failures.failure import MOST, FailureKind, failure_of
-from service.domain.failures.known import is_specific
+from service.domain.failures.output.ends import is_specific
 from service.domain.measuring.tests.cases import CaseStatus, TestCase, TestRun
 from service.domain.runs.tested import (
     Tested,

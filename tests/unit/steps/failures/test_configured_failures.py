@@ -11,7 +11,7 @@ import pytest
 from service.domain.building.logs.stored_log import LogPart, StoredLog
 from service.domain.failures.configured import NO_PATTERNS, read_patterns
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.known import is_specific
+from service.domain.failures.output.ends import is_specific
 from service.domain.project.job_kinds import JobKind
 from service.domain.runs.machine_report import PATCH_BUILT, MachineReport
 from service.domain.runs.vote import Outcome

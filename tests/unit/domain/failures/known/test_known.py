@@ -19,12 +19,12 @@ from service.domain.failures.known import (
     Scope,
     TriageState,
     complete,
-    is_specific,
     match,
     only_ends,
     pattern_of,
     require_transition,
 )
+from service.domain.failures.output.ends import is_specific
 from service.domain.failures.signature import Signature, signature_of
 from service.domain.values.errors import BadInput
 
