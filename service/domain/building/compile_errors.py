@@ -7,8 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.findings import MOST, finding_at
-from service.domain.building.log_places import LINE_BYTES, LogPlaces, lines_with
-from service.domain.values.text import plain
+from service.domain.building.log_places import LogPlaces, lines_with
+from service.domain.values.text import LINE_BYTES, plain
 
 if TYPE_CHECKING:
     from service.domain.building.findings import Finding

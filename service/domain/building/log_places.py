@@ -6,12 +6,11 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
-from service.domain.values.text import ESCAPE_SEQUENCE
+from service.domain.values.text import ESCAPE_SEQUENCE, LINE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LINE_BYTES: Final = 4096  # parsed bytes of a line; file and line number are at its beginning
 _DEEPEST: Final = 100  # nested directories of make
 _SOURCES: Final = "/src"
 _MOVE: Final = re.compile(r"(?:[^:]*make(?:\[[0-9]+\])?|ninja): (Enter|Leav)ing directory [`'‘](.+)['’]")

@@ -11,9 +11,10 @@ from service.domain.failures.failure import MOST, NO_REASON, REASONS, FailureKin
 from service.domain.failures.output.assertions import headline_of
 from service.domain.failures.output.ctest_lines import status_in
 from service.domain.failures.output.linear import Pattern
-from service.domain.failures.output.log_lines import LINE_BYTES, cleaned
+from service.domain.failures.output.log_lines import TIME, cleaned
 from service.domain.failures.output.single_lines.signals import SIGNAL_WORDS, signal_word
 from service.domain.failures.output.source_names import source_name
+from service.domain.values.text import ESCAPE_SEQUENCE, LINE_BYTES
 
 if TYPE_CHECKING:
     from service.domain.failures.failure import Failure
@@ -76,9 +77,9 @@ _CLOCK: Final = r"\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?"
 _NUMBER: Final = r"\d+(?:\.\d+)*(?:[eE][+-]?\d+)?"
 _WEEKDAY: Final = "(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?"
 _MARKS: Final = (  # of terminals and of other programs
-    _replace(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\[NON-XML-CHAR-0x[0-9A-F]+\](?:\[[0-9;]*m)?", b""),
+    _replace(rf"{ESCAPE_SEQUENCE.pattern}|\[NON-XML-CHAR-0x[0-9A-F]+\](?:\[[0-9;]*m)?", b""),
     _replace(r"[\x0e-\x17]", b""),
-    _replace(r"^\[?\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:?\d\d)\]? ?", b""),
+    _replace(TIME.text, b""),
     _replace(r"^\d{1,7}: ", b""),
     _replace(r"^ *\d+/\d+ Test +#\d+: ", b""),
 )

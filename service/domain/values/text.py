@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 ELLIPSIS: Final = "…"
 _SHOWN_AS_FACTOR: Final = 2.0  # from here on "×53" reads better than "+5200 %"
 _NO_CHANGE: Final = frozenset({"+0.00 %", "-0.00 %"})
+LINE_BYTES: Final = 4096  # parsed bytes of a line of output: what matters is at its beginning
 # Terminal escapes: CSI (colours, cursor) and OSC (titles, links), which contain text.
 ESCAPE_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _LINE_ENDS: Final = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.failures.output.linear import Pattern
+from service.domain.values.text import ESCAPE_SEQUENCE, LINE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LINE_BYTES: Final = 4096  # of each line, the rest is ignored
-_ESCAPE: Final = Pattern(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
-_TIME: Final = Pattern(r"^\[?\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:?\d\d)\]? ?")  # Jenkins and others
+_ESCAPE: Final = Pattern(ESCAPE_SEQUENCE.pattern)
+TIME: Final = Pattern(r"^\[?\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:?\d\d)\]? ?")  # Jenkins and others
 _NUMBER: Final = Pattern(r"^(\d{1,7}):(?: |$)")  # `ctest -V`: the number of the test
 
 
@@ -32,7 +32,7 @@ def cleaned(line: bytes) -> LogLine:
     text = line[:LINE_BYTES].rstrip(b"\r\n")
     if b"\x1b" in text:
         text = _ESCAPE.replaced(text, b"")
-    if text[:1] in b"[2" and (stamp := _TIME.search(text)):
+    if text[:1] in b"[2" and (stamp := TIME.search(text)):
         text = text[stamp[1] :]
     if text[:1].isdigit() and (number := _NUMBER.search(text)):
         return LogLine(text[number[1] :], int(text[: text.index(b":")]))

@@ -7,12 +7,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.values.text import ESCAPE_SEQUENCE
+from service.domain.values.text import ESCAPE_SEQUENCE, LINE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LINE_BYTES: Final = 4096  # read of a line: the longest path and a message
 _SOURCES: Final = "/src"  # in a sandbox
 _PLACED: Final = re.compile(r"(.+?):([0-9]{1,8}):[0-9]{1,8}: ((?:fatal )?error|warning|note|remark): (.*)")
 _WITHOUT_PLACE: Final = re.compile(r"((?:fatal )?error|warning): (.*)")
@@ -63,7 +62,7 @@ class Diagnostic:
 def lines_of(output: bytes) -> Iterator[str]:
     """Yield the lines of an output, shortened and without colours."""
     for line in output.split(b"\n"):
-        yield ESCAPE_SEQUENCE.sub("", line[:_LINE_BYTES].decode(errors="replace")).rstrip("\r")
+        yield ESCAPE_SEQUENCE.sub("", line[:LINE_BYTES].decode(errors="replace")).rstrip("\r")
 
 
 def diagnostic_in(line: str, roots: Roots) -> Diagnostic | None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 from service.domain.failures.failure import NO_END, NO_REASON, Failure, FailureKind, failure_of
 from service.domain.failures.output.assertions import headline_of
 from service.domain.failures.output.ctest_lines import OPENING as OPENING_OF_CTEST
-from service.domain.failures.output.log_lines import LINE_BYTES
 from service.domain.failures.output.program_output import OPENING
 from service.domain.failures.output.reasons import FailureReason
 from service.domain.failures.output.source_names import SANDBOX, source_name
 from service.domain.failures.signature import DifferentFailures
 from service.domain.measuring.tests.cases import CaseStatus, OtherReason
+from service.domain.values.text import LINE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

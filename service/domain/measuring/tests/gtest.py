@@ -19,7 +19,7 @@ from service.domain.measuring.tests.cases import (
     with_reason,
 )
 from service.domain.values.errors import BadResults
-from service.domain.values.text import ESCAPE_SEQUENCE
+from service.domain.values.text import ESCAPE_SEQUENCE, LINE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from service.domain.measuring.tests.cases import TestCase
 
 
-_LINE_BYTES: Final = 4096  # parsed of a line; names and durations are at its beginning
 _MOST_VALUES: Final = 50 * MOST_CASES  # five times what that many cases have; 350 MiB when decoded
 _REASON_LINES: Final = 10  # kept of the reason of a skip
 _MOST_LINES: Final = 1_000_000  # parsed of the output; ten per case
@@ -199,7 +198,7 @@ def _lines(output: bytes) -> Iterator[str]:
     for _ in islice(iter(int, 1), _MOST_LINES):
         end = output.find(b"\n", begin)
         ended = end == -1
-        line = output[begin : min(len(output) if ended else end, begin + _LINE_BYTES)]
+        line = output[begin : min(len(output) if ended else end, begin + LINE_BYTES)]
         yield ESCAPE_SEQUENCE.sub("", line.decode(errors="replace")).rstrip()
         if ended:
             return

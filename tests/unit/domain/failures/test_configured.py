@@ -10,9 +10,10 @@ import pytest
 
 from service.domain.failures.configured import MOST_PATTERNS, NO_PATTERNS, read_patterns
 from service.domain.failures.failure import MOST, Failure, FailureKind
-from service.domain.failures.output.log_lines import LINE_BYTES, lines_in
+from service.domain.failures.output.log_lines import lines_in
 from service.domain.failures.output.patterns import failures_in
 from service.domain.values.errors import BadInput
+from service.domain.values.text import LINE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ LICENCE = Failure(
     "licence: the server is full",
     "licence: 12:00 cannot check out a licence for simulator: the server is full (try 3)",
 )
-DEADLINE = 10  # seconds; a backtracking engine needs longer than the universe has existed
+DEADLINE = 10  # seconds of CPU time; a backtracking engine needs longer than the universe has existed
 
 
 def found(*lines: str) -> list[tuple[str, str]]:
@@ -43,13 +44,13 @@ def found(*lines: str) -> list[tuple[str, str]]:
 @contextmanager
 def deadline() -> Iterator[None]:
     """End a test that stalls within one call of an engine, which runs no bytecode meanwhile."""
-    before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(DEADLINE)
+    before = signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, DEADLINE)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def test_a_file_whose_patterns_are_too_large_together_is_refused_by_name() -> None:
