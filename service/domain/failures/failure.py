@@ -45,6 +45,9 @@ class FailureKind(StrEnum):
     CONFIGURED = "configured"  # an operator's pattern matched
 
 
+Fault = tuple[FailureKind, str, str]
+
+
 _LIMITS: Final[Mapping[StoppedBy, tuple[FailureKind, str]]] = MappingProxyType(
     {
         StoppedBy.WALL: (FailureKind.TIMEOUT, "timeout"),
@@ -70,6 +73,11 @@ class Failure:
     headline: str
     line: str = ""
     place: str = ""
+
+    @property
+    def fault(self) -> Fault:
+        """Equal for failures that differ only in where they are shown."""
+        return self.kind, self.subject, self.headline
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
@@ -106,11 +114,11 @@ def beside_limit(named: Iterable[Failure]) -> Iterator[Failure]:
 
 def distinct(failures: Iterable[Failure]) -> tuple[tuple[Failure, ...], bool]:
     """Return the first :data:`MOST` different failures, and whether there are more."""
-    found: dict[tuple[FailureKind, str, str], Failure] = {}
+    found: dict[Fault, Failure] = {}
     for failure in failures:
         if len(found) > MOST:
             break
-        found.setdefault((failure.kind, failure.subject, failure.headline), failure)
+        found.setdefault(failure.fault, failure)
     return tuple(found.values())[:MOST], len(found) > MOST
 
 

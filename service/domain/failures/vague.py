@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from service.domain.building.sandbox_command import KILLED, Completed, StoppedBy
+from service.domain.failures.output.ctest_lines import OPENING
+from service.domain.failures.output.single_lines.signals import SIGNALS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -39,15 +43,12 @@ _LISTED_BY_CTEST: Final = (
 )
 # `{x}` stands for what failed, and `{n}` for an exit code, a number of seconds or the number of a CTest test.
 _OF_TESTS: Final = (
-    "Failure of a CTest test {x}",
-    "Failure of a CTest test {x}: {x}",
-    *(f"Failure of a CTest test {{x}} ({end})" for end in _LISTED_BY_CTEST),
+    f"{OPENING}{{x}}",
+    f"{OPENING}{{x}}: {{x}}",
+    *(f"{OPENING}{{x}} ({end})" for end in _LISTED_BY_CTEST),
+    *(f"{OPENING}{{n}}/{{n}} Test #{{n}}: {{x}} ....{end} {{n}}.00 sec" for end in _ENDS_OF_CTEST),
     *(
-        f"Failure of a CTest test {{n}}/{{n}} Test #{{n}}: {{x}} ....{end} {{n}}.00 sec"
-        for end in _ENDS_OF_CTEST
-    ),
-    *(
-        f"Failure of a CTest test {{n}}/{{n}} Test{blanks}#{{n}}: {{x}} ....***Failed{blanks}  {{n}}.00 sec"
+        f"{OPENING}{{n}}/{{n}} Test{blanks}#{{n}}: {{x}} ....***Failed{blanks}  {{n}}.00 sec"
         for blanks in (" ", "  ", "   ")
     ),
     "Failure of a GoogleTest test {x}",
@@ -79,18 +80,10 @@ _OF_COMPILERS: Final = (
     "{x}:1: CMake Error ({x}): {x}",
     "-- Configuring incomplete, errors occurred!",
 )
-_SIGNALS: Final = (
-    "Segmentation fault",
-    "Aborted",
-    "Bus error",
-    "Floating point exception",
-    "Illegal instruction",
-    "Trace/breakpoint trap",
-)
 _OF_PROGRAMS: Final = (
     "Crash: {x}",
     "Crash: {x}: Killed",
-    *(f"Crash: {signal} (core dumped)" for signal in _SIGNALS),
+    *(f"Crash: {signal} (core dumped)" for signal in SIGNALS),
     "Crash: terminate called after throwing an instance of '{x}': {x}",
     "Out of memory: {x}: virtual memory exhausted",
     "Out of memory: {x}",
@@ -105,7 +98,9 @@ _OF_PROGRAMS: Final = (
         for sanitizer in ("Address", "HWAddress", "Memory", "Thread", "DataFlow", "UndefinedBehavior")
     ),
 )
-_KILLED: Final = ("", ": a SIGKILL that neither a limit nor a lack of memory caused")
+_DIGITS: Final = re.compile("[0-9]+")
+_ENDS: Final = tuple(_DIGITS.sub("{n}", Completed(code, 0).end) for code in (1, KILLED))
+_STOPS: Final = tuple(_DIGITS.sub("{n}", Completed(1, 0, limit).end) for limit in StoppedBy)
 _LAST_LINES: Final = (  # of compilers, linkers and sanitizers, after what they found
     "{n} error generated.",
     "{n} errors generated.",
@@ -121,21 +116,12 @@ _OF_COMMANDS: Final = (
     *_LAST_LINES,
     *(f"{{x}} ended with exit code {{n}}: {line}" for line in _LAST_LINES),
     *(
-        f"{{x}} ended with exit code {{n}}{killed}{more}"
-        for killed in _KILLED
+        f"{{x}} ended with {end}{more}"
+        for end in _ENDS
         for more in ("", ": {x}", " and left no results: {x}")
     ),
-    *(f"{phase} failed: exit code {{n}}{killed}" for phase in ("configure", "compile") for killed in _KILLED),
-    *(
-        f"{what} stopped after {{n}} s: limit on {limit}{during}"
-        for what, during in (
-            ("{x} was", ""),
-            ("{x} was", " during {x}"),
-            ("configure failed:", ""),
-            ("compile failed:", ""),
-        )
-        for limit in ("wall time", "memory", "log size")
-    ),
+    *(f"{phase} failed: {end}" for phase in ("configure", "compile") for end in (*_ENDS, *_STOPS)),
+    *(f"{{x}} was {stop}{during}" for stop in _STOPS for during in ("", " during {x}")),
     "{x}: no test ran",
     "no test ran",
     "no test ran: all 1 tests are skipped or disabled",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from service.domain.failures.failure import NO_REASON
 from service.domain.failures.output.linear import Pattern
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _OWN_LINE: Final = Pattern(
     r"^(?:\s+\S|(?:Expected|Actual|Which is|To be equal to|Value of|where)\b)|evaluates to|^C\+\+ exception|"
     r"^Ignoring case$|^element #\d|^Google Mock tried the following "
 )
-_NO_REASON: Final = frozenset({"Failed", ""})  # FAIL() and ADD_FAILURE(): the author's text follows
+_NO_TEXT: Final = frozenset({NO_REASON, ""})  # FAIL() and ADD_FAILURE(): the author's text follows
 _DIFFERENCE: Final = "With diff:"  # of two texts; its lines are values
 _IN_DIFFERENCE: Final = ("@@ ", "-", "+", " ")
 _OF_DEATH_TEST: Final = "[  DEATH   ]"  # before each line of the dying program
@@ -88,12 +89,12 @@ class AssertionMessage:
         text = self._text if self._has_end or self._trace else self._text[:1]
         lines = [*self._own, *(line.strip() for line in text), *self._trace]
         if len(lines) > 1:
-            lines = [line for line in lines if line not in _NO_REASON]
+            lines = [line for line in lines if line not in _NO_TEXT]
         headline = ""
         for line in map(_without_long_value, lines):
             separator = " " if headline.endswith(":") else "; "
             headline = f"{headline}{separator}{line}" if headline else line
-        return headline or "Failed"
+        return headline or NO_REASON
 
     def _is_value(self, line: str) -> bool:
         is_more = self._is_difference and line.startswith(_IN_DIFFERENCE)
@@ -103,7 +104,7 @@ class AssertionMessage:
     def _may_be_own(self, line: str) -> bool:
         if not self._own:
             return True
-        is_over = bool(self._text) or self._own[-1] in _NO_REASON
+        is_over = bool(self._text) or self._own[-1] in _NO_TEXT
         return not is_over and _OWN_LINE.search(_bytes(line)) is not None
 
 

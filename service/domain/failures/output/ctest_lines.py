@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from service.domain.failures.failure import FailureKind
+from service.domain.failures.failure import NO_REASON, FailureKind
 from service.domain.failures.output.linear import Pattern
 from service.domain.failures.output.single_lines.signals import signal_word
 
@@ -55,7 +55,7 @@ class CtestLine(NamedTuple):
                 return FailureKind.TIMEOUT, "timeout"
             case "failed" | "":
                 reason = " ".join(self.end.split()[1:])
-                return FailureKind.TEST, f"Failed: {reason}" if reason else "Failed"
+                return FailureKind.TEST, f"{NO_REASON}: {reason}" if reason else NO_REASON
             case "not":
                 return FailureKind.TEST, "Not Run"
             case "subprocess" | "child":

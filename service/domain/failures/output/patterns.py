@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from service.domain.failures.failure import MOST, Failure, FailureKind, failure_of
+from service.domain.failures.failure import MOST, NO_REASON, Failure, FailureKind, failure_of
 from service.domain.failures.output.cmake_errors import CMakeErrors
 from service.domain.failures.output.ctest_lines import OPENING, CtestLine, listed_in, status_in
 from service.domain.failures.output.ends import is_mere_end, is_weak, without_ends
@@ -19,14 +19,13 @@ from service.domain.failures.signature import signature_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from service.domain.failures.failure import Fault
+
 _START: Final = Pattern(r"^ +Start +(\d{1,7}): ")
 _TOTAL: Final = Pattern(r"^\d+% tests passed, ")
 _MOST_TESTS: Final = 100_000  # that `ctest -V` has begun and not ended
 _MOST_READ: Final = 1_000_000  # failures with repeats, before the log is given up
 _TOO_MANY: Final = "the log names too many failures to be read to its end"
-
-
-_Key = tuple[FailureKind, str, str]
 
 
 class _Ctest(NamedTuple):
@@ -63,38 +62,35 @@ def failures_in(log: Iterable[bytes], sources: str = "") -> Iterator[Failure]:
 class _Found:
     """Unique failures, with the tests of CTest that they belong to."""
 
-    __slots__ = ("_found", "_tests", "read")
+    __slots__ = ("_found", "read")
 
     def __init__(self) -> None:
-        self._found: dict[_Key, Failure] = {}
-        self._tests: dict[_Key, set[str]] = {}
+        self._found: dict[Fault, tuple[Failure, set[str]]] = {}
         self.read = 0  # failures, with repeats
 
     def __len__(self) -> int:
         return len(self._found)
 
     def __iter__(self) -> Iterator[Failure]:
-        return iter(self._found.values())
+        return (failure for failure, _ in self._found.values())
 
     def add(self, failures: Iterable[Failure], test: str = "") -> None:
         """Add failures, of a test if it is given."""
         for failure in failures:
             self.read += 1
-            key = (failure.kind, failure.subject, failure.headline)
-            if key in self._found or len(self._found) <= MOST:
-                self._found.setdefault(key, failure)
-                self._tests.setdefault(key, set()).add(test)
+            if failure.fault in self._found or len(self._found) <= MOST:
+                self._found.setdefault(failure.fault, (failure, set()))[1].add(test)
 
     def has(self, test: str) -> bool:
         """Return whether a failure belongs to the test."""
-        return any(test in tests for tests in self._tests.values())
+        return any(test in tests for _, tests in self._found.values())
 
     def drop(self, test: str) -> None:
         """Drop the failures that belong to this test alone."""
-        for key, tests in list(self._tests.items()):
+        for fault, (_, tests) in list(self._found.items()):
             tests.discard(test)
             if not tests:
-                del self._tests[key], self._found[key]
+                del self._found[fault]
 
 
 class _Reading:
@@ -164,7 +160,7 @@ class _Reading:
             found.insert(0, self._weak)
         if self._found.read > _MOST_READ:
             found.append(failure_of(FailureKind.COMMAND, "", _TOO_MANY, _TOO_MANY))
-        return [replace(each, headline=each.headline or "Failed") for each in found[: MOST + 1]]
+        return [replace(each, headline=each.headline or NO_REASON) for each in found[: MOST + 1]]
 
     def _is_known(self, failure: Failure) -> bool:
         """Return whether a test that is listed as failed was also found with a reason."""

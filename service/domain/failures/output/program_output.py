@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.failures.failure import NO_END, Failure, FailureKind, failure_of
+from service.domain.failures.failure import NO_END, NO_REASON, Failure, FailureKind, failure_of
 from service.domain.failures.output.assertions import ASSERTION, AssertionMessage
 from service.domain.failures.output.linear import Pattern
 from service.domain.failures.output.log_lines import decoded
@@ -213,7 +213,7 @@ class ProgramOutput:
         elif kind == "FAILED" and name and (name == self._test or not name.isdigit()):
             is_listed = name != self._test and not _ENDED.search(text)
             known = self._assertions.found if name == self._test else []
-            yield from known or [self._of_test(FailureKind.TEST, name, "" if is_listed else "Failed")]
+            yield from known or [self._of_test(FailureKind.TEST, name, "" if is_listed else NO_REASON)]
             self._test, self._assertions = "", DifferentFailures()
         elif name == self._test:
             self._test, self._assertions = "", DifferentFailures()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from service.domain.failures.failure import Failure, FailureKind, failure_of
+from service.domain.failures.failure import NO_REASON, Failure, FailureKind, failure_of
 from service.domain.failures.output.linear import Pattern, PatternTable
 from service.domain.failures.output.log_lines import decoded
-from service.domain.failures.output.single_lines.signals import signal_headline
+from service.domain.failures.output.single_lines.signals import SIGNALS, signal_headline
 from service.domain.failures.output.source_names import source_name
 
 if TYPE_CHECKING:
@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 _QUOTE: Final = "(?:[`'\"]|‘|’|“|”)"
 _LINKERS: Final = r"(?:ld\.lld|ld64\.lld|lld-link|wasm-ld|ld\.gold|mold|lto1|lto-wrapper)(?:-\d+)?(?:\.exe)?"
 _PATH: Final = r"((?:[A-Za-z]:[/\\])?[^\s:][^:]*?)"
-SIGNALS: Final = (
-    "[Ss]egmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction|Abort trap|"
-    "Trace/breakpoint trap|Trace/BPT trap"
-)
+ANY_SIGNAL: Final = "|".join((*SIGNALS, "segmentation fault", "Abort trap", "Trace/BPT trap"))
 
 
 class Builtin(NamedTuple):
@@ -135,7 +132,7 @@ _CRASHES: Final = (
     ),
     builtin(
         FailureKind.CRASH,
-        rf"^(?:.*: )?(?:line \d+: *)?(?:\d+ )?({SIGNALS})(?:: \d+)?(?: *\(core dumped\) *|  +|$)(\S*)",
+        rf"^(?:.*: )?(?:line \d+: *)?(?:\d+ )?({ANY_SIGNAL})(?:: \d+)?(?: *\(core dumped\) *|  +|$)(\S*)",
         "signal {1}",
         "{2}",
         path=2,
@@ -180,13 +177,13 @@ _FRAMEWORKS: Final = (
         2,
     ),
     builtin(FailureKind.TEST, rf"^  ({_CHECK})$", "{1}"),  # Catch2
-    builtin(FailureKind.TEST, r"^FAILED ([^ ]+::[^ ]+)(?: - (.+))?$", "Failed: {2}", "{1}"),  # pytest
+    builtin(FailureKind.TEST, r"^FAILED ([^ ]+::[^ ]+)(?: - (.+))?$", f"{NO_REASON}: {{2}}", "{1}"),  # pytest
     builtin(
-        FailureKind.TEST, r"^(?:FAIL|ERROR): (\w+) \((\w+(?:\.\w+)*)\)$", "Failed", "{2}.{1}"
+        FailureKind.TEST, r"^(?:FAIL|ERROR): (\w+) \((\w+(?:\.\w+)*)\)$", NO_REASON, "{2}.{1}"
     ),  # unittest
-    builtin(FailureKind.TEST, r"^not ok \d+(?: -)? ([^#]+?)(?: # time=.*)?$", "Failed", "{1}"),  # TAP
+    builtin(FailureKind.TEST, r"^not ok \d+(?: -)? ([^#]+?)(?: # time=.*)?$", NO_REASON, "{1}"),  # TAP
     builtin(
-        FailureKind.TEST, r"^FAIL: ([^ ]*[./_-][^ ]*)(?: \(exit status: \d+\))?$", "Failed", "{1}"
+        FailureKind.TEST, r"^FAIL: ([^ ]*[./_-][^ ]*)(?: \(exit status: \d+\))?$", NO_REASON, "{1}"
     ),  # Automake
 )
 _MEMORY: Final = (

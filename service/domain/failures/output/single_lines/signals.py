@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+SIGNALS: Final = (
+    "Segmentation fault",
+    "Aborted",
+    "Bus error",
+    "Floating point exception",
+    "Illegal instruction",
+    "Trace/breakpoint trap",
+)
+"""The words of shells on Linux for the signals that end a program by a fault of its own."""
 SIGNAL_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         ("segmentation fault", "segfault", "sigsegv", "11", "access violation"), "segmentation fault"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from service.domain.failures.failure import FailureKind
-from service.domain.failures.output.single_lines.line_patterns import SIGNALS, Builtins, builtin
+from service.domain.failures.output.single_lines.line_patterns import ANY_SIGNAL, Builtins, builtin
 
 _NO_CONNECTION: Final = (  # words of strerror and gai_strerror
     "Connection (?:refused|timed out|reset by peer|aborted)|Broken pipe|Address already in use|"
@@ -32,7 +32,7 @@ WEAK: Final = Builtins(
     ),
     builtin(
         FailureKind.COMMAND,
-        rf"^g?make(?:\[\d+\])?: \*\*\* \[(?:[^\]]*?:\d+: )?([^\]:]+)\] (Error \d+|Killed|{SIGNALS})",
+        rf"^g?make(?:\[\d+\])?: \*\*\* \[(?:[^\]]*?:\d+: )?([^\]:]+)\] (Error \d+|Killed|{ANY_SIGNAL})",
         "{2}",
         "{1}",
     ),
