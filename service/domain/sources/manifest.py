@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from service.domain.sources.manifest_file import read_elements
-from service.domain.sources.submodules import LONGEST, may_escape, may_mislead, redacted, server_of
+from service.domain.sources.submodules import (
+    LONGEST,
+    folders_of,
+    follow,
+    may_escape,
+    may_mislead,
+    redacted,
+    server_of,
+)
 from service.domain.sources.workspace import PlacedFile
 from service.domain.values.errors import BadInput
 from service.domain.values.text import brief, listed
@@ -51,11 +59,6 @@ class Project:
     has_submodules: bool = False
     files: tuple[PlacedFile, ...] = ()
     where: str = ""
-
-    @property
-    def is_pinned(self) -> bool:
-        """Return whether the manifest names its commit."""
-        return bool(_COMMIT.fullmatch(self.revision))
 
 
 def read_manifest(
@@ -284,12 +287,8 @@ def _base_of(remote: Element, url: str, own: str) -> str:
         return f"{fetch.rstrip('/')}/"
     begin = own if own and url.startswith(own) else server_of(url)
     is_rooted = fetch.startswith("/")
-    folders = [] if is_rooted else [each for each in url[len(begin) :].split("/") if each][:-1]
-    for part in fetch.split("/"):
-        if part == "..":
-            folders = folders[:-1]
-        elif part not in {"", "."}:
-            folders.append(part)
+    folders = [] if is_rooted else folders_of(url, begin)[:-1]
+    follow(fetch, folders)
     path = "".join(f"{each}/" for each in folders)
     whole = server_of(begin) + path  # it may contain the folder of the own server, such as /srv/git
     return whole if is_rooted and whole.startswith(begin) else begin + path

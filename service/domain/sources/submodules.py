@@ -116,15 +116,27 @@ def resolve(url: str, parent: str, what: str) -> str:
     if not url.startswith(("./", "../")):
         return url
     server = server_of(parent)
-    folders = [each for each in parent[len(server) :].split("/") if each]
-    for part in url.split("/"):
+    folders = folders_of(parent, server)
+    if not follow(url, folders):
+        raise Incomplete(what, f"its URL is {brief(url)}, which leaves {redacted(server)}")
+    return server + "/".join(folders)
+
+
+def folders_of(url: str, prefix: str) -> list[str]:
+    """Return the parts of a URL's path after a prefix, the repository's own name last."""
+    return [each for each in url[len(prefix) :].split("/") if each]
+
+
+def follow(path: str, folders: list[str]) -> bool:
+    """Follow a relative path from ``folders``, in place; return whether it stays below the first one."""
+    stays = True
+    for part in path.split("/"):
         if part == "..":
-            if not folders:
-                raise Incomplete(what, f"its URL is {brief(url)}, which leaves {redacted(server)}")
-            folders.pop()
+            stays = stays and bool(folders)
+            del folders[-1:]
         elif part not in {"", "."}:
             folders.append(part)
-    return server + "/".join(folders)
+    return stays
 
 
 def server_of(url: str) -> str:
@@ -149,8 +161,7 @@ def own_prefix(url: str, project: str) -> str:
         folder = path[: -len(project)]
     else:
         folder = path[: path.rfind("/") + 1]
-    is_local = server in {"", "/"} or server.lower().startswith("file://")
-    if is_local and not folder:
+    if not folder and _is_local(server):
         return f"{whole}/" if path else _NOWHERE
     return server + folder
 
@@ -167,10 +178,8 @@ def reachable_prefix(url: str, parent: str) -> str:
     server, closest = server_of(parent), own_prefix(parent, "")
     if not url.startswith("../"):
         return closest
-    folders = [each for each in parent[len(server) :].split("/") if each]
-    kept = "".join(f"{each}/" for each in folders[: -url.split("/").count("..")])
-    is_local = server in {"", "/"} or server.lower().startswith("file://")
-    return closest if is_local and not kept else server + kept
+    folders = folders_of(parent, server)[: -url.split("/").count("..")]
+    return server + "".join(f"{each}/" for each in folders) if folders or not _is_local(server) else closest
 
 
 def address_to_fetch(url: str, own: str, allowed: AllowedSources) -> str:
@@ -208,6 +217,10 @@ def over_https(url: str) -> str:
 def redacted(url: str) -> str:
     """Return a URL without user and password."""
     return _CREDENTIALS.sub("", url)
+
+
+def _is_local(server: str) -> bool:
+    return server in {"", "/"} or server.lower().startswith("file://")
 
 
 def _entry(name: str, found: Mapping[str, str]) -> Entry:

@@ -58,7 +58,6 @@ def test_a_manifest_lists_places_addresses_and_revisions() -> None:
         "team/linux": ("team/linux", "https://review.example.com/team/linux", "refs/heads/main"),
     }
     assert [name for name, each in found.items() if not each.has_submodules] == ["team/net"]
-    assert [name for name, each in found.items() if each.is_pinned] == ["team/fixed"]
     assert found["team/core"].files == (
         PlacedFile("core/top/CMakeLists.txt", "CMakeLists.txt", is_link=False),
         PlacedFile("core", "links/core", is_link=True),
