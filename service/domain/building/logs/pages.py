@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.logs.stored_log import LogPiece, read
@@ -9,27 +10,17 @@ from service.domain.building.logs.stored_log import LogPiece, read
 if TYPE_CHECKING:
     from service.domain.building.logs.stored_log import StoredLog, Stream
 
-
-_CONTINUATION: Final = 0b1000_0000  # bytes below are ASCII
-# The least first byte of a UTF-8 character, and the number of its bytes.
-_FIRST: Final = ((0b1111_0000, 4), (0b1110_0000, 3), (0b1100_0000, 2))
-
-
-def whole_characters(data: bytes) -> bytes:
-    """Cut an incomplete UTF-8 character off the end, unless nothing else is left. Invalid bytes stay."""
-    for back, byte in enumerate(reversed(data[-3:]), 1):
-        if byte < _CONTINUATION:
-            break
-        for least, size in _FIRST:
-            if byte >= least:
-                return data[:-back] or data if back < size else data
-    return data
-
-
 PAGE_BYTES: Final = 256 << 10
 PAGE_LINES: Final = 5000  # each is an element of the page
 _CONTEXT_BYTES: Final = 2048  # about twenty lines
 _CONTINUES: Final = range(0x80, 0xC0)  # continuation bytes of UTF-8
+
+
+def whole_characters(data: bytes) -> bytes:
+    """Cut an incomplete UTF-8 character off the end, unless nothing else is left. Invalid bytes stay."""
+    tail = data[-3:]  # the longest incomplete character
+    _, whole = codecs.utf_8_decode(tail, "replace")
+    return data[: len(data) - len(tail) + whole] or data
 
 
 def page_from(log: StoredLog, place: int, stream: Stream) -> LogPiece:
