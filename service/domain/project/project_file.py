@@ -169,13 +169,17 @@ def _with_dependencies(source: Any, shared: Mapping[str, Any]) -> Any:  # noqa: 
 
     They become part of its stored specification and of the digests by which results and programs are reused.
     """
-    kind = JobKind(source["kind"]) if isinstance(source, dict) and str(source.get("kind")) in KINDS else None
+    kind = _known_kind(source)
     if not shared or kind is None or "build" not in {each.name for each in fields(kind.configuration)}:
         return source
     build = source.get("build") or {}
     if not isinstance(build, dict) or build.get("dependencies") is not None:
         return source
     return {**source, "build": {**build, "dependencies": shared}}
+
+
+def _known_kind(source: Any) -> JobKind | None:  # noqa: ANN401 - any YAML
+    return JobKind(source["kind"]) if isinstance(source, dict) and str(source.get("kind")) in KINDS else None
 
 
 def _keys_for(kind: JobKind, source: dict[str, Any]) -> type[Record]:
@@ -211,7 +215,7 @@ def _read_text(text: str, where: str) -> tuple[Any, Places]:
 
 def _problems_of_job(name: str, source: Any, at: Path, places: Places) -> Sequence[BadProjectFile]:  # noqa: ANN401
     common = problems_in(_AnyKind, source, at, places)
-    kind = JobKind(source["kind"]) if isinstance(source, dict) and str(source.get("kind")) in KINDS else None
+    kind = _known_kind(source)
     found = common if kind is None else problems_in(_keys_for(kind, source), source, at, places)
     return found or _faults(_job(name, source, at, places), at, places)
 

@@ -7,7 +7,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.project.starter.fetched import is_harmless
+from service.domain.project.starter.fetched import NAME, is_harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,9 +26,9 @@ _COMMENT: Final = re.compile(r"#.*")
 _PROJECT: Final = re.compile(r"\bproject\s*\(", re.IGNORECASE)
 # Matches also cmake_dependent_option and the projects' own wrappers.
 _OPTION: Final = re.compile(r"\b\w*option\s*\(\s*\"?((?:\w|\$\{\w+\})+)", re.IGNORECASE)
-_LINK: Final = re.compile(
-    r"target_link_libraries\s*\([^)]*?\s(?:benchmark::)?benchmark(?:_main)?[\s)]", re.IGNORECASE
-)
+LIBRARY: Final = r"\s(?:benchmark::)?benchmark(?:_main)?[\s)]"
+"""Google Benchmark among the libraries that a target links."""
+_LINK: Final = re.compile(rf"target_link_libraries\s*\([^)]*?{LIBRARY}", re.IGNORECASE)
 _FOREIGN: Final = frozenset(
     {
         "third_party",
@@ -43,7 +43,7 @@ _FOREIGN: Final = frozenset(
     }
 )
 _REFERENCE: Final = re.compile(r"\$\{\w+\}")
-_LISTED: Final = re.compile(r'^\s+"([A-Za-z0-9][A-Za-z0-9._+-]*)"', re.MULTILINE)  # needs no quoting
+_LISTED: Final = re.compile(rf'^\s+"({NAME})"', re.MULTILINE)
 _OFF: Final = frozenset({"", "0", "OFF", "NO", "N", "FALSE", "IGNORE"})
 _DEEPEST: Final = 20  # presets that inherit from each other; ends a circle
 

@@ -15,7 +15,9 @@ _ADDED: Final = re.compile(r"ExternalProject_Add\(\S+-populate\s*\n(.*)\n")
 _PLACE: Final = re.compile(r'^\s*SOURCE_DIR\s+"(.*)"$', re.MULTILINE)
 _FACT: Final = re.compile(r"^(command|source_dir|repository|url\(s\))=(.*)$", re.MULTILINE)
 _WORD: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
+NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
+"""A name that needs no quoting in YAML or a shell."""
+_NAME: Final = re.compile(rf"(?!.{{101}}){NAME}")
 _BUILD: Final = "build/"
 _PATH: Final = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/)*[A-Za-z0-9_][A-Za-z0-9._+-]*")
 # Machines fetch from such URLs only: no credentials, no special characters of YAML, no `.` or `..`.
@@ -49,6 +51,11 @@ class Fetched:
     download: Download
     pin: str
     place: str = ""
+
+    @property
+    def source(self) -> str:
+        """The URL from which machines fetch it; empty if they cannot."""
+        return fetchable(self.download.git or self.download.url)
 
 
 def download_of(populating: str) -> Download | None:
@@ -126,8 +133,7 @@ def kept_places(fetched: Iterable[Fetched]) -> tuple[str, ...]:
 
 def _is_named(each: Fetched) -> bool:
     """Return whether an entry of the project file can name the download and its source."""
-    source = _fetchable(each.download.git or each.download.url)
-    return bool(_NAME.fullmatch(each.name) and source)
+    return bool(_NAME.fullmatch(each.name) and each.source)
 
 
 def dependencies_lines(fetched: Sequence[Fetched]) -> Iterator[str]:
@@ -136,41 +142,34 @@ def dependencies_lines(fetched: Sequence[Fetched]) -> Iterator[str]:
         return
     yield "dependencies:                   # pinned as configured now; builds find them in /deps"
     for each in fetched:
-        source = _fetchable(each.download.git or each.download.url)
         keys = ("git", "commit") if each.download.git else ("url", "sha256")
         if not _is_named(each):
             problem = (
                 "cannot be the name of a dependency: let the build use another"
-                if source
+                if each.source
                 else "has no https:// URL here, so machines cannot fetch it"
             )
             yield f"  # EDIT: {_printable(each.name)} {problem}"
             continue
         patched = "   # EDIT: its PATCH_COMMAND does not run" if each.download.is_patched else ""
         yield f"  {each.name}:{patched}"
-        yield f"    {keys[0]}: {source}"
+        yield f"    {keys[0]}: {each.source}"
         yield f"    {keys[1]}: {each.pin}"
 
 
 def fetched_from(fetched: Sequence[Fetched]) -> tuple[str, ...]:
     """List what BENCHGATE_FETCH_FROM must allow: hosts and local directories."""
-    urls = [_fetchable(each.download.git or each.download.url) for each in fetched]
     hosts = (
         f"{posixpath.dirname(url)}/"
         if url.startswith("file://")
         else url.removeprefix("https://").split("/")[0]
-        for url in urls
-        if url
+        for each in fetched
+        if (url := each.source)
     )
     return tuple(dict.fromkeys(hosts))
 
 
-def is_fetchable(source: str) -> bool:
-    """Return whether machines may fetch from a URL."""
-    return _fetchable(source) != ""
-
-
-def _fetchable(source: str) -> str:
+def fetchable(source: str) -> str:
     """Return the URL (for a local path, a file URL); empty if machines cannot fetch from it."""
     url = f"file://{source}" if posixpath.isabs(source) else source
     return url if _URL.fullmatch(url) else ""

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
+from service.domain.project.starter.cmake_files import LIBRARY
 from service.domain.project.starter.fetched import (
+    NAME,
     Fetched,
     dependencies_lines,
     kept_places,
@@ -89,16 +91,12 @@ _EDIT: Final = "   # EDIT"
 _TARGETS: Final = " --target "
 _LONGEST_COMMAND: Final = 4000  # characters; a key may have 4096
 _LONGEST_NAME: Final = 90  # characters; the name of a suite may have 100
-_NAME: Final = r"([A-Za-z0-9][A-Za-z0-9._+-]*)"  # needs no quoting in YAML or a shell
 _TEXT_OF_YAML: Final = "tag:yaml.org,2002:str"
 _DIRECTORY: Final = re.compile(r"[A-Za-z0-9._+-]+(/[A-Za-z0-9._+-]+)*|")
 _COMMENT: Final = re.compile(r"#.*")
-_CMAKE_PROGRAM: Final = re.compile(rf"add_executable\s*\(\s*{_NAME}\s", re.IGNORECASE)
-_CMAKE_LINK: Final = re.compile(
-    rf"target_link_libraries\s*\(\s*{_NAME}\s[^)]*?(?<=\s)(?:benchmark::)?benchmark(?:_main)?[\s)]",
-    re.IGNORECASE,
-)
-_MESON_PROGRAM: Final = re.compile(rf"executable\s*\(\s*'{_NAME}'([^)]*)\)")
+_CMAKE_PROGRAM: Final = re.compile(rf"add_executable\s*\(\s*({NAME})\s", re.IGNORECASE)
+_CMAKE_LINK: Final = re.compile(rf"target_link_libraries\s*\(\s*({NAME})(?=\s)[^)]*?{LIBRARY}", re.IGNORECASE)
+_MESON_PROGRAM: Final = re.compile(rf"executable\s*\(\s*'({NAME})'([^)]*)\)")
 _COMPILE: Final[Mapping[BuildSystem, str]] = MappingProxyType(
     {
         BuildSystem.CMAKE: "cmake --build build --parallel $(nproc){configuration}" + _TARGETS + "{targets}",

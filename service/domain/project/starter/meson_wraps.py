@@ -8,7 +8,7 @@ from configparser import Error as NoWrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.project.starter.fetched import Download, is_fetchable
+from service.domain.project.starter.fetched import Download, fetchable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,7 @@ def parse_wrap(text: str, name: str) -> Wrap:
 def _file(values: Mapping[str, str], what: str) -> WrapFile:
     """Choose the first URL that machines may fetch; Meson tries the fallback, too."""
     urls = [values[key] for key in (f"{what}_url", f"{what}_fallback_url") if key in values]
-    url = next(filter(is_fetchable, urls), urls[0])
+    url = next(filter(fetchable, urls), urls[0])
     digest = values.get(f"{what}_hash", "").lower()
     name = values.get(f"{what}_filename", "")
     return WrapFile(name, Download(url), digest if _SHA256.fullmatch(digest) else "")
