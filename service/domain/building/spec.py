@@ -191,7 +191,7 @@ class BinaryKey:
     tree: str
     build_hash: str
     toolchain: str
-    trust: str = "reviewed"
+    trust: str = REVIEWED
     link_variant: str = ""
 
     @property
