@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.failures.failure import MOST, Failure, FailureKind, failure_of
+from service.domain.failures.output.line_patterns import OPENINGS
 from service.domain.failures.output.linear import Pattern, PatternTable
 from service.domain.failures.output.log_lines import cleaned, decoded
-from service.domain.failures.output.single_lines.line_patterns import OPENINGS
 from service.domain.failures.signature import signature_of
 from service.domain.project.yaml_reader import read_yaml
 from service.domain.values.errors import BadInput

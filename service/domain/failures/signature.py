@@ -12,7 +12,7 @@ from service.domain.failures.output.assertions import headline_of
 from service.domain.failures.output.ctest_lines import status_in
 from service.domain.failures.output.linear import Pattern
 from service.domain.failures.output.log_lines import TIME, cleaned
-from service.domain.failures.output.single_lines.signals import SIGNAL_WORDS, signal_word
+from service.domain.failures.output.signals import SIGNAL_WORDS, signal_word
 from service.domain.failures.output.source_names import source_name
 from service.domain.values.text import ESCAPE_SEQUENCE, LINE_BYTES
 

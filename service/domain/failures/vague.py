@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import KILLED, Completed, StoppedBy
 from service.domain.failures.output.ctest_lines import OPENING
-from service.domain.failures.output.single_lines.signals import SIGNALS
+from service.domain.failures.output.signals import SIGNALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from service.domain.failures.failure import NO_REASON, FailureKind
 from service.domain.failures.output.linear import Pattern
-from service.domain.failures.output.single_lines.signals import signal_word
+from service.domain.failures.output.signals import signal_word
 
 OPENING: Final = "Failure of a CTest test "
 """The words before a line of CTest in a message."""

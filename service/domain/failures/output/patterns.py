@@ -12,8 +12,8 @@ from service.domain.failures.output.ends import is_mere_end, is_weak, without_en
 from service.domain.failures.output.linear import Pattern
 from service.domain.failures.output.log_lines import cleaned, decoded
 from service.domain.failures.output.program_output import ProgramOutput
-from service.domain.failures.output.single_lines.weak_patterns import WEAK
 from service.domain.failures.output.source_names import SANDBOX
+from service.domain.failures.output.weak_patterns import WEAK
 from service.domain.failures.signature import signature_of
 
 if TYPE_CHECKING:

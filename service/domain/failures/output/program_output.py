@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import NO_END, NO_REASON, Failure, FailureKind, failure_of
 from service.domain.failures.output.assertions import ASSERTION, AssertionMessage
+from service.domain.failures.output.line_patterns import OF_BUILDS, OF_PROGRAMS
 from service.domain.failures.output.linear import Pattern
 from service.domain.failures.output.log_lines import decoded
 from service.domain.failures.output.reasons import FailureReason, UnexplainedTest, is_explained_below
-from service.domain.failures.output.sanitizers.reports import SanitizerReports
-from service.domain.failures.output.single_lines.line_patterns import OF_BUILDS, OF_PROGRAMS
-from service.domain.failures.output.single_lines.signals import SIGNAL_WORDS
+from service.domain.failures.output.sanitizer_reports import SanitizerReports
+from service.domain.failures.output.signals import SIGNAL_WORDS
 from service.domain.failures.output.source_names import source_name
 from service.domain.failures.signature import DifferentFailures
 

@@ -8,9 +8,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import NO_REASON, REASONS, Failure, FailureKind, failure_of
+from service.domain.failures.output.line_patterns import FRAMEWORKS
 from service.domain.failures.output.linear import Pattern
 from service.domain.failures.output.log_lines import decoded
-from service.domain.failures.output.single_lines.line_patterns import FRAMEWORKS
 from service.domain.failures.signature import normalised
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from service.domain.failures.output.log_lines import cleaned
 from service.domain.failures.output.patterns import failures_in
-from service.domain.failures.output.sanitizers.reports import SanitizerReports
-from service.domain.failures.output.sanitizers.stack_frames import frame_of, plain_function
+from service.domain.failures.output.sanitizer_reports import SanitizerReports
 from service.domain.failures.output.source_names import SANDBOX
+from service.domain.failures.output.stack_frames import frame_of, plain_function
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "failures"
 LOCKS = "lock-order-inversion (potential deadlock)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from service.domain.failures.failure import FailureKind
-from service.domain.failures.output.single_lines.line_patterns import ANY_SIGNAL, Builtins, builtin
+from service.domain.failures.output.line_patterns import ANY_SIGNAL, Builtins, builtin
 
 _NO_CONNECTION: Final = (  # words of strerror and gai_strerror
     "Connection (?:refused|timed out|reset by peer|aborted)|Broken pipe|Address already in use|"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from service.domain.failures.failure import NO_REASON, Failure, FailureKind, failure_of
 from service.domain.failures.output.linear import Pattern, PatternTable
 from service.domain.failures.output.log_lines import decoded
-from service.domain.failures.output.single_lines.signals import SIGNALS, signal_headline
+from service.domain.failures.output.signals import SIGNALS, signal_headline
 from service.domain.failures.output.source_names import source_name
 
 if TYPE_CHECKING:

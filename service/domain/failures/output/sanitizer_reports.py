@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import Failure, FailureKind, failure_of
 from service.domain.failures.output.linear import Pattern
-from service.domain.failures.output.sanitizers.stack_frames import Frame, frame_of, plain_function
 from service.domain.failures.output.source_names import source_name
+from service.domain.failures.output.stack_frames import Frame, frame_of, plain_function
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

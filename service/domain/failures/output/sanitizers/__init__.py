@@ -1,1 +1,0 @@
-"""Read sanitizer reports and the stacks in them."""

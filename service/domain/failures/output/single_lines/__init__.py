@@ -1,1 +1,0 @@
-"""Recognise failures by single lines of a log."""
