@@ -45,9 +45,7 @@ def test_a_command_that_fails_has_its_end_and_last_line(
     report = machine.run(FILES, job(command))
 
     assert report.outcome is Outcome.FAILED
-    assert [(each.kind, each.subject, each.headline) for each in report.failures] == [
-        (FailureKind.COMMAND, "job", headline)
-    ]
+    assert [each.fault for each in report.failures] == [(FailureKind.COMMAND, "job", headline)]
     assert report.causes[0].startswith(cause)
 
 

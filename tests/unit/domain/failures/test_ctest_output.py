@@ -20,7 +20,7 @@ def found(log: str) -> list[Failure]:
 
 
 def ends(log: str) -> list[tuple[FailureKind, str, str]]:
-    return [(each.kind, each.subject, each.headline) for each in found(log)]
+    return [each.fault for each in found(log)]
 
 
 def test_two_runs_of_one_suite_have_the_same_signatures() -> None:

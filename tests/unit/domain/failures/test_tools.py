@@ -90,7 +90,7 @@ CONNECTIONS = [
 @pytest.mark.parametrize(("line", "kind", "subject", "headline"), LINES, ids=[line for line, *_ in LINES])
 def test_a_line_is_a_failure_of_its_kind(line: str, kind: FailureKind, subject: str, headline: str) -> None:
     [failure] = failures_in([line.encode()])
-    assert (failure.kind, failure.subject, failure.headline) == (kind, subject, headline)
+    assert failure.fault == (kind, subject, headline)
 
 
 @pytest.mark.parametrize(
@@ -137,9 +137,7 @@ def test_an_assertion_of_googletest_outside_of_a_test_is_a_failure() -> None:
 @pytest.mark.parametrize("opening", ["unknown file: error: ", "unknown file: Failure\n"])
 def test_an_exception_in_a_test_is_its_reason_on_all_systems(opening: str, reason: str) -> None:
     log = f"[ RUN      ] A.a\n{opening}{reason}\n[  FAILED  ] A.a (0 ms)\n"
-    assert [(each.kind, each.subject, each.headline) for each in failures_in(log.encode().splitlines())] == [
-        (TEST, "A.a", reason)
-    ]
+    assert [each.fault for each in failures_in(log.encode().splitlines())] == [(TEST, "A.a", reason)]
 
 
 def test_a_test_that_prints_the_line_of_another_framework_keeps_its_name() -> None:
@@ -151,7 +149,7 @@ def test_a_test_that_prints_the_line_of_another_framework_keeps_its_name() -> No
 @pytest.mark.parametrize("line", CONNECTIONS)
 def test_the_reason_of_a_command_is_its_failure_if_nothing_else_is(line: str) -> None:
     [failure] = failures_in([line.encode(), b"make: *** [all] Error 1"])
-    assert (failure.kind, failure.subject, failure.headline) == (COMMAND, "", line)
+    assert failure.fault == (COMMAND, "", line)
     [failure] = failures_in([line.encode(), b"/src/a.cc:3:5: error: no"])
     assert failure.kind is COMPILE
 
