@@ -80,7 +80,7 @@ def conditions_of(session: BuildSession, tool: str) -> Mapping[str, Any]:
         why = "it has no program" if done.exit_code == MISSING else f"{done.end} of `{tool} --version`:"
         raise Unfit(f"{why} {tool}; install it, such as with `apt-get install {tool}`")
     tools = {**host.tools, tool: lines[0].strip()}
-    return {"sandbox": dict(host.sandbox.in_force()), "toolchain": host.toolchain, "tools": tools}
+    return {**host.conditions, "tools": tools}
 
 
 def report_of(

@@ -22,7 +22,7 @@ from service.domain.project.forms import (
     text,
     whole,
 )
-from service.domain.project.job_kinds import Configuration
+from service.domain.project.job_kinds import Configuration, Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ _SUITES: Final = limit(min_length=1)
 _NAMES_DIFFER: Final = differ("suite names", by="name")
 _SECONDS_OR_NONE: Final = after(lambda seconds: seconds or None)
 
-
+ALL_CPUS: Final = 0  # of the measured set; no project file can ask for it
 Renamed = dict[BenchmarkName, BenchmarkName]
 Unit = Annotated[str, text(r"[^\s\x00-\x1f\x7f]{1,16}", "units of 1 to 16 characters, without blanks")]
 # With LD_PRELOAD and the like, code of the patch would run in the programs that set the limits of a launch.
@@ -110,6 +110,7 @@ def _with_metrics(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
 class BenchmarkConfiguration(Configuration):
     """Keys of jobs of kind benchmark."""
 
+    work: ClassVar = Work.BENCHMARKS
     may_compare: ClassVar = True
 
     build: Annotated[BuildCommands, about("the build commands")] = field(default_factory=BuildCommands)
@@ -117,11 +118,6 @@ class BenchmarkConfiguration(Configuration):
         tuple[Suite, ...], _SUITES, _NAMES_DIFFER, after(_with_metrics), about("the benchmark programs")
     ]
     instructions: Annotated[Instructions, OFF, about("also count instructions")] = Instructions.OFF
-
-    @property
-    def compares(self) -> bool:
-        """Always true."""
-        return True
 
     @property
     def as_benchmark(self) -> BenchmarkConfiguration:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from service.domain.project.build_commands import BuildCommands
     from service.domain.project.yaml_reader import Path
 
-# Each folder has configuration.py; runner.py, unless another CI runs the jobs; judgement.py, if it needs one.
+# Each folder has configuration.py, and runner.py unless another CI runs the jobs.
 KINDS: Final = {
     "benchmark": "service.kinds.benchmark",
     "clang-analyzer": "service.kinds.clang_analyzer",
@@ -30,6 +31,18 @@ KINDS: Final = {
 OWN_FILE: Final = "project-file"  # the check of a patch set's own benchgate.yaml; no file can request it
 
 
+class Work(StrEnum):
+    """Work of jobs; the header of a failed build names it."""
+
+    BENCHMARKS = "Benchmarks"
+    TESTS = "Tests"
+    COMMAND = "Command"  # the result is an exit code; the output may name the failure
+    FORMAT = "Format Check"
+    LINT = "Lint Check"
+    PROJECT_FILE = "Project File Check"
+    OTHER = "Build"
+
+
 def comparing_kinds() -> list[str]:
     """Name the kinds whose builds can compare two sides."""
     return [name for name in KINDS if JobKind(name).may_compare]
@@ -39,14 +52,14 @@ def comparing_kinds() -> list[str]:
 class Configuration(Record):
     """Base class of configurations: the keys that only jobs of the kind have, and facts about the kind."""
 
+    work: ClassVar = Work.OTHER
     is_external: ClassVar = False  # another CI runs the jobs: they have no pool and no runner
-    has_only_exit_code: ClassVar = False  # the result is an exit code; the output may name the failure
     may_compare: ClassVar = False  # builds can compare two sides: the whole policy applies to them
 
     @property
     def compares(self) -> bool:
         """Return whether builds with this configuration compare two sides."""
-        return False
+        return self.as_benchmark is not None
 
     @property
     def as_benchmark(self) -> Configuration | None:
@@ -66,7 +79,7 @@ class Configuration(Record):
     @property
     def programs(self) -> tuple[str, ...]:
         """Paths of the programs that a build must produce; part of a binary's key."""
-        return ()
+        return self.as_benchmark.programs if self.as_benchmark else ()
 
     def faults(self) -> Iterable[tuple[Path, str]]:
         """Yield path and problem of each value that makes only this job unusable."""
@@ -84,14 +97,16 @@ class JobKind(str):
         return self in KINDS
 
     @property
+    def work(self) -> Work:
+        """Return the work of jobs of the kind."""
+        if self == OWN_FILE:
+            return Work.PROJECT_FILE
+        return self.configuration.work if self.is_known else Work.OTHER
+
+    @property
     def is_external(self) -> bool:
         """Return whether another CI runs jobs of the kind."""
         return self.is_known and self.configuration.is_external
-
-    @property
-    def has_only_exit_code(self) -> bool:
-        """Return whether the result of builds of the kind is an exit code."""
-        return self.is_known and self.configuration.has_only_exit_code
 
     @property
     def may_compare(self) -> bool:

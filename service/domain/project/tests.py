@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.build_commands import MEMORY, BuildCommands
 from service.domain.project.forms import Duration, Flag, Size, about, whole
-from service.domain.project.job_kinds import Configuration
+from service.domain.project.job_kinds import Configuration, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +17,7 @@ class TestsConfiguration(Configuration):
     """Keys of test jobs of every kind."""
 
     __test__ = False  # pytest must not collect it
+    work: ClassVar = Work.TESTS
 
     build: Annotated[BuildCommands, about("the build commands")] = field(default_factory=BuildCommands)
     timeout: Annotated[Duration, about("of one try of the tests, without the build")] = 1800.0
@@ -31,11 +32,6 @@ class TimedTestsConfiguration(TestsConfiguration, ABC):
     may_compare: ClassVar = True
 
     compare: Annotated[Flag, about("also compare durations with the parent's, in pairs")] = False
-
-    @property
-    def compares(self) -> bool:
-        """True if the job asks for it."""
-        return self.compare
 
     @property
     @abstractmethod

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from service.domain.measuring.clock import may_join
 from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import read_pairs
-from service.domain.measuring.tests.timed import TimedSuite
 from service.domain.project.benchmark import Instructions
+from service.domain.project.job_kinds import Work
 from service.domain.runs.build_outcome import NOTHING_WITHHELD, UNDISTURBED, Judgement, judge
 from service.domain.runs.pair_cost import cost_of_a_pair
 from service.domain.runs.vote import Outcome
@@ -284,6 +284,6 @@ def _notes(
         are_programs_kept_in_place=any(launch.is_kept_in_place for launch in launches),
         pairs_to_prove=least_budget(job.policy, family) if family else 0,
         warnings=tuple(dict.fromkeys(text for launch in launches for text in launch.warnings)),
-        are_tests=all(isinstance(suite, TimedSuite) for suite in job.benchmark.suites),
+        are_tests=job.configuration.work is Work.TESTS,
         too_short=sum(listing.too_short for listing in listings),
     )

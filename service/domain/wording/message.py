@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.project.job_kinds import OWN_FILE
 from service.domain.runs.vote import CONSEQUENCES, Result
 from service.domain.values.text import listed, literal, padded, plain, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from service.domain.project.job_kinds import JobKind
     from service.domain.runs.vote import Ballot
@@ -42,24 +40,9 @@ class Header(StrEnum):
     NOT_EXECUTED = "No Builds Executed"
 
 
-# Headers of failed builds, once the sources were built; for other kinds it is `FAILED`.
-_FAILED_WORK: Final[Mapping[str, Header]] = MappingProxyType(
-    {
-        "benchmark": Header.BENCHMARKS_FAILED,
-        "clang-analyzer": Header.LINT_FAILED,
-        "clang-format": Header.FORMAT_FAILED,
-        "clang-tidy": Header.LINT_FAILED,
-        "command": Header.COMMAND_FAILED,
-        "ctest": Header.TESTS_FAILED,
-        "gtest": Header.TESTS_FAILED,
-        OWN_FILE: Header.PROJECT_FILE_FAILED,
-    }
-)
-
-
 def header_of_failed(kind: JobKind, *, is_built: bool) -> Header:
     """Choose the header if only builds like this fail; ``is_built``: the sources of the patch were built."""
-    return _FAILED_WORK.get(kind, Header.FAILED) if is_built else Header.FAILED
+    return Header(f"{kind.work} Failed") if is_built else Header.FAILED
 
 
 def header_of(vote: int | None, ballots: Sequence[Ballot], failed: Collection[Header] = ()) -> Header:

@@ -1,16 +1,7 @@
-"""The work on a benchmark build."""
+"""The work on a benchmark build: build both sides, and measure them in pairs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from service.kinds.comparing import compare_sides as run
 
-from service.kinds.comparing import compare_sides
-
-if TYPE_CHECKING:
-    from service.domain.runs.machine_report import MachineReport
-    from service.steps.building.session import BuildSession
-
-
-def run(session: BuildSession) -> MachineReport:
-    """Build both sides, and measure them in pairs."""
-    return compare_sides(session)
+__all__ = ["run"]

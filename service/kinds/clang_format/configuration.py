@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
-from service.domain.project.job_kinds import Configuration
+from service.domain.project.job_kinds import Configuration, Work
 
 
 @dataclass(frozen=True, slots=True)
 class FormatConfiguration(Configuration):
     """No keys of its own: ``paths`` selects the files."""
+
+    work: ClassVar = Work.FORMAT
 
 
 CONFIGURATION: Final = FormatConfiguration

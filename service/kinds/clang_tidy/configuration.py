@@ -7,13 +7,14 @@ from typing import Annotated, ClassVar, Final
 
 from service.domain.project.build_commands import MEMORY, BuildCommands, InnerPath
 from service.domain.project.forms import Duration, Size, about
-from service.domain.project.job_kinds import Configuration
+from service.domain.project.job_kinds import Configuration, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TidyConfiguration(Configuration):
     """The keys of jobs that run clang-tidy."""
 
+    work: ClassVar = Work.LINT
     checks: ClassVar = ""  # clang-tidy's --checks; empty: those of the project
 
     build: Annotated[BuildCommands, about("the build commands")] = field(default_factory=BuildCommands)

@@ -30,7 +30,6 @@ from service.domain.wording.build_causes import (
     too_much_changed,
     without_units,
 )
-from service.kinds.clang_tidy.configuration import TidyConfiguration
 from service.kinds.linting import HEADERS, UNITS, conditions_of, report_of, touched_by
 from service.steps.building.build_sources import (
     NotBuilt,
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from service.domain.measuring.lint.clang_tidy import TidyFinding
     from service.domain.measuring.lint.compile_commands import Unit
     from service.domain.measuring.lint.units import Selection
+    from service.kinds.clang_tidy.configuration import TidyConfiguration
     from service.kinds.linting import Touched
     from service.steps.building.session import BuildSession
 
@@ -87,7 +87,7 @@ class _Result:
     faults: dict[str, None] = field(default_factory=dict)
 
 
-def run(session: BuildSession) -> MachineReport:
+def run(session: BuildSession[TidyConfiguration]) -> MachineReport:
     """Build the sources of the patch set, and check them; the findings on touched lines decide."""
     conditions = conditions_of(session, TOOL)
     seconds: dict[str, float] = {}
@@ -102,7 +102,9 @@ def run(session: BuildSession) -> MachineReport:
     return replace(report, seconds=seconds, conditions=conditions)
 
 
-def _built(session: BuildSession, lines: Touched, seconds: dict[str, float]) -> MachineReport:
+def _built(
+    session: BuildSession[TidyConfiguration], lines: Touched, seconds: dict[str, float]
+) -> MachineReport:
     claimed, begun, mark = session.claimed, time.monotonic(), session.log.mark()
     claimed.enter("build patch")
     session.progress.say(f"{claimed.name}: build patch")
@@ -124,10 +126,10 @@ def _built(session: BuildSession, lines: Touched, seconds: dict[str, float]) -> 
         return replace(report_of(errors_in(log, failed.tree), failures), is_cut=is_cut)
 
 
-def _checked(session: BuildSession, tree: Path, lines: Touched) -> MachineReport:
-    own = _configuration_of(session)
+def _checked(session: BuildSession[TidyConfiguration], tree: Path, lines: Touched) -> MachineReport:
+    own = session.own
     try:
-        selection = _selected(session, tree, own, lines)
+        selection = _selected(session, tree, lines)
     except BadResults as error:
         return MachineReport(Outcome.MISCONFIGURED, (bad_compile_commands(own.directory, error),))
     notes = [
@@ -136,7 +138,7 @@ def _checked(session: BuildSession, tree: Path, lines: Touched) -> MachineReport
     ]
     if not selection.units:
         return MachineReport(Outcome.PASSED, tuple(notes))
-    result = _check(session, tree, own, selection, lines)
+    result = _check(session, tree, selection, lines)
     found = [each for each in result.findings if touched([each.finding], lines.sources)]
     errors = [error for error in result.errors if _is_of_patch(error, lines)]
     others = [f"{each.path}:{each.line}: {each.text}" for each in result.errors if each not in errors]
@@ -149,9 +151,9 @@ def _checked(session: BuildSession, tree: Path, lines: Touched) -> MachineReport
     return MachineReport(Outcome.PASSED if is_complete else Outcome.MISCONFIGURED, tuple(notes))
 
 
-def _selected(session: BuildSession, tree: Path, own: TidyConfiguration, lines: Touched) -> Selection:
+def _selected(session: BuildSession[TidyConfiguration], tree: Path, lines: Touched) -> Selection:
     """Select the units to check; raises BadResults if the build wrote no usable ``compile_commands.json``."""
-    sources = str(tree.resolve())
+    own, sources = session.own, str(tree.resolve())
     endings = [f"--include=*{ending}" for ending in (*UNITS, *HEADERS)]
     with session.host.scratch.directory() as out:
         command = Command(("sh", "-c", _LIST, "sh", own.directory, *endings), limits=_LISTING)
@@ -165,10 +167,11 @@ def _selected(session: BuildSession, tree: Path, own: TidyConfiguration, lines: 
 
 
 def _check(
-    session: BuildSession, tree: Path, own: TidyConfiguration, selection: Selection, lines: Touched
+    session: BuildSession[TidyConfiguration], tree: Path, selection: Selection, lines: Touched
 ) -> _Result:
     """Run the tool on the units, several at a time; the build's log gets its output in their order."""
     session.progress.say(f"{session.claimed.name}: check {len(selection.units)} units")
+    own = session.own
     arguments = (own.directory, _filter(lines.sources), own.checks, *(unit.file for unit in selection.units))
     limits = Limits(wall_seconds=own.timeout, memory_bytes=own.memory)
     command = Command(("sh", "-c", _CHECK, "sh", *arguments), limits=limits)
@@ -182,7 +185,9 @@ def _check(
     return result
 
 
-def _read(session: BuildSession, tree: Path, file: Path, unit: Unit, result: _Result) -> None:
+def _read(
+    session: BuildSession[TidyConfiguration], tree: Path, file: Path, unit: Unit, result: _Result
+) -> None:
     name, packer = unit.path or unit.file, session.host.packer
     try:
         code = packer.read_output(file.with_name(f"{file.name}.code"), 9).strip()
@@ -202,7 +207,7 @@ def _read(session: BuildSession, tree: Path, file: Path, unit: Unit, result: _Re
         result.faults[f"{name}: exit code {code.decode(errors='replace')}"] = None
 
 
-def _run(session: BuildSession, tree: Path, out: Path, command: Command) -> Completed:
+def _run(session: BuildSession[TidyConfiguration], tree: Path, out: Path, command: Command) -> Completed:
     return run_in_sources(session, tree, replace(command, mounts=(Mount(out, "/out", writable=True),)))
 
 
@@ -221,10 +226,3 @@ def _filter(paths: Iterable[str]) -> str:
     escaped = ("".join(f"\\{c}" if c in r"\.^$*+?()[]{}|" else c for c in name) for name in names)
     wanted = f"(^|/)({'|'.join(escaped)})$"
     return wanted if len(wanted.encode()) <= _FILTER else ".*"
-
-
-def _configuration_of(session: BuildSession) -> TidyConfiguration:
-    own = session.spec.job.configuration
-    if not isinstance(own, TidyConfiguration):
-        raise TypeError(f"job {session.spec.job.name} is of kind {session.spec.job.kind}")
-    return own

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 from service.domain.project.forms import about, text
+from service.domain.project.job_kinds import Work
 from service.domain.project.tests import TestsConfiguration
 
 _COMMAND: Final = text(
@@ -17,7 +18,7 @@ _COMMAND: Final = text(
 class CommandConfiguration(TestsConfiguration):
     """The keys that only jobs of kind command have."""
 
-    has_only_exit_code: ClassVar = True
+    work: ClassVar = Work.COMMAND
 
     command: Annotated[str, _COMMAND, about("runs last, by sh -c in /src; passes with exit code 0")]
 

@@ -16,7 +16,6 @@ from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.vote import Outcome
 from service.domain.values.text import plain
 from service.domain.wording.failures import failure_causes, passed_on_retry
-from service.kinds.command.configuration import CommandConfiguration
 from service.steps.measuring.run_tests import launch, run_in_built_sources
 
 if TYPE_CHECKING:
@@ -24,23 +23,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.failures.failure import Failure
+    from service.kinds.command.configuration import CommandConfiguration
     from service.steps.building.session import BuildSession
     from service.steps.measuring.run_tests import Launched
 
 
-def run(session: BuildSession) -> MachineReport:
+def run(session: BuildSession[CommandConfiguration]) -> MachineReport:
     """Build the patch's side, run the command in it, and report."""
     return run_in_built_sources(session, lambda tree: _report(session, tree))
 
 
-def _report(session: BuildSession, tree: Path) -> MachineReport:
-    job = session.spec.job
-    own = job.configuration
-    if not isinstance(own, CommandConfiguration):
-        raise TypeError(f"job {job.name} is of kind {job.kind}, not command")
-    tries = [launch(session, own, tree, own.command, ())]
+def _report(session: BuildSession[CommandConfiguration], tree: Path) -> MachineReport:
+    job, own = session.spec.job, session.own
+    tries = [launch(session, tree, own.command)]
     while len(tries) <= own.retries and not tries[-1].end.is_success and not tries[-1].end.stopped_by:
-        tries.append(launch(session, own, tree, own.command, ()))
+        tries.append(launch(session, tree, own.command))
     sources = str(tree.resolve())
     if tries[-1].end.is_success:
         retried = (job.name,) if len(tries) > 1 else ()

@@ -12,7 +12,7 @@ from service.domain.measuring.tests.junit import Dialect, read_junit
 from service.domain.runs.tested import Tested, Try, with_named
 from service.domain.values.errors import BadResults, Unfit
 from service.kinds.comparing import compare_sides
-from service.kinds.ctest.configuration import PROGRAM, CTestConfiguration
+from service.kinds.ctest.configuration import PROGRAM
 from service.steps.measuring.run_tests import OUT, launch, run_tests
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.runs.machine_report import MachineReport
+    from service.kinds.ctest.configuration import CTestConfiguration
     from service.steps.building.session import BuildSession
     from service.steps.measuring.run_tests import Launched
 
@@ -30,7 +31,7 @@ _UNSANDBOXED: Final = "none"  # there, the paths of tests name a directory that 
 _NEEDED: Final = "CTest writes them from version 3.21 on"
 
 
-def run(session: BuildSession) -> MachineReport:
+def run(session: BuildSession[CTestConfiguration]) -> MachineReport:
     """Build the patch's side, run its tests by CTest, and report; compare durations if the job does."""
     if not session.spec.job.compares:
         return run_tests(session, lambda tree: [_tested(session, tree)])
@@ -39,16 +40,14 @@ def run(session: BuildSession) -> MachineReport:
     return compare_sides(session, lambda tree: [_tested(session, tree)])
 
 
-def _tested(session: BuildSession, tree: Path) -> Tested:
-    own = session.spec.job.configuration
-    if not isinstance(own, CTestConfiguration):
-        raise TypeError(f"job {session.spec.job.name} is of kind {session.spec.job.kind}, not ctest")
+def _tested(session: BuildSession[CTestConfiguration], tree: Path) -> Tested:
+    own = session.own
     chosen = ("--tests-regex", own.filter) if own.filter else ()
     arguments = ("--test-dir", own.directory, *chosen, *own.args)
-    launched = [launch(session, own, tree, _LINE, arguments)]
+    launched = [launch(session, tree, _LINE, arguments)]
     tries = [_try(launched[0])]
     while len(tries) <= own.retries and _is_worth_another(tries[-1]):
-        launched.append(launch(session, own, tree, _LINE, (*arguments, "--rerun-failed")))
+        launched.append(launch(session, tree, _LINE, (*arguments, "--rerun-failed")))
         tries.append(_try(launched[-1]))
     sources = str(tree.resolve())
     lines = (line for each in launched for line in each.output.splitlines())

@@ -15,7 +15,6 @@ from service.domain.measuring.tests.gtest import read_gtest
 from service.domain.runs.tested import Tested, Try, with_named
 from service.domain.values.errors import BadResults
 from service.kinds.comparing import compare_sides
-from service.kinds.gtest.configuration import GTestConfiguration
 from service.steps.measuring.run_tests import OUT, launch, run_tests
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from service.domain.failures.failure import Failure
     from service.domain.runs.machine_report import MachineReport
+    from service.kinds.gtest.configuration import GTestConfiguration
     from service.steps.building.session import BuildSession
     from service.steps.measuring.run_tests import Launched
 
@@ -34,26 +34,24 @@ _MAX_FILTER: Final = 100_000  # characters; an argument may have 128 KiB
 _NO_RESULTS: Final = "it ended before the results were written, or is no GoogleTest program"
 
 
-def run(session: BuildSession) -> MachineReport:
+def run(session: BuildSession[GTestConfiguration]) -> MachineReport:
     """Build the patch's side, run its GoogleTest programs, and report; compare durations if the job does."""
-    own = session.spec.job.configuration
-    if not isinstance(own, GTestConfiguration):
-        raise TypeError(f"job {session.spec.job.name} is of kind {session.spec.job.kind}, not gtest")
 
     def test(tree: Path) -> Sequence[Tested]:
-        return [_tested(session, own, tree, program) for program in own.programs]
+        return [_tested(session, tree, program) for program in session.own.programs]
 
     return compare_sides(session, test) if session.spec.job.compares else run_tests(session, test)
 
 
-def _tested(session: BuildSession, own: GTestConfiguration, tree: Path, program: str) -> Tested:
+def _tested(session: BuildSession[GTestConfiguration], tree: Path, program: str) -> Tested:
+    own = session.own
     tries: list[Try] = []
     outputs: list[bytes] = []
     is_cut, chosen = False, own.filter
     while not tries or (len(tries) <= own.retries and _may_pass(tries[-1])):
         flags = [f"--gtest_filter={chosen}"] if chosen else []
         command = ("./" + program.removeprefix("./"), *flags, *own.args)
-        launched = launch(session, own, tree, _LINE, command)
+        launched = launch(session, tree, _LINE, command)
         tries.append(_try(launched))
         outputs.append(launched.output)
         is_cut |= launched.is_cut

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, cast
+
+from typing_extensions import TypeVar
 
 from service.domain.building.compiler_cache import CACHE_BYTES
 from service.domain.building.sandbox_command import Mount
 from service.domain.project.dependencies import DIRECTORY
+from service.domain.project.job_kinds import Configuration
 from service.domain.values.errors import Drained
 from service.steps.building.build_log import LOG_BYTES, BuildLog
 
@@ -39,6 +42,8 @@ class CompilerCache:
     directory: Path
     limit: int = CACHE_BYTES
 
+Own_co = TypeVar("Own_co", bound=Configuration, default=Configuration, covariant=True)
+
 
 @dataclass(frozen=True, slots=True)
 class BuildHost:
@@ -67,10 +72,16 @@ class BuildHost:
     log_bytes: int = LOG_BYTES  # of the log of a build are kept
     clock: Callable[[], float] = monotonic  # seconds from any start; the machine-time budget runs on it
 
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """Conditions of the results, as reports have them: the sandbox in force and the tools."""
+        tools = dict(self.tools)
+        return {"sandbox": dict(self.sandbox.in_force()), "toolchain": self.toolchain, "tools": tools}
+
 
 @dataclass(frozen=True, slots=True)
-class BuildSession:
-    """One claimed build and the host that works on it.
+class BuildSession(Generic[Own_co]):
+    """One claimed build and the host that works on it, typed by the configuration of its job.
 
     ``spec`` is the parsed specification of ``claimed``. ``log`` gets what the commands of the build write.
     ``is_draining`` says whether this worker must stop. ``dependencies`` is the directory of the job's
@@ -84,6 +95,11 @@ class BuildSession:
     log: BuildLog = field(default_factory=BuildLog)
     is_draining: Callable[[], bool] = lambda: False
     dependencies: Path | None = None
+
+    @property
+    def own(self) -> Own_co:
+        """The configuration of the job."""
+        return cast("Own_co", self.spec.job.configuration)  # the kind of the job has read it
 
     @property
     def dependency_mounts(self) -> tuple[Mount, ...]:

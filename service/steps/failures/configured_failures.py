@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.logs.stored_log import StoredLog, Stream, opened, pieces
 from service.domain.failures.output.ends import is_mere_end, is_weak
 from service.domain.failures.output.log_lines import lines_in
+from service.domain.project.job_kinds import Work
 from service.domain.runs.machine_report import PATCH_BUILT, MachineReport
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
@@ -57,7 +58,7 @@ def with_configured(
     report = MachineReport.from_mapping(build.execution)
     if report.outcome is not Outcome.FAILED or search is None or not len(search.patterns):
         return report
-    may_replace = build.kind.has_only_exit_code and PATCH_BUILT in report.seconds and not report.is_cut
+    may_replace = build.kind.work is Work.COMMAND and PATCH_BUILT in report.seconds and not report.is_cut
     own = () if may_replace and all(map(is_weak, report.failures)) else report.failures
     try:
         log = opened(search.log_of(build.job, build.number), artifacts.stream)

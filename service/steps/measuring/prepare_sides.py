@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.building.compile_errors import errors_in, first_error
-from service.domain.measuring.tests.timed import TimedSuite
+from service.domain.project.job_kinds import Work
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.side_end import Parent, SideEnd, Stage, gravest, outcome_of_sides
 from service.domain.runs.vote import Outcome
@@ -80,7 +80,7 @@ class PreparedSides:
         ]
         if (outcome := gravest(outcomes)) is None:
             return None
-        are_tests = all(isinstance(suite, TimedSuite) for suite in self.spec.job.benchmark.suites)
+        are_tests = self.spec.job.configuration.work is Work.TESTS
         cause = sides_failed(outcome, *ends[outcomes.index(outcome)], are_tests=are_tests)
         # If the parent fails alike, the compiler's messages may be about its lines.
         if outcome is not Outcome.FAILED:

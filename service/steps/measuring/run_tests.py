@@ -70,11 +70,6 @@ def run_in_built_sources(session: BuildSession, work: Callable[[Path], MachineRe
         work: gets the directory with the built sources; its report lacks the duration and the conditions.
     """
     host, spec = session.host, session.spec
-    conditions = {
-        "sandbox": dict(host.sandbox.in_force()),
-        "toolchain": host.toolchain,
-        "tools": dict(host.tools),
-    }
     host.source.fetch(spec.project, spec.patch.ref)
     session.claimed.enter("build patch")
     session.progress.say(f"{session.claimed.name}: build patch")
@@ -90,22 +85,21 @@ def run_in_built_sources(session: BuildSession, work: Callable[[Path], MachineRe
             seconds["test"] = round(host.clock() - begun, 3)
     except NotBuilt as failed:
         report = report_as_parent(session, failed) or _not_built(failed, session.log.since(mark))
-    return replace(report, seconds=seconds, conditions=conditions)
+    return replace(report, seconds=seconds, conditions=host.conditions)
 
 
 def launch(
-    session: BuildSession, own: TestsConfiguration, tree: Path, line: str, arguments: Sequence[str]
+    session: BuildSession[TestsConfiguration], tree: Path, line: str, arguments: Sequence[str] = ()
 ) -> Launched:
     """Run a program that tests in the sources, once.
 
     Args:
         session: the build.
-        own: has the limits.
         tree: the built sources.
         line: of shell; the results go to :data:`OUT`.
         arguments: of the line.
     """
-    host, mark = session.host, session.log.mark()
+    host, own, mark = session.host, session.own, session.log.mark()
     session.log.write(f"== test: {' '.join(arguments) or line}\n".encode(errors="replace"))
     limits = Limits(wall_seconds=own.timeout, memory_bytes=own.memory, log_bytes=None)
     with host.scratch.directory() as out:

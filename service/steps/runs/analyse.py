@@ -11,6 +11,7 @@ from service.domain.runs.vote import Outcome
 from service.ports.failures.storing import BuildFailures
 from service.ports.queue import Task
 from service.steps.failures.configured_failures import with_configured
+from service.steps.runs.judge_compared import judge_compared
 from service.steps.runs.store_tests import store_tests
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | 
         if build.state is not BuildState.EXECUTED:
             return
         if report.outcome is None:
-            end: BuildEnd = build.kind.part("judgement").judge(tx, artifacts, build)
+            end = judge_compared(tx, artifacts, build)
             end = replace(end, causes=(*end.causes, *report.causes), cleared=report.cleared)
         else:
             end = BuildEnd(

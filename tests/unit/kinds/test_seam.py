@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.spec import BuildSpec
-from service.domain.project.job_kinds import KINDS, JobKind, comparing_kinds
+from service.domain.project.job_kinds import KINDS
 from service.domain.project.project_file import editor_schema, parse_project_file
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadProjectFile
 from service.domain.verdict.calibration.schedule import is_calibrated
-from service.kinds.pair_judgement import judge
 from service.steps.machines.execute import execute_build
 from tests.support.building.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
 from tests.support.forbidden_word.configuration import WordConfiguration
@@ -107,8 +106,3 @@ def test_a_machine_without_the_kind_says_so(tmp_path: Path, monkeypatch: pytest.
         Outcome.MISCONFIGURED,
         (f"job words: kind: this version does not run forbidden-word; it runs {', '.join(KINDS)}",),
     )
-
-
-@pytest.mark.parametrize("kind", comparing_kinds())
-def test_a_kind_that_compares_judges_its_pairs(kind: str) -> None:
-    assert JobKind(kind).part("judgement").judge is judge

@@ -1,4 +1,4 @@
-"""The judgement of an executed build that compared: stored results, verdicts and the build's outcome."""
+"""Judge an executed build that compared: store its results and verdicts, and decide its outcome."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     _Former = Mapping[tuple[str, str], str]  # by suite and benchmark
 
 
-def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:
+def judge_compared(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:
     """Compare the pairs of a build, store the results, and decide how the build ends."""
     spec = BuildSpec.from_mapping(build.spec)
     sequence = build.sequence_id
