@@ -21,7 +21,7 @@ from service.domain.project.benchmark import Suite
 from service.domain.values.identity import Side
 from service.steps.measuring.launching import Launcher
 from service.steps.measuring.measure import measure
-from service.steps.measuring.rehearse import fix_listings, for_listings, rehearse
+from service.steps.measuring.rehearse import fix_listings, rehearse
 from service.wiring.build_host import make_build_host
 from tests.support.building.build_host import MemoryClaimed, session_of
 
@@ -79,7 +79,7 @@ def _gaps(work: Path, count: int) -> tuple[Sequence[float], Sequence[float]]:
     base = rehearse(launcher, Side.BASE)
     rehearsals = {Side.BASE: base, Side.PATCH: rehearse(launcher, Side.PATCH, base)}
     listings = fix_listings(launcher.session, rehearsals)
-    measure(for_listings(launcher, listings), listings, MeasuredPairs())
+    measure(replace(launcher, listings=listings), listings, MeasuredPairs())
     pairs = [
         sorted(_times(raw.output) for raw in decode(record.raw)) for record in build.pairs() if record.pair
     ]

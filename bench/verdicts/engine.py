@@ -17,7 +17,7 @@ from service.domain.values.identity import Side
 from service.domain.wording.measured_causes import measured_causes
 from service.steps.measuring.launching import Launcher
 from service.steps.measuring.measure import measure
-from service.steps.measuring.rehearse import fix_listings, for_listings, rehearse
+from service.steps.measuring.rehearse import fix_listings, rehearse
 from service.wiring.build_host import make_build_host
 from tests.support.building.build_host import MemoryClaimed, session_of
 
@@ -73,7 +73,7 @@ def compare_programs(
     base = rehearse(launcher, Side.BASE)
     rehearsals = {Side.BASE: base, Side.PATCH: rehearse(launcher, Side.PATCH, base)}
     listings = fix_listings(launcher.session, rehearsals)
-    found = measure(for_listings(launcher, listings), listings, MeasuredPairs())
+    found = measure(replace(launcher, listings=listings), listings, MeasuredPairs())
     judged = judge_measured(job, build.fixed or (), build.pairs())
     causes = measured_causes(judged, job.policy, "this machine")
     return Found(judged.comparisons, causes, found.pairs, found.seconds)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.pair_record import read_pairs
-from service.domain.measuring.tests.timed import TimedSuite
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.side_end import outcome_after_rehearsal
 from service.domain.runs.vote import Outcome
@@ -28,7 +27,7 @@ from service.steps.measuring.confirm_layout import confirm_layout
 from service.steps.measuring.launching import Launcher, SideFailed, cpus_wanted
 from service.steps.measuring.measure import measure
 from service.steps.measuring.prepare_sides import prepare_sides
-from service.steps.measuring.rehearse import fix_listings, for_listings
+from service.steps.measuring.rehearse import fix_listings
 from service.steps.measuring.run_tests import report_of
 from service.steps.measuring.second_opinion import ask_again
 
@@ -55,13 +54,7 @@ def compare_sides(
         test: tries the tests of the patch in a directory with its built sources, after the parent was built
             and rehearsed; durations are measured only if they pass. None: there are no tests.
     """
-    host = session.host
-    seconds: dict[str, float] = {}
-    conditions = {
-        "sandbox": dict(host.sandbox.in_force()),
-        "toolchain": host.toolchain,
-        "tools": dict(host.tools),
-    }
+    conditions, seconds = session.host.conditions, dict[str, float]()
     return replace(_compare(session, test, seconds), seconds=seconds, conditions=conditions)
 
 
@@ -86,7 +79,7 @@ def _compare(
             note = tests_too_short(sum(listing.too_short for listing in listings))
             return replace(tested, causes=(*tested.causes, note))
         stored = stored.under_new_names(listings)
-        launcher = for_listings(Launcher(session, sides.trees), listings)
+        launcher = Launcher(session, sides.trees, listings)
         try:
             measured = measure(launcher, listings, stored)
             second = ask_again(launcher, measured)
@@ -148,8 +141,6 @@ def _too_few_cpus(session: BuildSession, listings: Sequence[Listing]) -> Iterato
     names = {listing.suite: listing.common for listing in listings}
     measured, everywhere = len(session.host.cpus), len(session.host.host_cpus)
     for suite in session.spec.job.benchmark.suites:
-        if isinstance(suite, TimedSuite):
-            continue  # it takes all that there are
         wanted = cpus_wanted(suite, names.get(suite.name, ()))
         if wanted > measured and everywhere > measured:
             # Not kept for measuring alone, but better than threads that take turns.

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from service.domain.values.identity import Side
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +71,8 @@ class Listing:
         """Benchmarks that both sides list, in the patch's order."""
         known = set(self.base)
         return tuple(name for name in self.patch if name in known)
+
+    def own_names(self, side: Side, benchmarks: Iterable[str]) -> tuple[str, ...]:
+        """Return the names that these benchmarks have in the program of a side."""
+        names = self.renamed if side is Side.BASE else {}
+        return tuple(names.get(each, each) for each in benchmarks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.measuring.whole_programs import WHOLE_PROGRAMS
+from service.domain.measuring.formats.suites import format_of
 from service.domain.values.identity import Side
 from service.domain.verdict.inference.going_on import PairCost
 
@@ -33,7 +33,7 @@ def cost_of_a_pair(
     charged to the machine time. Otherwise a patch could make pairs too expensive to measure.
     """
     set_up = {listing.suite: listing.set_up for listing in listings}
-    whole = {suite.name for suite in suites if suite.format in WHOLE_PROGRAMS}
+    whole = {suite.name for suite in suites if format_of(suite).runs_all}
     fixed: dict[str, dict[Side, float]] = {}
     own: dict[tuple[str, str], dict[Side, float]] = {}
     taken: dict[tuple[str, str], dict[Side, float]] = {}

@@ -17,7 +17,7 @@ from service.domain.values.identity import Side
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from service.domain.measuring.formats.foreign import ForeignProgram
+    from service.domain.measuring.formats.program import ForeignProgram
 
 
 class Stage(IntEnum):

@@ -6,7 +6,7 @@ import posixpath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.measuring.formats.foreign import ForeignProgram
+from service.domain.measuring.formats.program import ForeignProgram
 from service.domain.runs.side_end import SideEnd, Stage
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import Side

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import FailureKind
-from service.domain.measuring.tests.timed import SHORTEST
+from service.domain.measuring.formats.timed import SHORTEST
 from service.domain.values.text import listed
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
-from service.domain.measuring.tests.timed import CTestSuite
+from service.domain.measuring.formats.ctest import CTest
+from service.domain.measuring.formats.suites import OwnSuite
 from service.domain.project.build_commands import InnerPath  # noqa: TC001 - keys_of reads it
 from service.domain.project.forms import Text, about
 from service.domain.project.tests import TimedTestsConfiguration
@@ -29,16 +30,15 @@ class CTestConfiguration(TimedTestsConfiguration):
     args: Annotated[tuple[Text, ...], about("further arguments of ctest")] = ()
 
     @property
-    def suites(self) -> tuple[CTestSuite, ...]:
+    def suites(self) -> tuple[OwnSuite, ...]:
         """CTest itself, which starts the programs."""
-        suite = CTestSuite(
+        suite = OwnSuite(
             name=PROGRAM,
             program="",
             filter=self.filter,
             args=self.args,
             timeout=self.timeout,
-            memory=self.memory,
-            directory=self.directory,
+            own_format=CTest(directory=self.directory, memory=self.memory),
         )
         return (suite,)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final
 
-from service.domain.measuring.tests.timed import GTestSuite
+from service.domain.measuring.formats.gtest import GTest
+from service.domain.measuring.formats.suites import OwnSuite
 from service.domain.project.build_commands import InnerPath  # noqa: TC001 - keys_of reads it
 from service.domain.project.forms import Text, about, differ, limit
 from service.domain.project.tests import TimedTestsConfiguration
@@ -28,16 +29,16 @@ class GTestConfiguration(TimedTestsConfiguration):
     args: Annotated[tuple[Text, ...], about("further arguments of each program")] = ()
 
     @property
-    def suites(self) -> tuple[GTestSuite, ...]:
+    def suites(self) -> tuple[OwnSuite, ...]:
         """One for each program, with its name."""
         return tuple(
-            GTestSuite(
+            OwnSuite(
                 name=program,
                 program=program,
                 filter=self.filter,
                 args=self.args,
                 timeout=self.timeout,
-                memory=self.memory,
+                own_format=GTest(memory=self.memory),
             )
             for program in self.programs
         )

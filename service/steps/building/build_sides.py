@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.building.sandbox_command import Command
 from service.domain.building.spec import BinaryKey
-from service.domain.measuring.tests.timed import TimedSuite
+from service.domain.measuring.formats.suites import format_of
 from service.domain.runs.side_end import Stage
 from service.domain.values.errors import CommandFailed, NotFound
 from service.domain.verdict.comparison.link_layout import BATCHES
@@ -73,7 +73,7 @@ def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> I
 def _prepare(session: BuildSession, tree: Path) -> None:
     """Create the directories that launches write to, which are mounted there."""
     suites = session.spec.job.benchmark.suites
-    if written := [path for suite in suites if isinstance(suite, TimedSuite) for path in suite.written]:
+    if written := [path for suite in suites for path in format_of(suite).written]:
         with at_stage(Stage.PACK):
             must_succeed(session, tree, Command(("mkdir", "-p", *written)), "creating directories failed")
 

@@ -22,7 +22,7 @@ from service.domain.wording.reasons import side_name
 from service.steps.building.build_sides import built_tree
 from service.steps.measuring.launching import Launcher, SideFailed
 from service.steps.measuring.measure import measure_pair, next_pair
-from service.steps.measuring.rehearse import for_listings, warm_up
+from service.steps.measuring.rehearse import warm_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation
     session.claimed.enter("confirm")
     begun = session.host.clock()
     relinks = _Relinks(
-        for_listings(Launcher(session, {}), measured.listings),
+        Launcher(session, {}, measured.listings),
         {variant: [each for each in measured.relinked if each.variant == variant] for variant in VARIANTS},
         _STRETCH * session.spec.job.policy.machine_time,
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.measuring.callgrind import trials
 from service.domain.measuring.counted import Counted
 from service.domain.measuring.launch_order import threads_of
 from service.domain.project.benchmark import Instructions
@@ -67,8 +66,7 @@ def _count(launcher: Launcher, suite: str, side: Side, name: str, left: dict[Sid
             return Counted(why=OUT_OF_COUNTING_TIME)
         begun = clock()
         try:
-            dumps, log = launcher.count(launcher.suites[suite], side, name, left[side])
-            launches.append(trials(dumps, log, launcher.own_name(suite, side, name)))
+            launches.append(launcher.count(launcher.suites[suite], side, name, left[side]))
         except SideFailed as error:
             return Counted(why=f"{error.side}: {error.end}")
         except BadResults as error:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from service.domain.measuring.formats.foreign import recognise
+from service.domain.measuring.formats.program import recognise
+from service.domain.measuring.formats.suites import format_of
+from service.domain.measuring.formats.timed import too_short
 from service.domain.measuring.listing import Listing
 from service.domain.measuring.renaming import new_name, renamed_benchmarks
 from service.domain.measuring.repetitions import Plan, Rehearsed, plan_repetitions
-from service.domain.measuring.tests.timed import TimedSuite, ran_in, too_short
-from service.domain.measuring.whole_programs import WHOLE_PROGRAMS
 from service.domain.project.benchmark_names import is_chosen
 from service.domain.runs.side_end import SideEnd, Stage
 from service.domain.values.identity import Side
@@ -20,17 +21,13 @@ from service.steps.measuring.launching import SideFailed
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from service.domain.measuring.tests.cases import TestRun
     from service.domain.project.benchmark import Suite
     from service.steps.building.session import BuildSession
     from service.steps.measuring.launching import Launcher
 
-_S = TypeVar("_S", bound="Suite")
 _T = TypeVar("_T")
 NO_PLAN: Final = Plan()
 _NOTHING_RAN: Final = "left no result of what it lists"
-_NOTHING_LISTED: Final = "lists no benchmark"
-_NO_TEST: Final = "runs no test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +35,13 @@ class Rehearsal:
     """By suite: the benchmarks of a side, the plan of their repetitions, and how it failed.
 
     ``names`` also has the lines of listings that the build's filter does not choose, which are not launched.
-    ``tests`` has the results of suites of tests.
+    ``seconds`` has the durations of the tests that passed.
     """
 
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     plans: Mapping[str, Plan] = field(default_factory=dict)
     ends: Mapping[str, SideEnd] = field(default_factory=dict)
-    tests: Mapping[str, TestRun] = field(default_factory=dict)
+    seconds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 NOTHING_KNOWN: Final = Rehearsal()
@@ -60,74 +57,67 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
     names: dict[str, tuple[str, ...]] = {}
     plans: dict[str, Plan] = {}
     ends: dict[str, SideEnd] = {}
-    tests: dict[str, TestRun] = {}
+    seconds: dict[str, Mapping[str, float]] = {}
     for suite in launcher.session.spec.job.benchmark.suites:
-        before = parent.names.get(suite.name, ())
+        before, of = parent.names.get(suite.name, ()), format_of(suite)
         stage, listed = Stage.LISTING, tuple[str, ...]()
         names[suite.name] = ()
         try:
-            if isinstance(suite, TimedSuite):
-                tests[suite.name] = _twice(launcher.try_tests, suite, side)
-                names[suite.name] = ran_in(tests[suite.name], before)
-                if not names[suite.name]:
-                    ends[suite.name] = _empty(suite, _NO_TEST)
-                continue
-            if suite.format in WHOLE_PROGRAMS:
-                names[suite.name] = _twice(launcher.run_whole, suite, side)
-                if not names[suite.name]:
-                    ends[suite.name] = _empty(suite, _NOTHING_LISTED)
-                continue
-            listed = launcher.names(suite, side)
-            stage = Stage.LAUNCH
-            pattern = launcher.session.spec.filter
-            former = {new: old for old, new in suite.renamed.items()}
-            chosen = [
-                name
-                for name in listed
-                if _is_chosen(pattern, name, new_name(suite.renamed, name))
-                or _is_chosen(pattern, name, new_name(former, name))
-            ]
-            found, plans[suite.name] = _launch(launcher, suite, side, chosen)
+            ask = partial(launcher.list, suite, side, before)
+            found = _twice(ask) if of.lists_by_running else ask()
+            if not found.names:
+                ends[suite.name] = SideEnd(stage, f"suite {suite.name}", of.nothing, is_empty=True)
+            elif of.lists_by_running:
+                names[suite.name], seconds[suite.name] = found.names, found.seconds
+            else:
+                stage, listed = Stage.LAUNCH, found.names
+                names[suite.name], plans[suite.name] = _launch(launcher, suite, side, listed, before)
         except SideFailed as failed:
             program = failed.program or recognise("\n".join(listed))
             ends[suite.name] = SideEnd(stage, failed.what, failed.end, program=program)
-            continue
-        renamed = (new_name(suite.renamed, name) for name in before)
-        known = found.ran.union(before, renamed, set(listed).difference(chosen))
-        names[suite.name] = tuple(name for name in listed if name in known)
-        if not listed:
-            ends[suite.name] = _empty(suite, _NOTHING_LISTED)
-        elif not names[suite.name]:
-            program = recognise("\n".join(listed))
-            ends[suite.name] = SideEnd(Stage.LAUNCH, f"suite {suite.name}", _NOTHING_RAN, program=program)
-    return Rehearsal(names, plans, ends, tests)
+    return Rehearsal(names, plans, ends, seconds)
 
 
-def _empty(suite: Suite, what: str) -> SideEnd:
-    return SideEnd(Stage.LISTING, f"suite {suite.name}", what, is_empty=True)
+def _chosen(suite: Suite, listed: Iterable[str], pattern: str) -> list[str]:
+    """Leave out what a build's filter does not choose, by the names that a benchmark has on either side."""
+    former = {new: old for old, new in suite.renamed.items()}
+    return [
+        name
+        for name in listed
+        if _is_chosen(pattern, name, new_name(suite.renamed, name))
+        or _is_chosen(pattern, name, new_name(former, name))
+    ]
 
 
-def _twice(run: Callable[[_S, Side], _T], suite: _S, side: Side) -> _T:
-    """Run a whole suite once, and a second time if the program fails."""
+def _twice(run: Callable[[], _T]) -> _T:
+    """Run once, and a second time if the program fails, as with pairs."""
     try:
-        return run(suite, side)
+        return run()
     except SideFailed:
-        return run(suite, side)
+        return run()
 
 
-def _launch(launcher: Launcher, suite: Suite, side: Side, listed: Sequence[str]) -> tuple[Rehearsed, Plan]:
-    """Launch the groups of a suite once, each a second time if that fails, as with pairs."""
+def _launch(
+    launcher: Launcher, suite: Suite, side: Side, listed: Sequence[str], before: Sequence[str]
+) -> tuple[tuple[str, ...], Plan]:
+    """Launch the groups of a suite once, each a second time if that fails: its benchmarks, and their plan.
+
+    Raises:
+        SideFailed: a launch failed twice, or nothing ran.
+    """
+    chosen = _chosen(suite, listed, launcher.session.spec.filter)
     together = Rehearsed(launches=0)
-    for group in launcher.groups(suite, listed):
-        try:
-            together |= launcher.rehearse(suite, side, group)
-        except SideFailed:
-            together |= launcher.rehearse(suite, side, group)
+    for group in launcher.groups(suite, chosen):
+        together |= _twice(partial(launcher.rehearse, suite, side, group))
     alone = None
     if together.quickest:
         with suppress(SideFailed):
             alone = launcher.rehearse(suite, side, (together.quickest,))
-    return together, plan_repetitions(suite, together, alone)
+    renamed = (new_name(suite.renamed, name) for name in before)
+    known = together.ran.union(before, renamed, set(listed).difference(chosen))
+    if not (names := tuple(name for name in listed if name in known)):
+        raise SideFailed(side, suite.name, _NOTHING_RAN)
+    return names, plan_repetitions(suite, together, alone)
 
 
 def fix_listings(
@@ -162,7 +152,7 @@ def _listing(
     suite: Suite, base: Rehearsal, patch: Rehearsal, pattern: str, *, is_same_program: bool
 ) -> Listing:
     name = suite.name
-    short = too_short(*(side.tests[name] for side in (base, patch) if name in side.tests))
+    short = too_short(*(side.seconds.get(name, {}) for side in (base, patch)))
     before, after = (
         tuple(each for each in side.names.get(name, ()) if each not in short) for side in (base, patch)
     )
@@ -192,17 +182,6 @@ def _listing(
 def _is_chosen(pattern: str, name: str, other: str) -> bool:
     """Return whether a build's filter chooses a benchmark, by either of the names that it has."""
     return not pattern or is_chosen(pattern, name) or is_chosen(pattern, other)
-
-
-def for_listings(launcher: Launcher, listings: Iterable[Listing]) -> Launcher:
-    """Return a launcher that repeats and names the benchmarks as these listings say."""
-    by_suite = {listing.suite: listing for listing in listings}
-    return replace(
-        launcher,
-        long={suite: listing.long for suite, listing in by_suite.items()},
-        renamed={suite: listing.renamed for suite, listing in by_suite.items() if listing.renamed},
-        multiples={suite: listing.multiple for suite, listing in by_suite.items()},
-    )
 
 
 def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> None:

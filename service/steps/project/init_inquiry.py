@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compile_errors import first_error
 from service.domain.building.sandbox_command import Command, Limits
-from service.domain.measuring.formats.listing import names_in
+from service.domain.measuring.formats.google import names_in
 from service.domain.project.starter.file import Program
 from service.domain.values.errors import CommandFailed
 from service.domain.values.text import plain

@@ -339,16 +339,6 @@ def test_the_patch_is_tested_in_a_tree_of_its_own(tmp_path: Path) -> None:
     assert len(site.sandbox.launched["make"]) == 2
 
 
-def test_pairs_of_tests_are_launched_in_small_groups(tmp_path: Path) -> None:
-    tests = {f"t{number:02}": case(0.2) for number in range(21)}
-    site = Site(tmp_path, tests, tests)
-    site.run()
-    _, _, *measured = site.sandbox.launched["time"]
-    patterns = [command.argv[command.argv.index("--tests-regex") + 1] for command in measured[:4]]
-
-    assert [pattern.count("|") for pattern in patterns] == [19, 19, 0, 0]
-
-
 def test_a_build_with_pairs_is_continued_without_a_rehearsal(tmp_path: Path) -> None:
     tests = {"a": case(1.0), "b": case(0.01)}
     claimed = MemoryClaimed()

@@ -8,9 +8,11 @@ from service.domain.measuring.formats.foreign import (
     LARGEST,
     ForeignBenchmark,
     Repetition,
+    WholeProgram,
     name_of,
     with_own_names,
 )
+from service.domain.measuring.formats.program import OUT, RESULT, ForeignProgram
 from service.domain.measuring.formats.row import WHOLE_BELOW, is_finite
 from service.domain.values.errors import BadResults, bad_line
 from service.domain.values.text import brief, plain
@@ -89,3 +91,18 @@ def _seconds(nanoseconds: str) -> float:
 def _iterations(count: str) -> int:
     is_whole = count.isascii() and count.isdigit() and len(count) < len(str(WHOLE_BELOW))
     return max(int(count), 1) if is_whole else 1
+
+
+_TAGGED: Final = "[!benchmark]"
+_FLAGS: Final = (
+    "--benchmark-no-analysis",  # resampling takes longer than measuring, and only the mean is read
+    *("--order", "decl"),  # both sides run the benchmarks in the same order
+    *("--rng-seed", "1"),  # and with the same random numbers
+)
+CATCH2: Final = WholeProgram(
+    "catch2",
+    f'exec "$@" --reporter xml --out "{OUT}/{RESULT}" >/dev/null',
+    read_catch2,
+    flags=lambda suite: (suite.filter or _TAGGED, *_FLAGS),
+    empty=ForeignProgram.NO_BENCHMARK,
+)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from typing_extensions import override
+
+from service.domain.measuring.formats.program import MAX_LISTED, Listed, NotMeasured, ProgramFormat, start
 from service.domain.measuring.formats.row import ReadLimits
+from service.domain.measuring.pair_record import RESULT_BYTES
 from service.domain.values.errors import BadResults
 from service.domain.values.text import brief, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
+    from service.domain.measuring.formats.program import ForeignProgram, Invocation, Output
+    from service.domain.measuring.repetitions import Repetitions
+    from service.domain.project.benchmark import Suite
 
 LARGEST: Final = 16 << 20  # bytes of a file; ten thousand benchmarks take 6 MB
 _MOST_REPETITIONS: Final = 20  # the fastest are kept; only the best counts, and rows cost time and space
@@ -108,44 +114,50 @@ def _rows(benchmark: ForeignBenchmark) -> list[dict[str, Any]]:
     ]
 
 
-_READ: Final = 64 << 10  # characters at each end of the output, where errors are
+@dataclass(frozen=True, slots=True)
+class WholeProgram(ProgramFormat):
+    """Programs of a library that chooses no benchmark by name: each launch runs and lists them all.
 
+    ``parse`` reads the file that the shell ``line`` leaves, and raises BadResults.
+    ``unreadable`` and ``empty`` are the likely faults of programs with unreadable results or no benchmark.
+    """
 
-class ForeignProgram(StrEnum):
-    """Reasons that a program's output shows for not being measured."""
+    runs_all = True
+    group_size = (MAX_LISTED, RESULT_BYTES)
 
-    CATCH2 = "Catch2"
-    NANOBENCH = "nanobench"
-    DOCTEST = "doctest"
-    GOOGLE_TEST = "GoogleTest"
-    REFUSES_FLAGS = "refuses flags"
-    WANTS_ARGUMENTS = "wants arguments"
-    MISSES_FILE = "misses a file"
-    NO_JSON = "no JSON"  # the suite's format is nanobench
-    NO_BENCHMARK = "no benchmark"  # the suite's format is Catch2
+    library: str
+    line: str
+    parse: Callable[[bytes], tuple[ForeignBenchmark, ...]]
+    flags: Callable[[Suite], tuple[str, ...]] = lambda _: ()
+    unreadable: ForeignProgram | None = None
+    empty: ForeignProgram | None = None
 
+    @override
+    def listed(self, output: Output, before: Collection[str] = ()) -> Listed:
+        names = tuple(each.name for each in self._benchmarks(output))
+        if len(names) > MAX_LISTED:
+            raise NotMeasured(f"has more than {MAX_LISTED} benchmarks")
+        return Listed(names)
 
-_CANNOT: Final = r"(?:can ?not|can't|could not|couldn't|unable to|failed to) (?:open|read|load|find)\b"
-# Ordered: a nanobench program may use doctest too, and a program that refuses a flag may print its usage.
-_MARKS: Final = (
-    (
-        ForeignProgram.CATCH2,
-        r"^Run with -\? for usage|Unrecognised token: -+benchmark_list_tests|^Catch2? v\d",
-    ),
-    (ForeignProgram.NANOBENCH, r"^\| .*\| +err% +\| .*\| "),
-    (ForeignProgram.DOCTEST, r"^\[doctest\] "),
-    (ForeignProgram.GOOGLE_TEST, r"^\[={10}\] Running \d+ tests? from "),
-    (ForeignProgram.REFUSES_FLAGS, r"benchmark_list_tests"),
-    (ForeignProgram.WANTS_ARGUMENTS, r"^[^\w\n]{0,20}usage\b"),
-    (ForeignProgram.MISSES_FILE, rf"No such file or directory|{_CANNOT}|(?:file|path) (?:was )?not found"),
-)
-_PATTERNS: Final = tuple((kind, re.compile(mark, re.MULTILINE | re.IGNORECASE)) for kind, mark in _MARKS)
-# The dynamic loader and the shell use the same words for libraries and programs, which are not data files.
-_NO_DATA: Final = re.compile(r"shared librar|shared object|^sh: ", re.MULTILINE)
+    @override
+    def invoke(self, suite: Suite, names: Collection[str], repetitions: Repetitions) -> Invocation:
+        return start(suite, self.line, self.flags(suite))
 
+    @override
+    def read(self, output: Output, names: Collection[str]) -> bytes:
+        return as_gbench(self._benchmarks(output), frozenset(names))
 
-def recognise(output: str) -> ForeignProgram | None:
-    """Find the first reason in a program's output; None if it shows none."""
-    text = output if len(output) <= 2 * _READ else f"{output[:_READ]}\n{output[-_READ:]}"
-    found = next((kind for kind, pattern in _PATTERNS if pattern.search(text)), None)
-    return None if found is ForeignProgram.MISSES_FILE and _NO_DATA.search(text) else found
+    def _benchmarks(self, output: Output) -> tuple[ForeignBenchmark, ...]:
+        """Read all benchmarks of a launch, which may fail if one of them did."""
+        failure = "" if output.done.is_success else output.end
+        try:
+            found = self.parse(output.file)
+        except BadResults as error:
+            if failure:
+                raise NotMeasured(failure) from None
+            raise NotMeasured(f"results of {self.library}: {error.what}", self.unreadable) from None
+        if failure and not found:
+            raise NotMeasured(f"{failure}, and no benchmark ran", self.empty)
+        if failure and not any(each.error for each in found):
+            raise NotMeasured(f"{failure}, although no benchmark failed")
+        return found

@@ -10,9 +10,11 @@ from service.domain.measuring.formats.foreign import (
     LARGEST,
     ForeignBenchmark,
     Repetition,
+    WholeProgram,
     name_of,
     with_own_names,
 )
+from service.domain.measuring.formats.program import OUT, RESULT, ForeignProgram
 from service.domain.measuring.formats.row import WHOLE_BELOW, is_finite
 from service.domain.values.errors import BadResults
 
@@ -97,3 +99,8 @@ def _number(value: object) -> float:
     """Return a finite number, or 0 for anything else."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
     return float(value) if is_number else 0.0  # type: ignore[arg-type]
+
+
+# Appended, so that a program that opens /dev/stdout does not overwrite its own lines.
+_LINE: Final = f'exec "$@" >>"{OUT}/{RESULT}"'
+NANOBENCH: Final = WholeProgram("nanobench", _LINE, read_nanobench, unreadable=ForeignProgram.NO_JSON)

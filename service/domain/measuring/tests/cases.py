@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.values.errors import BadResults
 from service.domain.values.text import brief, clean, plain_lines
@@ -20,8 +19,6 @@ MOST_OTHERS: Final = 200  # reasons of a case after its first
 _MAX_NAME: Final = 1024  # characters; a longer name would not fit an index
 _MAX_MESSAGE: Final = 4000  # characters; the log has the rest
 _LONGEST: Final = 1e7  # seconds, about four months
-_MILLISECONDS: Final = 1000.0
-_LEAST: Final = 0.001  # seconds; GoogleTest reports no less
 
 
 class CaseStatus(StrEnum):
@@ -171,36 +168,6 @@ def combined(tries: Sequence[TestRun]) -> tuple[TestRun, tuple[str, ...]]:
                 final[case.name] = case
                 retried[case.name] = None
     return TestRun(tuple(final.values()), any(run.is_cut for run in tries)), tuple(retried)
-
-
-def as_gbench(run: TestRun) -> bytes:
-    """Write the durations as Google Benchmark's JSON: one row of one repetition per test, in milliseconds.
-
-    Failed and skipped tests become rows with an error or a skip. Disabled tests are left out, because they
-    are not part of the suite. A duration below one millisecond, or an unknown one, becomes one.
-    """
-    rows = [_row(case) for case in run.cases if case.status is not CaseStatus.DISABLED]
-    return json.dumps({"context": {}, "benchmarks": rows}, separators=(",", ":")).encode()
-
-
-def _row(case: TestCase) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "name": case.name,
-        "run_name": case.name,
-        "run_type": "iteration",
-        "repetitions": 1,
-        "repetition_index": 0,
-        "threads": 1,
-        "iterations": 1,
-    }
-    reason = " ".join(case.message.split())
-    if case.has_failed:
-        return row | {"error_occurred": True, "error_message": reason or str(case.status)}
-    if case.status is not CaseStatus.PASSED:
-        return row | {"skipped": True, "skip_message": reason or str(case.status)}
-    duration = max(case.seconds, _LEAST) * _MILLISECONDS
-    # The programs report no CPU time.
-    return row | {"real_time": duration, "cpu_time": duration, "time_unit": "ms"}
 
 
 def _joined(before: TestCase, case: TestCase) -> TestCase:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from service.domain.building.missing_downloads import MissingDownload
-from service.domain.measuring.formats.foreign import ForeignProgram
+from service.domain.measuring.formats.program import ForeignProgram
 from service.domain.runs.side_end import SideEnd, Stage
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadInput, CommandFailed, Transient, Unfit

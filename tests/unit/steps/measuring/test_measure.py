@@ -21,7 +21,7 @@ from service.domain.verdict.comparison.suite import compare_suites
 from service.domain.verdict.inference.verdict import Verdict
 from service.steps.measuring.launching import Launcher, SideFailed
 from service.steps.measuring.measure import Measurement, measure
-from service.steps.measuring.rehearse import NOTHING_KNOWN, fix_listings, for_listings, rehearse
+from service.steps.measuring.rehearse import NOTHING_KNOWN, fix_listings, rehearse
 from tests.support.building.build_host import (
     CODE,
     MemoryClaimed,
@@ -71,7 +71,7 @@ def measure_trees(launcher: Launcher) -> Measurement:
             is_listing = end.what.endswith("(listing)")
             raise SideFailed(side, suite, end.end, is_listing=is_listing)
     listings = fix_listings(launcher.session, rehearsals)
-    return measure(for_listings(launcher, listings), listings, stored)
+    return measure(replace(launcher, listings=listings), listings, stored)
 
 
 class Bench:

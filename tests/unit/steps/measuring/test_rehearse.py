@@ -10,6 +10,7 @@ import pytest
 from typing_extensions import override
 
 from service.domain.building.sandbox_command import Completed
+from service.domain.measuring.formats.program import MAX_LISTED
 from service.domain.measuring.pair_record import decode
 from service.domain.measuring.repetitions import Plan
 from service.domain.project.benchmark import Suite
@@ -17,7 +18,7 @@ from service.domain.project.policy import Policy
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import Side
 from service.domain.verdict.inference.verdict import Verdict
-from service.steps.measuring.launching import MAX_LISTED, SideFailed
+from service.steps.measuring.launching import SideFailed
 from service.steps.measuring.rehearse import Rehearsal, fix_listings
 from tests.support.building.build_host import MemorySandbox, MemorySource, code, memory_host, session_of
 from tests.unit.domain.gbench_files import row, whole

@@ -19,7 +19,6 @@ from service.domain.values.identity import Side
 from service.domain.verdict.inference.reasons import ReasonKind, has_kind
 from service.domain.verdict.inference.verdict import Verdict
 from service.steps.measuring.launching import Launcher
-from service.steps.measuring.rehearse import for_listings
 from service.steps.measuring.second_opinion import SecondOpinion, ask_again
 from tests.support.building.build_host import CODE, code, memory_host, session_of
 from tests.unit.steps.measuring.test_measure import JOB, Bench, Killed, measure_trees, verdicts
@@ -53,7 +52,7 @@ def ask(bench: Bench, *, second: bool = True) -> SecondOpinion:
         trees = {side: stack.enter_context(bench._tree(side)) for side in Side}  # noqa: SLF001 - of a test
         launcher = Launcher(session, trees)
         measured = measure_trees(launcher)
-        return ask_again(for_listings(launcher, measured.listings), measured)
+        return ask_again(replace(launcher, listings=measured.listings), measured)
 
 
 def again(bench: Bench, patch: str) -> SecondOpinion:

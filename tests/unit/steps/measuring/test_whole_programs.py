@@ -1,4 +1,4 @@
-"""Programs of nanobench and Catch2: each launch runs all benchmarks, and lists them."""
+"""Programs that choose no benchmark by name: each launch runs all benchmarks, and lists them."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ import pytest
 from typing_extensions import override
 
 from service.domain.building.sandbox_command import Completed
+from service.domain.measuring.formats.program import MAX_LISTED
 from service.domain.measuring.pair_record import read_pair
-from service.domain.project.benchmark import Format
+from service.domain.project.benchmark import Format, Suite
 from service.domain.runs.vote import Outcome
 from service.domain.verdict.inference.verdict import Verdict
-from service.steps.measuring.launching import MAX_LISTED, SideFailed
+from service.steps.measuring.launching import SideFailed
 from tests.support.building.build_host import NOISE, MemorySandbox, code, memory_host
 from tests.unit.steps.machines.test_execute import Machine
-from tests.unit.steps.measuring.test_measure import SUITE, Bench, measuring, verdicts
+from tests.unit.steps.measuring.test_measure import Bench, measuring, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from service.domain.building.sandbox_command import Command
-    from service.domain.project.job import Job
     from service.domain.runs.machine_report import MachineReport
     from service.ports.building import ByteSink
 
-LIBRARIES = pytest.mark.parametrize("library", [Format.NANOBENCH, Format.CATCH2])
 BOTH = {"sum": 1e-6, "sort/100": 2e-6}
+SUITE = Suite("bench", "build/bench", format=Format.CATCH2, metrics=("real_time",))
+JOB = measuring(SUITE)
 
 
 @dataclass
 class WholeSandbox(MemorySandbox):
-    """A sandbox whose programs are of another library; ``environments`` has one for each launch."""
+    """A sandbox whose programs are of Catch2; ``environments`` has one for each launch."""
 
-    library: Format = Format.NANOBENCH
     environments: list[Mapping[str, str]] = field(default_factory=list)
 
     @override
@@ -46,27 +46,14 @@ class WholeSandbox(MemorySandbox):
             return super().run(command, log=log, watch=watch)
         watch()
         program = json.loads((Path(command.mounts[0].source) / command.argv[4]).read_text())
-        number = len(self.environments)
+        slower = 1 + NOISE * (len(self.environments) * 7 % 5) / 5
         self.environments.append(command.env)
-        if "writes" not in program:
-            slower = 1 + NOISE * (number * 7 % 5) / 5
-            times = {name: each * slower for name, each in program["benchmarks"].items()}
-            failed = program.get("fails", [])
-            text = _nanobench(times) if self.library is Format.NANOBENCH else _catch2(times, failed)
-        else:
-            text = program["writes"]
+        times = {name: each * slower for name, each in program.get("benchmarks", {}).items()}
+        text = program.get("writes", _catch2(times, program.get("fails", [])))
         (Path(command.mounts[-1].source) / "result.json").write_text(text)
         if log is not None:
             log.write(program.get("prints on standard error", "").encode())
         return Completed(program.get("exit code", 0), 0.1)
-
-
-def _nanobench(times: Mapping[str, float]) -> str:
-    results = [
-        {"name": name, "batch": 1, "measurements": [{"iterations": 10, "elapsed": each}] * 11}
-        for name, each in times.items()
-    ]
-    return f"| ns/op | op/s | err% | total | benchmark\n{json.dumps({'results': results})}"
 
 
 def _catch2(times: Mapping[str, float], failed: list[str]) -> str:
@@ -79,72 +66,56 @@ def _catch2(times: Mapping[str, float], failed: list[str]) -> str:
     return f"<Catch2TestRun>{''.join(benchmarks)}</Catch2TestRun>"
 
 
-def job_of(library: Format, **more: Any) -> Job:  # noqa: ANN401
-    return measuring(replace(SUITE, format=library, metrics=("real_time",), **more))
-
-
-def bench_of(scratch: Path, library: Format, base: str, patch: str) -> Bench:
-    bench = Bench(scratch, base, patch)
-    bench.sandbox = WholeSandbox(library=library)
+def bench_of(scratch: Path, patch: str) -> Bench:
+    bench = Bench(scratch, code(**BOTH), patch)
+    bench.sandbox = WholeSandbox()
     return bench
 
 
 def report_of(
-    scratch: Path, library: Format, parent: Mapping[str, Any], patch: Mapping[str, Any], **suite: object
+    scratch: Path, parent: Mapping[str, Any], patch: Mapping[str, Any], **suite: object
 ) -> MachineReport:
     machine = Machine(scratch)
     machine.write("parent", json.dumps(parent))
     machine.write("patch1", json.dumps({**patch, "differs": 1}))
-    machine.host = memory_host(machine.source, WholeSandbox(library=library), scratch)
+    machine.host = memory_host(machine.source, WholeSandbox(), scratch)
     config = machine.claimed.spec["config"]
-    suites = [{**config["suites"][0], "format": str(library), **suite}]
+    suites = [{**config["suites"][0], "format": "catch2", **suite}]
     machine.claimed.spec = {**machine.claimed.spec, "config": {**config, "suites": suites}}
     report = machine.work()
     assert report is not None
     return report
 
 
-@LIBRARIES
-def test_every_benchmark_is_compared(tmp_path: Path, library: Format) -> None:
-    bench = bench_of(tmp_path, library, code(**BOTH), code(**{**BOTH, "sum": 1.2e-6}))
-    found = bench.measure(job_of(library))
-
-    assert found.listings[0].common == ("sum", "sort/100")
-    assert verdicts(found, job_of(library)) == {"sum": Verdict.SLOWER, "sort/100": Verdict.SAME}
-
-
-@LIBRARIES
-def test_a_pair_keeps_the_benchmarks_that_it_was_launched_for(tmp_path: Path, library: Format) -> None:
+def test_a_pair_keeps_the_benchmarks_that_it_was_launched_for(tmp_path: Path) -> None:
     """As it does if a filter chooses them: a benchmark that is decided gets no more samples."""
-    bench = bench_of(tmp_path, library, code(**BOTH), code(**{**BOTH, "sum": 1.1e-6}))
-    bench.measure(job_of(library))
+    bench = bench_of(tmp_path, code(**{**BOTH, "sum": 1.1e-6}))
+    bench.measure(JOB)
     names = [
         {*launch.values}
         for record in (bench.log.records[0], bench.log.records[-1])
-        for launch in read_pair(record, job_of(library).benchmark.suites)
+        for launch in read_pair(record, JOB.benchmark.suites)
     ]
 
     assert names == [{"sum", "sort/100"}] * 2 + [{"sum"}] * 2
 
 
-@LIBRARIES
-def test_a_new_and_a_removed_benchmark_are_found(tmp_path: Path, library: Format) -> None:
-    bench = bench_of(tmp_path, library, code(a=1e-6, old=1e-6), code(a=1e-6, new=1e-6))
-    found = verdicts(bench.measure(job_of(library)), job_of(library))
+def test_a_new_and_a_removed_benchmark_are_found(tmp_path: Path) -> None:
+    found = bench_of(tmp_path, code(sum=1e-6, new=1e-6)).measure(JOB)
 
-    assert found == {"a": Verdict.SAME, "new": Verdict.NEW, "old": Verdict.REMOVED}
+    assert verdicts(found, JOB) == {"sum": Verdict.SAME, "new": Verdict.NEW, "sort/100": Verdict.REMOVED}
 
 
 def test_a_renamed_benchmark_is_launched_by_its_own_name_on_each_side(tmp_path: Path) -> None:
     sides = [{"benchmarks": {name: 1e-6}} for name in ("old", "new")]
-    report = report_of(tmp_path, Format.NANOBENCH, *sides, renamed={"old": "new"})
+    report = report_of(tmp_path, *sides, renamed={"old": "new"})
 
     assert (report.outcome, report.pairs) == (None, 5)
 
 
 def test_the_environment_of_a_suite_reaches_every_launch(tmp_path: Path) -> None:
-    bench = bench_of(tmp_path, Format.NANOBENCH, code(**BOTH), code(**BOTH))
-    bench.measure(job_of(Format.NANOBENCH, env={"SIZE": "9"}))
+    bench = bench_of(tmp_path, code(**BOTH))
+    bench.measure(measuring(replace(SUITE, env={"SIZE": "9"})))
     assert isinstance(bench.sandbox, WholeSandbox)
 
     assert {each["SIZE"] for each in bench.sandbox.environments} == {"9"}
@@ -152,8 +123,7 @@ def test_the_environment_of_a_suite_reaches_every_launch(tmp_path: Path) -> None
 
 def test_a_benchmark_that_fails_is_a_result_although_its_program_fails(tmp_path: Path) -> None:
     failing = json.dumps({"benchmarks": BOTH, "fails": ["sum"], "exit code": 1})
-    bench = bench_of(tmp_path, Format.CATCH2, code(**BOTH), failing)
-    found = verdicts(bench.measure(job_of(Format.CATCH2)), job_of(Format.CATCH2))
+    found = verdicts(bench_of(tmp_path, failing).measure(JOB), JOB)
 
     assert found == {"sum": Verdict.BROKEN, "sort/100": Verdict.SAME}
 
@@ -175,16 +145,15 @@ def test_a_program_that_does_not_end_well_fails_its_side(
     tmp_path: Path, program: Mapping[str, Any], end: str
 ) -> None:
     patch = json.dumps({**program, "prints on standard error": "oh no"})
-    bench = bench_of(tmp_path, Format.CATCH2, code(**BOTH), patch)
     with pytest.raises(SideFailed) as failed:
-        bench.measure(job_of(Format.CATCH2))
+        bench_of(tmp_path, patch).measure(JOB)
 
     assert failed.value.failure == f"suite bench: {end}"
 
 
 def test_a_program_that_writes_no_json_is_misconfigured_on_both_sides(tmp_path: Path) -> None:
     table = {"writes": "| ns/op | op/s | err% | total | benchmark\n"}
-    report = report_of(tmp_path, Format.NANOBENCH, table, table)
+    report = report_of(tmp_path, table, table, format="nanobench")
 
     assert report.outcome is Outcome.MISCONFIGURED
     assert report.causes[0].startswith(
@@ -196,7 +165,7 @@ def test_a_program_that_writes_no_json_is_misconfigured_on_both_sides(tmp_path: 
 def test_a_test_spec_without_a_match_is_misconfigured_on_both_sides(tmp_path: Path) -> None:
     """Benchmarks need not have the tag [!benchmark]."""
     none = {"benchmarks": {}, "exit code": 2}
-    report = report_of(tmp_path, Format.CATCH2, none, none)
+    report = report_of(tmp_path, none, none)
 
     assert report.outcome is Outcome.MISCONFIGURED
     assert report.causes[0].startswith(
@@ -205,15 +174,14 @@ def test_a_test_spec_without_a_match_is_misconfigured_on_both_sides(tmp_path: Pa
     )
 
 
-@LIBRARIES
-def test_a_program_without_benchmarks_is_misconfigured_on_both_sides(tmp_path: Path, library: Format) -> None:
-    report = report_of(tmp_path, library, {"benchmarks": {}}, {"benchmarks": {}})
+def test_a_program_without_benchmarks_is_misconfigured_on_both_sides(tmp_path: Path) -> None:
+    report = report_of(tmp_path, {"benchmarks": {}}, {"benchmarks": {}})
 
     assert report.outcome is Outcome.MISCONFIGURED
     assert report.causes[0].startswith("suite bench lists no benchmark on either side")
 
 
 def test_a_patch_whose_program_runs_no_benchmark_measured_nothing(tmp_path: Path) -> None:
-    report = report_of(tmp_path, Format.NANOBENCH, {"benchmarks": BOTH}, {"benchmarks": {}})
+    report = report_of(tmp_path, {"benchmarks": BOTH}, {"benchmarks": {}})
 
     assert report.outcome is Outcome.MEASURED_NOTHING

@@ -6,7 +6,7 @@ from time import process_time
 
 import pytest
 
-from service.domain.measuring.formats.foreign import ForeignProgram, recognise
+from service.domain.measuring.formats.program import ForeignProgram, recognise
 
 CATCH2 = """
 Error(s) in input:
