@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from typing_extensions import override
 
+from service.domain.building.sandbox_command import Completed
 from service.domain.building.spec import BuildSpec
+from service.domain.measuring.formats.program import RESULT
 from service.domain.project.job_kinds import KINDS
 from service.domain.project.project_file import editor_schema, parse_project_file
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadProjectFile
 from service.domain.verdict.calibration.schedule import is_calibrated
+from service.domain.wording.message import Header
 from service.steps.machines.execute import execute_build
 from tests.support.building.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
 from tests.support.forbidden_word.configuration import WordConfiguration
@@ -19,7 +25,10 @@ from tests.support.review.changes import PROJECT_FILE, Service, project
 from tests.support.runs.finished import Farm
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
+
+    from service.domain.building.sandbox_command import Command
+    from service.ports.building import ByteSink
 
 KIND = "forbidden-word"
 WORDS = f"  words:\n    kind: {KIND}\n    word: WORD\n"
@@ -106,3 +115,45 @@ def test_a_machine_without_the_kind_says_so(tmp_path: Path, monkeypatch: pytest.
         Outcome.MISCONFIGURED,
         (f"job words: kind: this version does not run forbidden-word; it runs {', '.join(KINDS)}",),
     )
+
+
+LAPS = """\
+version: 1
+jobs:
+  laps:
+    kind: stopwatch
+    build: {compile: make}
+    program: build/bench
+    policy: {probation: off, layout: off}
+"""
+
+
+class Stopwatch(MemorySandbox):
+    """Runs programs that write their laps."""
+
+    @override
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
+        if len(command.argv) == 3 or command.argv[3] == "remove.sh":
+            return super().run(command, log=log, watch=watch)
+        sources, out = Path(command.mounts[0].source), Path(command.mounts[-1].source)
+        laps = json.loads((sources / command.argv[4]).read_text())["benchmarks"]
+        (out / RESULT).write_text("\n".join(f"{name} {seconds}" for name, seconds in laps.items()))
+        return Completed(0, 0.1)
+
+
+def test_a_kind_that_compares_brings_the_format_of_its_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(KINDS, "stopwatch", "tests.support.stopwatch")
+    farm = Farm(tmp_path, Service(source=project(LAPS)), sandbox=Stopwatch())
+    farm.review()
+    farm.execute()
+    farm.analyse()
+    (build,) = farm.service.store.memory.builds
+    assert (build.outcome, build.blamed) == (Outcome.SLOWER, ("BM_a",))
+
+    farm.service.vote()
+    (decision,) = farm.service.store.memory.decisions
+    assert decision.vote == -1
+    assert decision.message.startswith(Header.BENCHMARKS_FAILED)
+    assert "1 of 2 results is slower; worst: BM_a real time" in decision.message
