@@ -30,7 +30,7 @@ class ChangeStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What Benchgate reads of a server's event: a hint that it must fetch a change.
+    """A hint of the server that Benchgate must fetch a change.
 
     ``type`` is in the server's terms. ``is_about_change``: the named change may have another state now.
     ``is_loss``: the server says that it dropped events.

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeAlias, assert_never, get_args
+from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.review.comment_commands import (
@@ -61,11 +61,11 @@ def command_from(form: Mapping[str, str]) -> FormCommand:
     """Make a command from the fields of a form.
 
     The fields are ``action``, ``job``, ``filter``, ``pairs``, ``bug``, ``reason`` and ``known`` (not empty:
-    the failures become known). Outer and double blanks are dropped. :func:`check_command` checks
-    the values.
+    the failures become known). Outer and double blanks are dropped.
+    :func:`check_command` checks what depends on the jobs.
 
     Raises:
-        BadInput: the action is unknown, a field is missing, or ``pairs`` is not a number.
+        BadInput: the action is unknown, or a field is missing, not one line, too long or not a number.
     """
     word = _field(form, "action")
     if word not in _MAKERS:
@@ -74,19 +74,20 @@ def command_from(form: Mapping[str, str]) -> FormCommand:
 
 
 def check_command(command: FormCommand, jobs: Collection[str]) -> None:
-    """Check that each part of a command is allowed.
-
-    Raises:
-        BadInput: names the part and the problem, or says how to write the command.
-    """
-    for name, text in _parts(command):
-        if name == "filter":
-            _check_filter(text)
-        elif len(text) > MAX_REASON:
-            raise BadInput(f"must have at most {MAX_REASON} characters, not {len(text)}", name)
-        elif plain(text, MAX_REASON) != text:
-            raise BadInput("must be one line without control characters, outer blanks or double blanks", name)
-    if not _is_allowed(command, jobs):
+    """Check a command as the grammar of comments does; raise BadInput, which says how to write it."""
+    match command:
+        case RecheckCommand():
+            is_allowed = set(command.jobs).issubset(jobs)
+        case MorePairsCommand():
+            is_allowed = command.count is None or 1 <= command.count <= MOST_PAIRS
+        case OverrideCommand():
+            is_explained = is_reason(command.reason) and len(command.reason) >= MIN_REASON
+            is_allowed = is_bug(command.bug) and is_explained and (not command.job or command.job in jobs)
+        case AcceptCommand():
+            is_allowed = is_reason(command.reason)
+        case CancelCommand() | UndoOverrideCommand():
+            is_allowed = True
+    if not is_allowed:
         raise BadInput(expected_form(command.word.partition(" ")[0], jobs), command.word)
 
 
@@ -101,55 +102,26 @@ def still_allowed(command: FormCommand, jobs: Collection[str]) -> FormCommand | 
 
 def line_of(command: FormCommand) -> str:
     """Write a command as people write it in a comment."""
-    words = (filter_text(text) if name == "filter" else text for name, text in _parts(command))
+    words: Sequence[str] = ()
+    match command:
+        case RecheckCommand():
+            words = ("all",) if command.is_all else command.jobs
+        case MorePairsCommand():
+            words = (filter_text(command.filter), "" if command.count is None else f"x{command.count}")
+        case OverrideCommand():
+            words = (command.job, command.bug, command.reason)
+        case AcceptCommand():
+            words = (filter_text(command.filter), command.reason)
     return " ".join((command.word, *filter(None, words)))
 
 
-def _parts(command: FormCommand) -> Sequence[tuple[str, str]]:
-    """List the parts of a command behind its word, each with a name for people."""
-    match command:
-        case RecheckCommand():
-            return [("job", "all")] if command.is_all else [("job", job) for job in command.jobs]
-        case MorePairsCommand():
-            count = "" if command.count is None else f"x{command.count}"
-            return [("filter", command.filter), ("number of pairs", count)]
-        case OverrideCommand():
-            return [("job", command.job), ("bug", command.bug), ("reason", command.reason)]
-        case AcceptCommand():
-            return [("filter", command.filter), ("reason", command.reason)]
-        case CancelCommand() | UndoOverrideCommand():
-            return []
-    assert_never(command)
-
-
-def _check_filter(pattern: str) -> None:
-    if not pattern or len(pattern) > MAX_FILTER:
-        raise BadInput(f"must have 1 to {MAX_FILTER} characters", "filter")
-    if not filter_text(pattern):
-        raise BadInput(
-            "must be one line without quotation marks, backticks, control characters or outer blanks",
-            "filter",
-        )
-
-
-def _is_allowed(command: FormCommand, jobs: Collection[str]) -> bool:
-    match command:
-        case RecheckCommand():
-            return set(command.jobs).issubset(jobs)
-        case MorePairsCommand():
-            return command.count is None or 1 <= command.count <= MOST_PAIRS
-        case OverrideCommand():
-            is_explained = is_reason(command.reason) and len(command.reason) >= MIN_REASON
-            return is_bug(command.bug) and is_explained and (not command.job or command.job in jobs)
-        case AcceptCommand():
-            return is_reason(command.reason)
-        case CancelCommand() | UndoOverrideCommand():
-            return True
-    assert_never(command)
-
-
 def _field(form: Mapping[str, str], name: str) -> str:
-    return _BLANKS.sub(" ", form.get(name, "")).strip(" ")
+    text = _BLANKS.sub(" ", form.get(name, "")).strip(" ")
+    if len(text) > MAX_REASON and name != "job":  # which may name all jobs
+        raise BadInput(f"must have at most {MAX_REASON} characters, not {len(text)}", name)
+    if plain(text, len(text)) != text:
+        raise BadInput("must be one line without control characters", name)
+    return text
 
 
 def _needed(form: Mapping[str, str], name: str, advice: str) -> str:
@@ -159,7 +131,12 @@ def _needed(form: Mapping[str, str], name: str, advice: str) -> str:
 
 
 def _filter(form: Mapping[str, str]) -> str:
-    return _needed(form, "filter", "write a part of the benchmark's name")
+    pattern = _needed(form, "filter", "write a part of the benchmark's name")
+    if len(pattern) > MAX_FILTER or not filter_text(pattern):
+        raise BadInput(
+            f"must have at most {MAX_FILTER} characters, without quotation marks and backticks", "filter"
+        )
+    return pattern
 
 
 def _reason(form: Mapping[str, str]) -> str:

@@ -42,6 +42,7 @@ class CompilerCache:
     directory: Path
     limit: int = CACHE_BYTES
 
+
 Own_co = TypeVar("Own_co", bound=Configuration, default=Configuration, covariant=True)
 
 

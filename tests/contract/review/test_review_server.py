@@ -1,4 +1,4 @@
-"""What every review server promises: the fake, the console, and Gerrit's adapter on a model of Gerrit."""
+"""Hold the fake, the console and Gerrit's adapter, on a model of Gerrit, to one contract."""
 
 from __future__ import annotations
 

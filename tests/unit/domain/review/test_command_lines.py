@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.review.comment_commands import (
-    MAX_FILTER,
-    MAX_REASON,
     AcceptCommand,
     CancelCommand,
     Misspelt,
@@ -53,29 +51,17 @@ def test_a_command_is_written_as_people_write_it(command: FormCommand, line: str
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (OverrideCommand("MB-1", "flaky\ncancel"), "reason: must be one line"),
-        (OverrideCommand("MB-1", "flaky\u2028cancel"), "reason: must be one line"),
-        (OverrideCommand("MB-1", "fl\x00aky"), "reason: must be one line"),
-        (OverrideCommand("MB-1", "fl\u202eaky"), "reason: must be one line"),
-        (
-            OverrideCommand("MB-1", "x" * (MAX_REASON + 1)),
-            "must have at most 500 characters, not 501",
-        ),
         (OverrideCommand("MB-1", ""), "override: write `override BUG-ID REASON`"),
         (OverrideCommand("nothing", "flaky"), "override: write `override BUG-ID REASON`"),
         (OverrideCommand("MB-1", "flaky", "gone"), "the jobs are "),
         (RecheckCommand(("gone",)), "recheck: write `recheck` .* the jobs are "),
-        (AcceptCommand("", "wanted"), "filter: must have 1 to 200 characters"),
-        (AcceptCommand("x" * (MAX_FILTER + 1), "wanted"), "filter: must have 1 to 200 characters"),
-        (AcceptCommand('BM_"', "wanted"), "filter: must be one line without quotation marks"),
-        (AcceptCommand("BM_\ncancel", "wanted"), "filter: must be one line"),
         (AcceptCommand("BM_", "-"), "accept: write `accept FILTER REASON`"),
         (OverrideCommand("MB-1", "flaky"), "override: write `override BUG-ID REASON`"),
         (MorePairsCommand("BM_", 0), "benchmark: write `benchmark FILTER`"),
         (MorePairsCommand("BM_", 100_000), "benchmark: write `benchmark FILTER`"),
     ],
 )
-def test_the_error_names_the_part_that_is_not_allowed(command: FormCommand, message: str) -> None:
+def test_the_error_says_how_to_write_the_command(command: FormCommand, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         check_command(command, JOBS)
 
