@@ -55,7 +55,7 @@ _NEED_A_SUBJECT: Final = frozenset(
 
 
 class KnownBy(Enum):
-    """What distinguishes a failure from others, so that known failures may match it."""
+    """Ways in which a known failure can recognise a failure without covering others."""
 
     SIGNATURE = "signature"
     LINE = "line"  # many faults have its signature, but patterns may match its line, such as quoted output
