@@ -1,13 +1,9 @@
-"""Define the states of builds and runs, and the transitions of builds."""
+"""Define the states of builds and runs."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final
 
 MAX_ATTEMPTS: Final = 3  # two crashes of a machine may be coincidence; a third is blamed on the build
 
@@ -35,30 +31,3 @@ class RunState(StrEnum):
 
 
 UNFINISHED: Final = (RunState.PLANNING, RunState.RUNNING)
-
-
-class BuildEvent(StrEnum):
-    """Events that move a build to another state."""
-
-    CLAIMED = "claimed"
-    RELEASED = "released"  # returned to the queue by a worker that shuts down
-    LEASE_EXPIRED = "lease expired"
-    EXECUTED = "executed"
-    GIVEN_UP = "given up"  # attempts used up or deadline passed
-    ANALYSED = "analysed"
-    REPORTED = "reported"  # by another CI
-
-
-TRANSITIONS: Final[Mapping[tuple[BuildState, BuildEvent], BuildState]] = MappingProxyType(
-    {
-        (BuildState.QUEUED, BuildEvent.CLAIMED): BuildState.RUNNING,
-        (BuildState.QUEUED, BuildEvent.GIVEN_UP): BuildState.FINISHED,
-        (BuildState.RUNNING, BuildEvent.RELEASED): BuildState.QUEUED,
-        (BuildState.RUNNING, BuildEvent.LEASE_EXPIRED): BuildState.QUEUED,
-        (BuildState.RUNNING, BuildEvent.EXECUTED): BuildState.EXECUTED,
-        (BuildState.RUNNING, BuildEvent.GIVEN_UP): BuildState.FINISHED,
-        (BuildState.RUNNING, BuildEvent.REPORTED): BuildState.FINISHED,
-        (BuildState.EXECUTED, BuildEvent.ANALYSED): BuildState.FINISHED,
-        (BuildState.EXECUTED, BuildEvent.GIVEN_UP): BuildState.FINISHED,
-    }
-)

@@ -1,4 +1,4 @@
-"""The code that moves builds, proven against the domain's table of transitions, pair by pair."""
+"""The code that moves builds, proven against the table of transitions, pair by pair."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.domain.runs.external import ExternalBuild, ReportedRevision
 from service.domain.runs.machine_report import MachineReport
-from service.domain.runs.states import MAX_ATTEMPTS, TRANSITIONS, BuildEvent, BuildState
+from service.domain.runs.states import MAX_ATTEMPTS, BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import ChangeKey, RunKind
 from service.steps.runs.analyse import analyse, give_up
@@ -22,7 +22,7 @@ from service.steps.runs.sweep import sweep
 from tests.integration.postgres.samples import claimed, worklist
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.memory.store import MemoryQueue
-from tests.support.runs.build_states import after_lost_lease, state_after
+from tests.support.runs.build_states import TRANSITIONS, BuildEvent, after_lost_lease, state_after
 from tests.support.runs.external import record_external_build
 from tests.support.store_samples import BUILD, queue
 

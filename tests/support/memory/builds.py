@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from service.domain.runs.states import UNFINISHED, BuildEvent, BuildState
+from service.domain.runs.states import UNFINISHED, BuildState
 from service.domain.runs.vote import LASTING
 from service.domain.verdict.calibration.evidence import History
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
@@ -15,7 +15,7 @@ from service.ports.records import BuildRecord
 from service.ports.store import Builds, Evidence, Pairs, Results
 from tests.support.memory.state import InMemory, Waiting, row
 from tests.support.memory.state import Results as StoredResults
-from tests.support.runs.build_states import state_after
+from tests.support.runs.build_states import BuildEvent, state_after
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

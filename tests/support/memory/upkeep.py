@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.runs.states import UNFINISHED, BuildEvent, BuildState, RunState
+from service.domain.runs.states import UNFINISHED, BuildState, RunState
 from service.domain.values.identity import RunKind
 from service.ports.queue import Task
 from service.ports.records import DueReview, ReviewState, StepFailure
 from service.ports.upkeep import Upkeep
 from tests.support.memory.decisions import MemoryOutbox
 from tests.support.memory.state import Failures, Lease, Machine, Memory
-from tests.support.runs.build_states import after_lost_lease, state_after
+from tests.support.runs.build_states import BuildEvent, after_lost_lease, state_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,8 +1,42 @@
-"""The table of transitions as the tests read it, to check the SQL that moves builds."""
+"""Table of the transitions of builds, to check the SQL that moves them."""
 
 from __future__ import annotations
 
-from service.domain.runs.states import MAX_ATTEMPTS, TRANSITIONS, BuildEvent, BuildState
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.runs.states import MAX_ATTEMPTS, BuildState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class BuildEvent(StrEnum):
+    """Events that move a build to another state."""
+
+    CLAIMED = "claimed"
+    RELEASED = "released"  # returned to the queue by a worker that shuts down
+    LEASE_EXPIRED = "lease expired"
+    EXECUTED = "executed"
+    GIVEN_UP = "given up"  # attempts used up or deadline passed
+    ANALYSED = "analysed"
+    REPORTED = "reported"  # by another CI
+
+
+TRANSITIONS: Final[Mapping[tuple[BuildState, BuildEvent], BuildState]] = MappingProxyType(
+    {
+        (BuildState.QUEUED, BuildEvent.CLAIMED): BuildState.RUNNING,
+        (BuildState.QUEUED, BuildEvent.GIVEN_UP): BuildState.FINISHED,
+        (BuildState.RUNNING, BuildEvent.RELEASED): BuildState.QUEUED,
+        (BuildState.RUNNING, BuildEvent.LEASE_EXPIRED): BuildState.QUEUED,
+        (BuildState.RUNNING, BuildEvent.EXECUTED): BuildState.EXECUTED,
+        (BuildState.RUNNING, BuildEvent.GIVEN_UP): BuildState.FINISHED,
+        (BuildState.RUNNING, BuildEvent.REPORTED): BuildState.FINISHED,
+        (BuildState.EXECUTED, BuildEvent.ANALYSED): BuildState.FINISHED,
+        (BuildState.EXECUTED, BuildEvent.GIVEN_UP): BuildState.FINISHED,
+    }
+)
 
 
 def state_after(state: BuildState, event: BuildEvent) -> BuildState:
