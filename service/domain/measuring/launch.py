@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.measuring.clock import may_join, real_per_cpu
-from service.domain.measuring.metric import RATES, metric_named
+from service.domain.measuring.formats.reader import is_written_since
+from service.domain.measuring.metric import RATES, is_process_clock, may_join, metric_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,14 +44,37 @@ class Launch:
     timed: Mapping[str, float] = field(default_factory=dict)
     variant: int = 0  # 0: the program as the project links it; SECOND, or else a relink
 
+    def renamed(self, new: Mapping[str, str]) -> Launch:
+        """Rename benchmarks; ``new`` maps the old names."""
+        by_benchmark: dict[str, Any] = {
+            each: {new.get(name, name): value for name, value in getattr(self, each).items()}
+            for each in _BY_BENCHMARK
+        }
+        varying = frozenset((new.get(name, name), metric) for name, metric in self.varying)
+        return replace(self, varying=varying, **by_benchmark)
+
+    def joined(self, other: Launch) -> Launch:
+        """Join the launch of another group of the same suite, side and pair."""
+        by_benchmark: dict[str, Any] = {
+            each: {**getattr(self, each), **getattr(other, each)} for each in _BY_BENCHMARK
+        }
+        return replace(
+            self,
+            warnings=self.warnings + other.warnings,
+            is_disturbed=self.is_disturbed or other.is_disturbed,
+            seconds=self.seconds + other.seconds,
+            varying=self.varying | other.varying,
+            **by_benchmark,
+        )
+
     def ran(self, benchmark: str) -> bool:
         """Return whether a benchmark ran in this launch and reported a result or an error."""
         return benchmark in self.values or benchmark in self.errors or benchmark in self.lost
 
 
+_BY_BENCHMARK: Final = ("values", "errors", "real_per_cpu", "lost", "timed")
 _ALWAYS_READ: Final = ("cpu_time", "real_time", *RATES)
-
-
+_TIMES_UNDIVIDED_SINCE: Final = (1, 9, 0)
 _WARNINGS: Final = 3  # kept of a launch; the stored output has all
 
 
@@ -85,6 +108,26 @@ def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: b
         lost=run.lost,
         timed=timed,
     )
+
+
+def real_per_cpu(benchmark: str, threads: int, real: float, cpu: float, context: Mapping[str, str]) -> float:
+    """Compute the real seconds of a benchmark's threads per second of CPU time that its clock counted.
+
+    1.0 if each thread computes all the time. Google Benchmark sums both times over the threads and
+    divides them by the iterations of all threads. Before version 1.9.0 it then divides real time by the
+    number of threads, and with ``MeasureProcessCPUTime()`` CPU time too; since 1.9.0 neither, so that
+    such a benchmark counts the CPU time of the whole process once for each thread.
+
+    Args:
+        benchmark: its name; with a part ``process_time``, CPU time is that of the whole process.
+        threads: their number.
+        real: seconds, as reported.
+        cpu: seconds, as reported; above 0.
+        context: of the file; it names the library's version from 1.8.4 on.
+    """
+    is_undivided = is_written_since(context, _TIMES_UNDIVIDED_SINCE)
+    is_scaled = is_process_clock(benchmark) or not is_undivided
+    return real / cpu * (threads if is_scaled else 1)
 
 
 def _best_repetitions(

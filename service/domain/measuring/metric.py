@@ -1,4 +1,4 @@
-"""Define the metrics of a benchmark: unit, better direction and label; find its own clock."""
+"""Define the metrics of a benchmark: unit, better direction and label; find the clock that judges it."""
 
 from __future__ import annotations
 
@@ -85,3 +85,13 @@ def own_clock(benchmark: str) -> str:
     """
     parts = benchmark.split("/")
     return "real_time" if "real_time" in parts or "manual_time" in parts else "cpu_time"
+
+
+def may_join(benchmark: str) -> bool:
+    """Return whether real time may be judged too: the benchmark's own clock is CPU time."""
+    return own_clock(benchmark) == "cpu_time"
+
+
+def is_process_clock(benchmark: str) -> bool:
+    """Return whether the benchmark measures the CPU time of all its threads (``MeasureProcessCPUTime()``)."""
+    return "process_time" in benchmark.split("/")

@@ -201,20 +201,5 @@ def join_groups(launches: Iterable[Launch]) -> tuple[Launch, ...]:
     joined: dict[tuple[str, Side], Launch] = {}
     for launch in launches:
         known = joined.get((launch.suite, launch.side))
-        joined[launch.suite, launch.side] = launch if known is None else _join(known, launch)
+        joined[launch.suite, launch.side] = launch if known is None else known.joined(launch)
     return tuple(joined.values())
-
-
-def _join(one: Launch, other: Launch) -> Launch:
-    return replace(
-        one,
-        values={**one.values, **other.values},
-        errors={**one.errors, **other.errors},
-        warnings=one.warnings + other.warnings,
-        is_disturbed=one.is_disturbed or other.is_disturbed,
-        seconds=one.seconds + other.seconds,
-        real_per_cpu={**one.real_per_cpu, **other.real_per_cpu},
-        varying=one.varying | other.varying,
-        lost={**one.lost, **other.lost},
-        timed={**one.timed, **other.timed},
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.project.benchmark_names import entry_for, heads
@@ -74,21 +73,8 @@ def under_new_names(launches: Iterable[Launch], listings: Iterable[Listing]) -> 
         each.suite: {old: new for new, old in each.renamed.items()} for each in listings if each.renamed
     }
     return tuple(
-        with_names(launch, by_suite[launch.suite])
+        launch.renamed(by_suite[launch.suite])
         if launch.side is Side.BASE and launch.suite in by_suite
         else launch
         for launch in launches
-    )
-
-
-def with_names(launch: Launch, new: Mapping[str, str]) -> Launch:
-    """Rename the benchmarks of a launch."""
-    return replace(
-        launch,
-        values={new.get(name, name): values for name, values in launch.values.items()},
-        errors={new.get(name, name): error for name, error in launch.errors.items()},
-        real_per_cpu={new.get(name, name): ratio for name, ratio in launch.real_per_cpu.items()},
-        varying=frozenset((new.get(name, name), metric) for name, metric in launch.varying),
-        lost={new.get(name, name): why for name, why in launch.lost.items()},
-        timed={new.get(name, name): seconds for name, seconds in launch.timed.items()},
     )

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.domain.measuring.launch import Launch
 from service.domain.measuring.pair_record import (
     RECORD_BYTES,
     RESULT_BYTES,
@@ -100,3 +103,17 @@ def test_output_that_cannot_be_read_is_reported_with_its_place(variant: int, pla
 
     with pytest.raises(BadResults, match=rf"^{place}: it is empty$"):
         read_pair(record, [Suite("s", "build/s")])
+
+
+def test_all_that_a_launch_has_by_benchmark_is_renamed_and_joined() -> None:
+    mappings = [each.name for each in fields(Launch) if str(each.type).startswith("Mapping")]
+
+    def launch_of(name: str) -> Launch:
+        empty = Launch(0, Side.BASE, "s", {}, {}, varying=frozenset({(name, "cpu_time")}))
+        return replace(empty, **{each: {name: each} for each in mappings})
+
+    joined = launch_of("a").joined(launch_of("b"))
+
+    assert launch_of("a").renamed({"a": "b"}) == launch_of("b")
+    assert [set(getattr(joined, each)) for each in mappings] == [{"a", "b"}] * 5
+    assert joined.varying == {("a", "cpu_time"), ("b", "cpu_time")}

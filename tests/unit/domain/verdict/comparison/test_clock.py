@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.measuring.clock import may_join, real_per_cpu
+from service.domain.measuring.launch import real_per_cpu
+from service.domain.measuring.metric import may_join
 from service.domain.verdict.comparison.benchmark import why_real_time_joins
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from tests.unit.domain.comparisons import reason
