@@ -68,13 +68,13 @@ def going_on(
     """
     undecided = [row for row in rows if not row.verdict.is_decided]
     if pairs >= stages.base_pairs:
-        return worth_more(undecided, cost, left, policy)
+        return _worth_more(undecided, cost, left, policy)
     if pairs >= stages.decisive:
-        return within_reach(undecided, cost, policy)
+        return _within_reach(undecided, cost, policy)
     return frozenset(map(_key, undecided))
 
 
-def within_reach(rows: Iterable[Comparison], cost: PairCost, policy: Policy) -> frozenset[Key]:
+def _within_reach(undecided: Iterable[Comparison], cost: PairCost, policy: Policy) -> frozenset[Key]:
     """Choose the undecided benchmarks that the whole machine time may decide, whatever the verdict.
 
     A row without an estimate may be anything, so its benchmark is chosen. A benchmark that used up its own
@@ -82,17 +82,18 @@ def within_reach(rows: Iterable[Comparison], cost: PairCost, policy: Policy) -> 
     purpose to end as undecided.
     """
     chosen: set[Key] = set()
-    for row in rows:
+    for row in undecided:
         key = _key(row)
         seconds = _needed(row) * max(cost.alone(key), _LEAST_SECONDS)
         is_in_own = cost.left(key, policy) > 0 and seconds <= policy.time_for(key[1])
-        is_worth_it = seconds <= policy.machine_time and (is_in_own or row.may_only_patch_scatter)
-        if is_worth_it and not row.verdict.is_decided:
+        if seconds <= policy.machine_time and (is_in_own or row.may_only_patch_scatter):
             chosen.add(key)
     return frozenset(chosen)
 
 
-def worth_more(rows: Iterable[Comparison], cost: PairCost, left: float, policy: Policy) -> frozenset[Key]:
+def _worth_more(
+    undecided: Iterable[Comparison], cost: PairCost, left: float, policy: Policy
+) -> frozenset[Key]:
     """Choose the undecided benchmarks that may still vote −1 within ``left`` seconds, the quickest first.
 
     A benchmark with its own machine time must fit into what is left of that. If undecided benchmarks withhold
@@ -100,8 +101,8 @@ def worth_more(rows: Iterable[Comparison], cost: PairCost, left: float, policy: 
     """
     is_same_worth_it = policy.on_undecided is VoteWhen.NONE
     needed: dict[Key, float] = {}
-    for row in rows:
-        if not row.verdict.is_decided and row.pairs_to_slower is not None:
+    for row in undecided:
+        if row.pairs_to_slower is not None:
             pairs = _needed(row) if is_same_worth_it else row.pairs_to_slower
             needed[_key(row)] = min(needed.get(_key(row), math.inf), pairs)
     seconds = {key: max(cost.alone(key), _LEAST_SECONDS) for key in needed}

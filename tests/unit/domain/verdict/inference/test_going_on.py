@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import pytest
 
 from service.domain.project.policy import Policy, VoteWhen
-from service.domain.verdict.inference.going_on import PairCost, Stages, going_on, within_reach, worth_more
+from service.domain.verdict.inference.going_on import PairCost, Stages, going_on
 from service.domain.verdict.inference.verdict import Comparison, Verdict
 from tests.unit.domain.comparisons import SAME, UNMEASURED, row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 POLICY = Policy()
 NEVER = math.inf
@@ -25,6 +29,18 @@ def cost(fixed: float = 0.0, **own: float) -> PairCost:
 def short(name: str, seconds: float) -> Policy:
     """A policy that gives one benchmark a machine time of its own."""
     return Policy(machine_time_of={name: seconds})
+
+
+def within_reach(rows: Sequence[Comparison], cost: PairCost, policy: Policy) -> frozenset[tuple[str, str]]:
+    """Choose in the second stage, in which the time that is left does not matter."""
+    return going_on(rows, 16, Stages(16, 32), cost, 0.0, policy)
+
+
+def worth_more(
+    rows: Sequence[Comparison], cost: PairCost, left: float, policy: Policy
+) -> frozenset[tuple[str, str]]:
+    """Choose in the third stage."""
+    return going_on(rows, 32, Stages(16, 32), cost, left, policy)
 
 
 def names(chosen: frozenset[tuple[str, str]]) -> set[str]:
