@@ -14,16 +14,13 @@ from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from service.domain.measuring.launch import Launch
+    from service.domain.project.policy import Policy
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
 
     Values = Mapping[int, Mapping[str, Mapping[str, float]]]  # by pair, benchmark and metric
-    from collections.abc import Sequence
-
-    from service.domain.project.policy import Policy
-
 
 SESSION_PAIRS: Final = 20  # per calibration: enough to call one of a hundred benchmarks slower
 LEAST_SESSIONS: Final = 3  # pairs measured within one hour share its neighbours and its heat

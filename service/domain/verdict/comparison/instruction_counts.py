@@ -32,7 +32,7 @@ _ROUNDING: Final = 1e-12  # rounding of a quotient must not decide
 def compare_counts(listings: Sequence[Listing], counts: Counts, floor: float) -> tuple[Comparison, ...]:
     """Compare every benchmark that has counts, in the order of the listings."""
     return tuple(
-        compare_instructions(each.suite, name, *_sides(counts, each.suite, name), floor)
+        _compare(each.suite, name, *_sides(counts, each.suite, name), floor)
         for each in listings
         for name in each.common
         if any(name in counts.get((each.suite, side), {}) for side in Side)
@@ -53,7 +53,7 @@ def _sides(counts: Counts, suite: str, benchmark: str) -> tuple[Counted | None, 
     return base, patch
 
 
-def compare_instructions(
+def _compare(
     suite: str, benchmark: str, base: Counted | None, patch: Counted | None, floor: float
 ) -> Comparison:
     """Compare the instructions per iteration of both sides exactly.
@@ -82,7 +82,7 @@ def compare_instructions(
 def _verdict(ratio: float, floor: float) -> Verdict:
     if abs(math.log(ratio)) <= math.log1p(floor) + _ROUNDING or _agree((1.0, ratio)):
         return Verdict.SAME
-    return Verdict.SLOWER if ratio > 1 else Verdict.FASTER
+    return Verdict.of_change(METRIC, is_up=ratio > 1)
 
 
 def _repeats(side: Counted | None) -> bool:

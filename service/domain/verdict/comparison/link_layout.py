@@ -20,7 +20,7 @@ from service.domain.verdict.comparison.work_rate import value_per_unit
 from service.domain.verdict.inference.estimate import estimate
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.signed_ranks import capped_rank_tail
-from service.domain.verdict.inference.verdict import Verdict
+from service.domain.verdict.inference.verdict import Verdict, by_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -115,13 +115,13 @@ def pairs_short(
     Earlier variants left them open, they have too few complete pairs of this one, and it launched them in
     fewer than :func:`most_pairs`.
     """
-    short: dict[str, dict[str, None]] = {}
-    for found in suspected:
+
+    def is_short(found: Comparison) -> bool:
         relinks = _relinks(found, by_variant, policy)
         is_next = len(relinks) == VARIANTS.index(variant) and _standing(relinks) is _Standing.OPEN
-        if is_next and len(_ran(found, by_variant.get(variant, ()))) < most_pairs(found):
-            short.setdefault(found.row.suite, {})[found.row.benchmark] = None
-    return {suite: tuple(names) for suite, names in short.items()}
+        return is_next and len(_ran(found, by_variant.get(variant, ()))) < most_pairs(found)
+
+    return by_suite(filter(is_short, suspected))
 
 
 def left_open(

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
-from service.domain.verdict.inference.verdict import Verdict
+from service.domain.verdict.inference.verdict import Verdict, by_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,11 +49,7 @@ def second_opinion(first: Comparison, second: Comparison, policy: Policy, launch
 
 def wanted_again(first: Iterable[Comparison], pairs: int) -> dict[str, tuple[str, ...]]:
     """Map each suite to its slow-downs that have more pairs than the second opinion has so far."""
-    wanted: dict[str, dict[str, None]] = {}
-    for row in first:
-        if pairs < row.pairs:
-            wanted.setdefault(row.row.suite, {})[row.row.benchmark] = None
-    return {suite: tuple(names) for suite, names in wanted.items()}
+    return by_suite(row for row in first if pairs < row.pairs)
 
 
 def _pooled(first: Comparison, second: Comparison) -> float:

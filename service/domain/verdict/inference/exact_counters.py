@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from service.domain.measuring.metric import Better
 from service.domain.verdict.inference.signed_ranks import least_pairs
-from service.domain.verdict.inference.verdict import ComparedRow, Comparison, Verdict
+from service.domain.verdict.inference.verdict import ComparedRow, Comparison, Verdict, one_sided_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +23,8 @@ def exact_looks(policy: Policy, family: float) -> tuple[int, ...]:
     They are fixed before the first launch. The first look can only decide ``same``; the last is the earliest
     that can prove a difference.
     """
-    independent = math.ceil(math.log(2 / _error(policy, family), 4))
-    by_order = least_pairs(_error(policy, 1))
+    independent = math.ceil(math.log(2 / one_sided_error(policy, family, EXACT_SHARE), 4))
+    by_order = least_pairs(one_sided_error(policy, 1, EXACT_SHARE))
     return tuple(dict.fromkeys((_REPEATED, max(_REPEATED, independent, by_order))))
 
 
@@ -56,13 +55,14 @@ def compare_exactly(
         policy: the floor and the false-alarm rate.
         family: the number of hypotheses.
     """
+    of_row, of_family = (one_sided_error(policy, each, EXACT_SHARE) for each in (family, 1))
     for n in schedule:
         first = pairs[:n]
         if not first or len(first) < n or len(set(first)) > 1:
             return None
         base, patch = first[0]
         verdict = _decide(row, base, patch, policy)
-        is_proof = 2.0 * 4.0**-n <= _error(policy, family) and 2.0**-n <= _error(policy, 1)
+        is_proof = 2.0 * 4.0**-n <= of_row and 2.0**-n <= of_family
         if verdict is Verdict.SAME or (verdict.is_decided and is_proof):
             ratio = 1.0 if base == patch else patch / base
             return Comparison(row, verdict, n, ratio, (ratio, ratio), base, patch)
@@ -77,8 +77,4 @@ def _decide(row: ComparedRow, base: float, patch: float, policy: Policy) -> Verd
     moved = math.log(patch) - math.log(base)
     if abs(moved) <= math.log1p(policy.floor):
         return Verdict.SAME
-    return Verdict.SLOWER if (moved > 0) == (row.metric.better is Better.LOWER) else Verdict.FASTER
-
-
-def _error(policy: Policy, family: float) -> float:
-    return EXACT_SHARE * policy.false_alarms / 2 / max(family, 1)
+    return Verdict.of_change(row.metric, is_up=moved > 0)

@@ -6,6 +6,7 @@ import math
 from enum import StrEnum
 from functools import lru_cache
 from itertools import takewhile
+from statistics import median_high, median_low
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.measuring.metric import Better, Metric
@@ -15,7 +16,7 @@ from service.domain.verdict.inference.interim_looks import Look, difference_erro
 from service.domain.verdict.inference.reasons import Fact, Reason, ReasonKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from service.domain.project.policy import Policy
 
@@ -48,6 +49,11 @@ class Verdict(StrEnum):
     def is_decided(self) -> bool:
         """Return whether the verdict is final: more pairs cannot change it."""
         return self is not Verdict.UNDECIDED
+
+    @staticmethod
+    def of_change(metric: Metric, *, is_up: bool) -> Verdict:
+        """Return ``slower`` or ``faster`` for a value that rose or fell."""
+        return Verdict.SLOWER if is_up == (metric.better is Better.LOWER) else Verdict.FASTER
 
 
 class ComparedRow(NamedTuple):
@@ -127,15 +133,23 @@ class Comparison(NamedTuple):
         return ratio - 1 if self.row.metric.better is Better.LOWER else 1 - ratio
 
 
+def by_suite(comparisons: Iterable[Comparison]) -> dict[str, tuple[str, ...]]:
+    """Map each suite to the benchmarks of its comparisons, in their order."""
+    found: dict[str, dict[str, None]] = {}
+    for each in comparisons:
+        found.setdefault(each.row.suite, {})[each.row.benchmark] = None
+    return {suite: tuple(names) for suite, names in found.items()}
+
+
 def least_budget(policy: Policy, family: float) -> int:
     """Compute the smallest ``max_pairs`` that can find a difference."""
-    return min(_errors_without_end(_difference_error(policy, family)), default=MOST_PAIRS)
+    return min(_errors_without_end(one_sided_error(policy, family)), default=MOST_PAIRS)
 
 
 def first_decisive_look(policy: Policy, family: float) -> int:
     """Find the first look that can find a difference: fewer pairs prove nothing, however large it is."""
     schedule = looks(policy.max_pairs)
-    errors = difference_errors(with_shares(schedule), _difference_error(policy, family))
+    errors = difference_errors(with_shares(schedule), one_sided_error(policy, family))
     return next(iter(errors), schedule[-1])
 
 
@@ -160,7 +174,7 @@ def compare_pairs(
     due = _due(schedule, len(pairs))
     if not due:
         return _too_few(row, pairs)
-    errors = difference_errors(due, _difference_error(policy, family))
+    errors = difference_errors(due, one_sided_error(policy, family))
     positive = list(takewhile(_is_positive, pairs[: due[-1].pairs]))
     ratios = log_ratios([b for b, _ in positive], [p for _, p in positive])
     for look in due:
@@ -180,12 +194,13 @@ def compare_pairs(
     return undecided._replace(
         more_pairs=pairs_to_decide(estimated, policy, family),
         pairs_to_slower=pairs_to_slower(estimated, row, policy, family),
-        quiet_spread=spread_to_decide(estimated, interval, policy, family),
+        quiet_spread=_spread_to_decide(estimated, interval, policy, family),
     )
 
 
-def _difference_error(policy: Policy, family: float) -> float:
-    return policy.false_alarms / 2 / max(family, 1)
+def one_sided_error(policy: Policy, family: float, share: float = 1.0) -> float:
+    """Compute the error of one direction of one hypothesis, or a share of it."""
+    return share * policy.false_alarms / 2 / max(family, 1)
 
 
 def _due(schedule: Sequence[int], pairs: int) -> Sequence[Look]:
@@ -201,9 +216,9 @@ def decide(
     """Judge the pairs of one look, given the errors that it may spend."""
     floor = math.log1p(policy.floor)
     if estimated.is_above(floor, difference_error):
-        return Verdict.SLOWER if metric.better is Better.LOWER else Verdict.FASTER
+        return Verdict.of_change(metric, is_up=True)
     if estimated.is_below(-floor, difference_error):
-        return Verdict.FASTER if metric.better is Better.LOWER else Verdict.SLOWER
+        return Verdict.of_change(metric, is_up=False)
     return Verdict.SAME if _is_same(estimated, policy, same_error) else Verdict.UNDECIDED
 
 
@@ -283,7 +298,7 @@ def pairs_to_decide(estimated: Estimate, policy: Policy, family: float) -> float
     """Estimate how many more pairs would decide: those to the first look with a narrow enough interval."""
     centre = abs(estimated.centre)
     beyond, within = centre - math.log1p(policy.floor), math.log1p(policy.same_within) - centre
-    errors = _errors_without_end(_difference_error(policy, family))
+    errors = _errors_without_end(one_sided_error(policy, family))
     for look in _looks_without_end():
         if look.pairs > estimated.pairs:
             spent, same = errors.get(look.pairs, 0.0), look.same * SAME_ERROR
@@ -293,7 +308,7 @@ def pairs_to_decide(estimated: Estimate, policy: Policy, family: float) -> float
     return math.inf
 
 
-def spread_to_decide(
+def _spread_to_decide(
     estimated: Estimate, interval: tuple[float, float], policy: Policy, family: float
 ) -> float:
     """Estimate the spread at which the pairs so far, or those that all may get, decide with 50 % power.
@@ -304,7 +319,7 @@ def spread_to_decide(
     is_unchanged = interval[0] <= 0 <= interval[1]
     centre = 0.0 if is_unchanged else abs(estimated.centre)
     beyond, within = centre - math.log1p(policy.floor), math.log1p(policy.same_within) - centre
-    errors = _errors_without_end(_difference_error(policy, family))
+    errors = _errors_without_end(one_sided_error(policy, family))
     least = 0.0
     for look in _looks_without_end():
         if look.pairs > max(policy.base_pairs, estimated.pairs):
@@ -327,7 +342,7 @@ def pairs_to_slower(estimated: Estimate, row: ComparedRow, policy: Policy, famil
     if centre <= 0 or centre + _REACH * estimated.error < math.log1p(policy.votes_from(row.benchmark)):
         return math.inf
     beyond = centre + _HOPE * estimated.error - math.log1p(policy.floor)
-    for pairs, spent in _errors_without_end(_difference_error(policy, family)).items():
+    for pairs, spent in _errors_without_end(one_sided_error(policy, family)).items():
         if pairs > estimated.pairs and estimated.reach_of(pairs, spent) < beyond:
             return pairs - estimated.pairs
     return math.inf
@@ -345,8 +360,5 @@ def _errors_without_end(error: float) -> Mapping[int, float]:
 
 
 def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    if len(ordered) % 2:
-        return ordered[middle]
-    return ordered[middle - 1] + (ordered[middle] - ordered[middle - 1]) / 2
+    low, high = median_low(values), median_high(values)
+    return low + (high - low) / 2  # the sum of two large values may overflow

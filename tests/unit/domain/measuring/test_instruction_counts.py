@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -8,15 +9,19 @@ from hypothesis import strategies as st
 
 from service.domain.measuring.callgrind import Trial
 from service.domain.measuring.counted import Counted
+from service.domain.measuring.listing import Listing
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.instruction_counts import (
     LAUNCHES,
     LONG,
     added_share,
-    compare_instructions,
+    compare_counts,
 )
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Comparison, Verdict
+
+if TYPE_CHECKING:
+    from service.domain.measuring.counted import Counts
 
 FLOOR = 0.01
 N = 10_000
@@ -31,14 +36,18 @@ def counted(*instructions: int, iterations: int = N) -> Counted:
     return Counted(tuple((Trial(1, ir + 900), Trial(iterations, iterations * ir)) for ir in both))
 
 
+def counts(base: Counted | None, patch: Counted | None) -> Counts:
+    sides = {Side.BASE: base, Side.PATCH: patch}
+    return {("suite", side): {"BM_a": each} for side, each in sides.items() if each is not None}
+
+
 def compared(base: Counted | None, patch: Counted | None) -> Comparison:
-    return compare_instructions("suite", "BM_a", base, patch, FLOOR)
+    (found,) = compare_counts([Listing("suite", ("BM_a",), ("BM_a",))], counts(base, patch), FLOOR)
+    return found
 
 
 def added(base: Counted | None, patch: Counted | None) -> float | None:
-    sides = {Side.BASE: base, Side.PATCH: patch}
-    counts = {("suite", side): {"BM_a": each} for side, each in sides.items() if each is not None}
-    return added_share(counts, "suite", "BM_a")
+    return added_share(counts(base, patch), "suite", "BM_a")
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from service.domain.project.policy import Policy
 from service.domain.runs.build_outcome import Judgement
 from service.domain.runs.judge_build import Measured, Notes
 from service.domain.runs.vote import Outcome
+from service.domain.values.identity import Side
 from service.domain.verdict.comparison.counting_pairs import DisturbedPairs
-from service.domain.verdict.comparison.instruction_counts import LAUNCHES, compare_instructions
+from service.domain.verdict.comparison.instruction_counts import LAUNCHES, compare_counts
 from service.domain.wording.measured_causes import measured_causes, measured_notes, unused_notes
 
 POLICY = Policy(max_pairs=32)
@@ -187,13 +188,14 @@ def test_warnings_beyond_the_third_are_counted() -> None:
 
 
 def test_instruction_counts_make_one_sentence() -> None:
-    base = counted(1000)
-    names = {"BM_a": 1050, "BM_b": 1200, "BM_c": 900, "BM_d": 1000}
-    rows = [compare_instructions("s", name, base, counted(ir), 0.01) for name, ir in names.items()]
-    several = Counted(why="it runs several threads")
-    rows.append(compare_instructions("s", "BM_e", several, several, 0.01))
+    after = {"BM_a": 1050, "BM_b": 1200, "BM_c": 900, "BM_d": 1000}
+    several = {"BM_e": Counted(why="it runs several threads")}
+    base = {**dict.fromkeys(after, counted(1000)), **several}
+    patch = {**{name: counted(ir) for name, ir in after.items()}, **several}
+    counts = {("s", Side.BASE): base, ("s", Side.PATCH): patch}
+    rows = compare_counts([Listing("s", tuple(base), tuple(patch))], counts, 0.01)
 
-    assert causes_of(Notes(counted=tuple(rows))) == [
+    assert causes_of(Notes(counted=rows)) == [
         (
             "instructions of 5 benchmarks (no vote): 2 increased, most in BM_b +20.0 %; "
             "1 decreased, most in BM_c −10.0 %; "
