@@ -49,7 +49,7 @@ def trials(dumps: bytes, log: bytes, benchmark: str) -> tuple[Trial, ...]:
     Raises:
         BadResults: the dumps do not count instructions, or do not fit the log.
     """
-    loops = timed_loops(dumps)
+    loops = _timed_loops(dumps)
     if not loops:
         raise BadResults("no timed loop was found; a program that is stripped, or a script, shows none")
     numbers = _numbers(log, benchmark)
@@ -58,7 +58,7 @@ def trials(dumps: bytes, log: bytes, benchmark: str) -> tuple[Trial, ...]:
     return tuple(Trial(number, loop) for number, loop in zip(numbers, loops, strict=True))
 
 
-def timed_loops(dumps: bytes) -> tuple[int, ...]:
+def _timed_loops(dumps: bytes) -> tuple[int, ...]:
     """Read the instructions (Ir) of every timed loop, in the order in which they ended.
 
     ``dumps`` is Callgrind's output, all parts in one file (Valgrind manual, "Callgrind Format

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.measuring.callgrind import MAX_LOOPS, Trial, timed_loops, trials
+from service.domain.measuring.callgrind import MAX_LOOPS, Trial, trials
 from service.domain.values.errors import BadResults
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "callgrind"
@@ -25,6 +25,11 @@ def dumps(*parts: str) -> bytes:
     return "".join(["# callgrind format\n", *parts]).encode()
 
 
+def loops(dumps: bytes, count: int = 1) -> list[int]:
+    """The instructions of so many timed loops."""
+    return [each.instructions for each in trials(dumps, b"Running BM for 1\n" * count, "BM")]
+
+
 def test_a_recorded_launch_gives_each_trial_with_its_iterations() -> None:
     found = trials(DUMPS, LOG, "BM_Tiny")
     assert [each.iterations for each in found] == [1, 10, 100, 1000, 10000, 26035]
@@ -38,31 +43,32 @@ def test_a_recorded_launch_gives_each_trial_with_its_iterations() -> None:
 
 
 def test_costs_of_the_end_of_the_program_belong_to_no_loop() -> None:
-    assert timed_loops(dumps(part("7"), part("9", trigger="Program termination"))) == (7,)
+    assert loops(dumps(part("7"), part("9", trigger="Program termination"))) == [7]
 
 
 def test_a_part_that_is_cut_off_is_left_out() -> None:
     whole = dumps(part("7"), part("9"))
-    assert timed_loops(whole[: whole.rindex(b"totals")]) == (7,)
+    assert loops(whole[: whole.rindex(b"totals")]) == [7]
 
 
 @pytest.mark.parametrize("total", ["", "-1", "5 5", "9" * 19, "0x5", "1e9", "٥"])
 def test_a_total_that_is_no_count_is_left_out(total: str) -> None:
-    assert timed_loops(dumps(part(total))) == ()
+    with pytest.raises(BadResults, match="no timed loop was found"):
+        loops(dumps(part(total)))
 
 
 def test_a_total_is_taken_once() -> None:
-    assert timed_loops(dumps(part("7\ntotals: 8"))) == (7,)
+    assert loops(dumps(part("7\ntotals: 8"))) == [7]
 
 
 def test_events_other_than_instructions_are_refused() -> None:
     with pytest.raises(BadResults, match="something else than instructions"):
-        timed_loops(dumps(part()).replace(b"events: Ir", b"events: Ir Dr Dw"))
+        loops(dumps(part()).replace(b"events: Ir", b"events: Ir Dr Dw"))
 
 
 def test_more_loops_than_a_benchmark_has_are_refused() -> None:
     with pytest.raises(BadResults, match="more than 10000 timed loops"):
-        timed_loops(dumps(*[part()] * (MAX_LOOPS + 1)))
+        loops(dumps(*[part()] * (MAX_LOOPS + 1)))
 
 
 def test_no_dumps_say_what_may_be_the_cause() -> None:
