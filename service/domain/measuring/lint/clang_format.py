@@ -6,7 +6,6 @@ the line before.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.findings import Finding, finding_at
 from service.domain.failures.failure import Failure, FailureKind, failure_of
 from service.domain.measuring.lint.diagnostics import Roots, diagnostic_in, lines_of
+from service.domain.measuring.lint.touched_lines import HUNK
 from service.domain.values.text import plain
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ HEADLINE: Final = "code should be clang-formatted [-Wclang-format-violations]"
 """Headline of every failure of clang-format, so that builds share a signature."""
 
 _SHORT: Final = 100  # characters of a line that a finding quotes
-_HUNK: Final = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +87,8 @@ def fault_in(errors: bytes, roots: Roots | None = None) -> FormatFault:
 def _edits_in(diff: bytes) -> Iterator[_Edit]:
     lines = iter(diff.split(b"\n"))
     for line in lines:
-        if hunk := _HUNK.match(line):
-            removed, added = (int(count) if count is not None else 1 for count in hunk.groups()[1:])
+        if hunk := HUNK.match(line):
+            removed, added = int(hunk[2] or 1), int(hunk[4] or 1)
             before, after = _side(lines, b"-", removed), _side(lines, b"+", added)
             if len(before) < removed or len(after) < added:
                 return

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 Lines: TypeAlias = Mapping[str, tuple[range, ...]]
 """Line numbers of the new side by path, as ordered ranges that neither overlap nor adjoin."""
 
-_HUNK: Final = re.compile(rb"@@ -[0-9]+(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
+HUNK: Final = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@")
+"""Header of a hunk: first line and count of the old side, then of the new side; no count stands for 1."""
 _ESCAPE: Final = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
 _ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
@@ -40,7 +41,7 @@ def lines_in(diff: bytes) -> Lines:
             path = _path_of(line)
         elif line.startswith(b"diff "):
             path = None
-        elif hunk := _HUNK.match(line):
+        elif hunk := HUNK.match(line):
             for number in _added_in(hunk, lines):
                 if path is None:
                     raise BadInput("the diff has added lines without a file")
@@ -60,7 +61,7 @@ def _is_on(line: int, ranges: tuple[range, ...]) -> bool:
 
 def _added_in(hunk: re.Match[bytes], lines: Iterator[bytes]) -> Iterator[int]:
     """Consume the lines of a hunk, and yield the numbers of the added ones."""
-    old, number, new = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
+    old, number, new = int(hunk[2] or 1), int(hunk[3]), int(hunk[4] or 1)
     while old or new:
         mark = next(lines, b"")[:1]
         if mark == b"+" and new:

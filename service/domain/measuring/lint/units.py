@@ -110,7 +110,7 @@ class _Includers:
 
     def of(self, path: str) -> Iterator[str]:
         """Yield the files that include a file, the nearest first; among equally near ones, its namesake."""
-        stem = posixpath.splitext(posixpath.basename(path))[0]
+        stem = _stem(path)
         seen, level, steps = {path}, [path], 0
         while level and steps < _MOST_STEPS:
             found: list[str] = []
