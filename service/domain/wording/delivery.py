@@ -28,8 +28,7 @@ def not_granted(label: str) -> str:
 
 def missing_right(votes: Mapping[str, int], project: str, branch: str) -> str:
     """Name the right that the review server requires for votes."""
-    named = ", ".join(f"{label}{vote:+}" for label, vote in votes.items())
-    return f"no right to vote {named} on {plain(project)}, branch {plain(branch)}"
+    return f"no right to vote {_named(votes)} on {plain(project)}, branch {plain(branch)}"
 
 
 def not_allowed(right: str) -> str:
@@ -42,9 +41,8 @@ def not_allowed(right: str) -> str:
 
 def rejected_votes(votes: Mapping[str, int]) -> str:
     """Write the message about votes that the review server rejected."""
-    named = ", ".join(f"{label}{vote:+}" for label, vote in votes.items())
     return (
-        f"The review server rejected the vote {named}: this project has no such label or value, or "
+        f"The review server rejected the vote {_named(votes)}: this project has no such label or value, or "
         "Benchgate's account has no permission to use it."
     )
 
@@ -52,3 +50,7 @@ def rejected_votes(votes: Mapping[str, int]) -> str:
 def taken_back(patch_set: int) -> str:
     """Write the message about a vote that Benchgate withdrew from an outdated patch set."""
     return f"Vote taken back: patch set {patch_set} appeared while it was posted, and gets a vote of its own."
+
+
+def _named(votes: Mapping[str, int]) -> str:
+    return ", ".join(f"{label}{vote:+}" for label, vote in votes.items())

@@ -47,7 +47,7 @@ def waiver_sentence(waiver: Waiver, rates: Mapping[int, Rate] = _NO_RATES) -> st
 
 def known_sentence(known: KnownFailure, rate: Rate | None = None) -> str:
     """Describe a known failure: the bug, the owner, the expiry, the reason and how often it occurs."""
-    owner, reason = plain(known.owner) or "somebody", plain(known.reason, MAX_REASON)
+    owner, reason = _person(known.owner), plain(known.reason, MAX_REASON)
     counted = "" if rate is None else f"failed {rate.failed} of {rate.builds} builds in 30 days"
     why = "; ".join(filter(None, (reason, counted)))
     named = f"known failure {plain(known.bug, MAX_BUG)} ({owner}, until {known.expires_at:%Y-%m-%d})"
@@ -65,7 +65,7 @@ def bug_comment(builds: int, link: str) -> str:
 
 def override_sentence(override: Override) -> str:
     """Write the line of a message with the person, the decision and the reason."""
-    who, benchmarks = plain(override.who) or "somebody", plain(override.filter)
+    who, benchmarks = _person(override.who), plain(override.filter)
     decided = _FORMS[override.kind].format(who=who, filter=benchmarks)
     if override.carried_from:
         decided += f" on patch set {override.carried_from}"
@@ -97,7 +97,7 @@ def beyond_sentences(beyond: Sequence[Beyond]) -> tuple[str, ...]:
 
 
 def _beyond_sentence(beyond: Beyond) -> str:
-    row, who = beyond.row, plain(beyond.accept.who) or "somebody"
+    row, who = beyond.row, _person(beyond.accept.who)
     before = (
         f"accepted up to {_size(row, beyond.level)} by {who}"
         if math.isfinite(beyond.level)
@@ -108,6 +108,10 @@ def _beyond_sentence(beyond: Beyond) -> str:
         low, high = sorted((row.ratio(row.least), row.ratio(row.most)))
         now += f" {interval(low, high, row.ratio(row.worsening))}"
     return f"{_name_of(row)}: {before}, now {now}"
+
+
+def _person(name: str) -> str:
+    return plain(name) or "somebody"
 
 
 def _name_of(row: Slowdown) -> str:
