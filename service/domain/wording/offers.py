@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from service.domain.review.comment_commands import OverrideCommand, RecheckCommand, filter_text
 from service.domain.review.form_commands import Action
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from service.domain.project.project_file import Permission
     from service.domain.review.form_commands import FormCommand
     from service.domain.wording.next_steps import EndedBuild
+
+    Useful = Mapping[NextStepKind, Sequence[EndedBuild]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,11 @@ def offers_for(run: RunCondition, permissions: Collection[Permission]) -> Offers
     """Choose the commands that are useful for a run and that a person may use."""
     if not run.is_open:
         return Offers()
-    by_step = builds_by_step(run.builds)
-    useful = {action: by_step[step] for action, step in _STEPS.items()}
+    useful = builds_by_step(run.builds)
     may = {action for action in Action if action.permission in permissions}
-    concerned = {build.job: build for build in (*useful[Action.RECHECK], *useful[Action.OVERRIDE])}
+    concerned = {
+        build.job: build for build in (*useful[NextStepKind.RECHECK], *useful[NextStepKind.OVERRIDE])
+    }
     several = concerned if len(concerned) > 1 else {}  # for one build, the offers for the run suffice
     return Offers(
         run=tuple(offer for offer in _for_run(run, useful) if offer.action in may),
@@ -103,46 +105,36 @@ def offers_for(run: RunCondition, permissions: Collection[Permission]) -> Offers
     )
 
 
-_STEPS: Final[Mapping[Action, NextStepKind]] = MappingProxyType(
-    {
-        Action.RECHECK: NextStepKind.RECHECK,
-        Action.MORE_PAIRS: NextStepKind.MORE_PAIRS,
-        Action.OVERRIDE: NextStepKind.OVERRIDE,
-        Action.ACCEPT: NextStepKind.ACCEPT,
-    }
-)
-
-
-def _for_run(run: RunCondition, useful: Mapping[Action, Sequence[EndedBuild]]) -> Iterator[Offer]:
+def _for_run(run: RunCondition, useful: Useful) -> Iterator[Offer]:
     if run.is_running:
         yield Offer(Action.CANCEL)
-    if again := useful[Action.RECHECK]:
+    if again := useful[NextStepKind.RECHECK]:
         yield Offer(Action.RECHECK, jobs_to_recheck(again))
-    if undecided := [name for build in useful[Action.MORE_PAIRS] for name in build.undecided]:
+    if undecided := [name for build in useful[NextStepKind.MORE_PAIRS] for name in build.undecided]:
         yield Offer(Action.MORE_PAIRS, filter=common_filter(undecided))
-    if slower := [name for build in useful[Action.ACCEPT] for name in build.slower]:
+    if slower := [name for build in useful[NextStepKind.ACCEPT] for name in build.slower]:
         # A form that accepts everything would accept benchmarks that nobody looked at.
         chosen = common_filter(slower)
         yield Offer(Action.ACCEPT, filter="" if chosen == ANY else chosen)
-    if failed := useful[Action.OVERRIDE]:
+    if failed := useful[NextStepKind.OVERRIDE]:
         yield Offer(Action.OVERRIDE, tuple(filter(None, (job_to_override(failed),))))
     if run.has_overrides:
         yield Offer(Action.UNDO)
 
 
-def _for_build(build: EndedBuild, useful: Mapping[Action, Sequence[EndedBuild]]) -> Iterator[Offer]:
-    for action in (Action.RECHECK, Action.OVERRIDE):
+def _for_build(build: EndedBuild, useful: Useful) -> Iterator[Offer]:
+    for step, action in ((NextStepKind.RECHECK, Action.RECHECK), (NextStepKind.OVERRIDE, Action.OVERRIDE)):
         # No command can name the check of the project file.
-        if build in useful[action] and job_to_override([build]):
+        if build in useful[step] and job_to_override([build]):
             yield Offer(action, (build.job,))
 
 
-def _for_rows(useful: Mapping[Action, Sequence[EndedBuild]]) -> Mapping[tuple[str, str], Sequence[Action]]:
+def _for_rows(useful: Useful) -> Mapping[tuple[str, str], Sequence[Action]]:
     rows: dict[tuple[str, str], list[Action]] = {}
-    for build in useful[Action.ACCEPT]:
+    for build in useful[NextStepKind.ACCEPT]:
         for name in filter(filter_text, build.slower):
             rows.setdefault((build.job, name), []).append(Action.ACCEPT)
-    for build in useful[Action.MORE_PAIRS]:
+    for build in useful[NextStepKind.MORE_PAIRS]:
         for name in filter(filter_text, build.undecided):
             rows.setdefault((build.job, name), []).append(Action.MORE_PAIRS)
     return rows
