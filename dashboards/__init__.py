@@ -1,1 +1,1 @@
-"""The pages: rendered by the server from the read ports, and usable without the scripts."""
+"""Render the pages on the server from the read ports; they work without the scripts."""

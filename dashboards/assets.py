@@ -1,4 +1,4 @@
-"""Scripts and styles, served under names that change with their content."""
+"""Serve scripts and styles under names that change with their content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values as text on the pages: SI units, signs and words."""
+"""Format values for the pages: SI units, signs and words."""
 
 from __future__ import annotations
 

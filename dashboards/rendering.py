@@ -1,4 +1,4 @@
-"""Pages rendered from templates."""
+"""Render pages from templates."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class ReviewLinks:
         self._base = base_url.rstrip("/")
 
     def patch_set(self, project: str, change: int, patch_set: int | None) -> str:
-        """Make the address of a patch set of a change; of the whole change if it is None."""
+        """Return the address of a patch set, or of the whole change without one."""
         number = str(change) if patch_set is None else f"{change}/{patch_set}"
         return f"{self._base}/c/{quote(project)}/+/{number}" if self._base else ""
 
     def commit(self, revision: str) -> str:
-        """Make the address that leads to the change of a commit."""
+        """Return an address that leads to the change of a commit."""
         return f"{self._base}/q/{quote(revision, safe='')}" if self._base else ""
 
 
@@ -196,7 +196,7 @@ def sign_in_page(*, account: AccountLink | None, begin: str, secret: str, wanted
 
 @cache
 def _environment() -> Environment:
-    """Create the environment, whose compiled templates serve every application of the process."""
+    """Create the environment; every application of the process shares its compiled templates."""
     environment = Environment(
         loader=PackageLoader("dashboards"),
         autoescape=True,

@@ -1,1 +1,1 @@
-"""The schema of the database and its history."""
+"""Migrate the database schema."""

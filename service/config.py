@@ -1,4 +1,4 @@
-"""Settings, read from the environment by the outermost code only."""
+"""Read settings from environment variables; only the outermost code does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The web application, which ``benchgate serve`` runs."""
+"""Assemble the web application that ``benchgate serve`` runs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 def create_app() -> FastAPI:
-    """Webhooks, API, pages and health over the control plane of the environment's settings."""
+    """Create the app with webhooks, API, pages and health from the environment's settings."""
     log_as_json()
     settings = ControlSettings()
     plane = build_control(settings)

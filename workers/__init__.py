@@ -1,1 +1,1 @@
-"""The Celery app, its tasks and the schedule. Each task carries only an ID."""
+"""Celery app, tasks and schedule. Each task carries only an ID."""

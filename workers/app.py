@@ -1,4 +1,4 @@
-"""The Celery app, which `benchgate worker --pool NAME` starts for the control plane or a pool of machines."""
+"""Celery app that `benchgate worker --pool NAME` starts for the control plane or a pool of machines."""
 
 from __future__ import annotations
 

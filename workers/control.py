@@ -1,4 +1,4 @@
-"""The tasks of the control plane. Each takes the ID of an entity, and does nothing if no work is due."""
+"""Run the tasks of the control plane. Each takes the ID of an entity, and does nothing if no work is due."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _read_bugs(plane: Control, _: int) -> None:
 
 
 def _server_at(plane: Control, place: int) -> Sequence[tuple[str, ReviewServer]]:
-    """Return the review server at a place in the order of their names; none if it is not configured."""
+    """Return the review server at a place in the order of names; empty if it is not configured."""
     return tuple(plane.servers.items())[place : place + 1]
 
 

@@ -1,4 +1,4 @@
-"""The tasks of a machine: claim and execute a build, or send a heartbeat."""
+"""Run the tasks of a machine: claim and execute a build, or send a heartbeat."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The schedule: it publishes tasks as they are stored, and runs periodic jobs.
+"""Publish tasks as they are stored, and run periodic jobs.
 
-It reads the tasks from the database, so that no outage of the broker loses one.
+Tasks are read from the database, so that no outage of the broker loses one.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def _cell(value: str | int) -> str:
 
 
 def _values(entry: AuditEntry) -> dict[str, str | int]:
-    """The fields of an entry; hashes as hexadecimal digits, all that a check of the chain needs."""
+    """Return the fields of an entry, hashes as hexadecimal digits: all that a check of the chain needs."""
     values = {name: getattr(entry, name) for name in _COLUMNS}
     return {name: value.hex() if isinstance(value, bytes) else value for name, value in values.items()}
 

@@ -1,4 +1,4 @@
-"""The text of a log without control characters: the whole of it in ranges, and its last lines."""
+"""Serve the text of a log without control characters: ranges of the whole, and its last lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from service.domain.building.logs.stored_log import LogPart, StoredLog, Stream
 
 _LINE_BYTES: Final = 1 << 10  # a generous line of output
-# Of as many bytes as the character that they replace, so that ranges and sizes are those of the stored log.
+# As long as the characters that they replace, so that ranges and sizes are those of the stored log.
 _FILLERS: Final = {1: "?", 2: "\u00b7", 3: "\ufffd", 4: "\ufffd?"}
 _ASCII: Final = bytes(
     ord(" ") if byte == ord("\r") else byte if chr(byte) in "\n\t" or chr(byte).isprintable() else ord("?")
@@ -35,8 +35,8 @@ _MEDIA_TYPE: Final = "text/plain; charset=utf-8"
 def text_response(request: Request, log: StoredLog, stream: Stream) -> Response:
     """Answer with the text of a log, or a range of it.
 
-    The bytes that are left out of a log have no place in the text; a header names each gap by its place in
-    the text and its size. While a log grows, the text is what will stay: bytes are only added to it.
+    The text lacks the bytes that are left out of a log; a header names each gap by its place in the text and
+    its size. While a log grows, bytes are only appended to the text.
     """
     parts = log.stable_parts
     size = sum(part.size for part in parts)
@@ -60,7 +60,7 @@ def text_response(request: Request, log: StoredLog, stream: Stream) -> Response:
 
 
 def tail_of(stream: Stream, log: StoredLog, lines: int) -> str:
-    """Return the last lines of a log; empty if there is none."""
+    """Return the last ``lines`` lines of a log."""
     try:
         found = opened(log, stream)
         text = as_text(page_before(found, found.size, stream, lines * _LINE_BYTES).data)
@@ -121,7 +121,7 @@ def _text(parts: Iterable[LogPart], start: int, end: int, stream: Stream) -> Ite
 
 
 def _wanted(request: Request, size: int, etag: str) -> tuple[int, int]:
-    """Return the range that a request asks for; the whole if it names none, or several.
+    """Return the range that a request asks for; the whole text if it names none, or several.
 
     Raises:
         HTTPException: the range lies beyond the end.

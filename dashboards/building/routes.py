@@ -1,4 +1,4 @@
-"""The routes of logs: a page of some lines and of matches, and the whole text."""
+"""Route the pages of a log: some lines, matches, and the whole text."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ class ShownPart:
 
     @property
     def older(self) -> int | None:
-        """The end of the page before; None if there is none."""
+        """End of the previous page; None on the first one."""
         before = self.gap.start if self.gap else self.piece.start
         return before or None
 
     @property
     def newer(self) -> int | None:
-        """The beginning of the page after; None if there is none."""
+        """Beginning of the next page; None on the last one."""
         return self.piece.end if self.piece.end < self.log.size else None
 
     @property

@@ -1,4 +1,4 @@
-"""The routes of known failures: the lists, the page of each, and the form of a new pattern."""
+"""Route the pages of known failures: the lists, the page of each, and the form of a new pattern."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def create_failures(
     Args:
         reading_of: returns the known failures that the caller of a request may see.
         health: the check whose problems every page shows.
-        form_of: returns the form by which the caller may change a known failure.
+        form_of: returns the form that lets the caller change a known failure.
         patterns: makes the form of a new pattern.
         review_urls: the addresses of the Gerrits by instance.
     """

@@ -1,4 +1,4 @@
-"""The conditions of a build, in groups with units: the machine, its isolation, the tools and the commands."""
+"""Group the conditions of a build: the machine, its isolation, the tools and the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of a build's test cases: failed tests first, then retried ones, then the slowest."""
+"""Lay out the table of a build's test cases: failed first, then retried, then the slowest."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_tests(router: APIRouter, reading_of: Callable[[Request], BuildReading], 
 
 
 def tests_of(stream: Stream, key: str) -> Sequence[TestSuite]:
-    """Read the test cases of a build; none if their record is empty or no longer stored."""
+    """Read the test cases of a build; return none if their record is empty or no longer stored."""
     try:
         return read_tests(_bytes_of(stream, key)) if key else ()
     except NotFound:
@@ -90,12 +90,7 @@ class TestTable:
 
 
 def lay_out(suites: Sequence[TestSuite], words: Words) -> TestTable | None:
-    """Choose and order the test cases of a build; None if it has none.
-
-    Args:
-        suites: all of the build.
-        words: what names must and must not contain.
-    """
+    """Choose and order the test cases of a build; return None if it has none."""
     everything = [
         TestRow(suite.program, case, case.name in retried)
         for suite in suites

@@ -1,4 +1,4 @@
-"""The table of a change's patch sets side by side, each compared with its own parent."""
+"""Lay out a change's patch sets side by side, each compared with its own parent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Key = tuple[str, str, str, str]  # job, suite, benchmark, metric
 
 @dataclass(frozen=True, slots=True)
 class PatchSetRow:
-    """One metric of one benchmark of a job: its comparison in each patch set, None if it was not measured."""
+    """One metric of one benchmark of a job: its comparison in each patch set (None: not measured)."""
 
     job: str
     cells: tuple[Comparison | None, ...]
@@ -52,13 +52,9 @@ class PatchSetTable:
 
 
 def lay_out(measured: MeasuredPatchSets, words: Words) -> PatchSetTable | None:
-    """Lay out the table of a change; None if fewer than two patch sets have comparisons.
+    """Lay out the table of a change; return None if fewer than two patch sets have comparisons.
 
     Rows are ordered worst first by the newest patch set; rows that it did not measure come last.
-
-    Args:
-        measured: the patch sets, newest first.
-        words: what names must and must not contain.
     """
     if len(measured.patch_sets) < _FEWEST_COLUMNS:
         return None

@@ -1,4 +1,4 @@
-"""The next steps of a page: the commands to copy, and the forms by which a person acts."""
+"""Offer the next steps of a page: commands to copy, and forms for actions."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ActionForms(Protocol):
 
 
 def title_of(offer: Offer) -> str:
-    """Name an action and, if it concerns single jobs, these."""
+    """Name an action, with its jobs if it concerns single ones."""
     return ": ".join(filter(None, (_TITLES[offer.action], ", ".join(offer.jobs))))
 
 

@@ -1,4 +1,4 @@
-"""The sentences with which pages begin: the decision, or what the run waits for."""
+"""Write the sentence that a page begins with: the decision, or what the run waits for."""
 
 from __future__ import annotations
 

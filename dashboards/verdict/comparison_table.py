@@ -1,4 +1,4 @@
-"""The table of a build's comparisons: which rows it shows, their order, and the drawn intervals."""
+"""Lay out a build's comparisons: choose and order the rows, and draw their intervals."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class ComparisonTable:
         return round(WIDTH / 2 * (1 + max(-1.0, min(share / self.scale, 1.0))), 1)
 
     def bar(self, row: Comparison) -> Bar | None:
-        """Return the drawing of a row; None if it has no ratio."""
+        """Return the drawing of a row, or None if it has no ratio."""
         if row.ratio is None:
             return None
         low = row.ratio if row.low is None else row.low
@@ -123,7 +123,7 @@ class ComparisonTable:
 
 
 def filter_named(text: str) -> RowFilter | Verdict:
-    """Return the filter of that name; the significant rows if there is none."""
+    """Return the filter of that name, else the significant rows."""
     known: tuple[RowFilter | Verdict, ...] = (*RowFilter, *Verdict)
     return next((choice for choice in known if choice == text), RowFilter.SIGNIFICANT)
 
@@ -133,11 +133,7 @@ def lay_out(
 ) -> ComparisonTable:
     """Choose and order the rows of a build.
 
-    Args:
-        comparisons: all of the build.
-        show: which of them to show.
-        words: what names must and must not contain.
-        floor: the share below which a difference does not matter.
+    ``floor`` is the share below which a difference does not matter.
     """
     matching = [row for row in comparisons if words.matches(f"{row.benchmark} {row.metric} {row.suite}")]
     counts = {verdict: sum(row.verdict is verdict for row in matching) for verdict in _ORDER}

@@ -1,4 +1,4 @@
-"""The figure of a series over time, as the plain JSON that Plotly draws."""
+"""Draw a series over time, as plain JSON for Plotly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first schema: events, changes, runs, builds, leases, results, decisions, the outbox."""
+"""Create events, changes, runs, builds, leases, results, decisions and the outbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A/A evidence of series on machines, and the pool that a calibration is for."""
+"""Store A/A evidence of series on machines, and the pool that a calibration is for."""
 
 from __future__ import annotations
 

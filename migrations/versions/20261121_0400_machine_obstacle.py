@@ -1,4 +1,4 @@
-"""What keeps a machine from taking work, told with its signs of life."""
+"""Let a machine report with its heartbeat what keeps it from taking work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reviewers said and decided, how far a server was read, and how rounds follow each other."""
+"""Store comments and overrides of reviewers, how far a server was read, and which run follows which."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What builds name by file and line, and where it was written on a change."""
+"""Store the findings of builds by file and line, and index the reviews with comments."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Typed reasons of comparisons, beside the text that an earlier version wrote.
+"""Store typed reasons of comparisons, beside the text that an earlier version wrote.
 
-That version goes on writing the text alone. Of its rows only those that relinking left undecided steer
-anything: to measure such a benchmark longer changes nothing. Those that are stored here already say so.
+That version goes on writing the text alone. Of its rows, only those that relinking left undecided affect a
+decision: measuring such a benchmark longer changes nothing. Those that are stored already get the type here.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The composition roots: the only modules that choose concrete adapters."""
+"""Composition roots: the only modules that choose concrete adapters."""

@@ -1,4 +1,4 @@
-"""The composition root of sign-in."""
+"""Composition root of sign-in."""
 
 from __future__ import annotations
 
@@ -18,13 +18,9 @@ if TYPE_CHECKING:
 def build_provider_sign_in(
     settings: ControlSettings, plane: Control, callback: str, calls: BoundedCalls
 ) -> ProviderSignIn | None:
-    """Build the sign-in at the identity provider; None if the settings name none.
+    """Build the sign-in at the identity provider; return None if the settings name none.
 
-    Args:
-        settings: of the control plane.
-        plane: has the sessions and the audit log.
-        callback: the address to which the provider sends people back.
-        calls: to the provider.
+    The provider sends people back to ``callback``; ``calls`` is the circuit breaker for requests to it.
     """
     if not settings.oidc_issuer:
         return None

@@ -1,4 +1,4 @@
-"""The tools with which a worker or `benchgate gate` builds and measures, without the database."""
+"""Assemble what a worker or `benchgate gate` builds and measures with, without the database."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def make_build_host(
 ) -> BuildHost:
     """Make the build host of a worker or of `benchgate gate`; its files are in ``home``.
 
-    ``artifacts`` is the directory that it shares with other machines; below ``home`` unless it is given.
+    ``artifacts`` is the directory that it shares with other machines; by default, one below ``home``.
     ``permitted`` are the sources of dependencies, submodules and LFS files, besides the server of ``remote``,
     and the directories that sandboxes show. Without a sandbox there is no compiler cache, because any build
     could write to it.
@@ -75,6 +75,6 @@ def make_build_host(
 
 
 def _compiler_cache(home: Path) -> CompilerCache | None:
-    """Return the compiler cache; None if the sandbox shows no ``ccache``."""
+    """Return the compiler cache, or None if the sandbox shows no ``ccache``."""
     is_there = shutil.which("ccache", path=ENVIRONMENT["PATH"]) is not None
     return CompilerCache(home / "compiler-cache") if is_there else None

@@ -1,4 +1,4 @@
-"""The composition root of the control plane: the only module that chooses adapters for its ports."""
+"""Composition root of the control plane: the only module that chooses adapters for its ports."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def failure_patterns(settings: ControlSettings) -> ConfiguredPatterns:
 
 
 def bug_tracker(settings: ControlSettings) -> BugTracker | None:
-    """Build the bug tracker; None without an address.
+    """Build the bug tracker; return None without an address.
 
     Raises:
         BadInput: its address or account cannot be used.

@@ -1,4 +1,4 @@
-"""The check that the review servers of the settings are those whose changes the database stores."""
+"""Check that the database stores changes of the review servers that the settings name."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check_instances(database_url: str, settings: ControlSettings) -> frozenset[s
 
 
 def _check_only(instance: str, stored: Sequence[StoredServer]) -> None:
-    """Check the only review server: it is that of the last contact, or one whose address is stored."""
+    """Check the only review server: it is that of the last contact, or the database has its address."""
     named = {server.instance for server in stored if server.url}
     if stored and instance not in {stored[0].instance, *named}:
         raise BadInput(
@@ -69,7 +69,7 @@ def _check_only(instance: str, stored: Sequence[StoredServer]) -> None:
 
 
 def _check_known(settings: ControlSettings, stored: Sequence[StoredServer]) -> None:
-    """Check that no new name may be that of a stored server whose address is unknown."""
+    """Check that no new name may belong to a stored server of unknown address."""
     unknown = [each.instance for each in stored if each.url is None and each.instance not in settings.gerrits]
     new = settings.gerrits.keys() - {each.instance for each in stored}
     if unknown and new:

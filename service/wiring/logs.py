@@ -1,4 +1,4 @@
-"""Logs: one JSON object per line, with an event and its values, so that no text can forge a line."""
+"""Log one JSON object per line, with an event and its values, so that no text can forge a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The composition root of the machine plane, which builds and measures but cannot vote."""
+"""Composition root of the machine plane, which builds and measures but cannot vote."""
 
 from __future__ import annotations
 

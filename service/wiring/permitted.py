@@ -1,4 +1,4 @@
-"""The permissions that the operator of a machine gives to builds: sources to fetch, directories to see."""
+"""Read what the operator of a machine permits to builds: sources to fetch, directories to see."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Permitted:
 
     @classmethod
     def read(cls, settings: MachineSettings, home: Path, keys: Iterable[Path] = ()) -> Self:
-        """Read the settings of a machine whose data is in ``home``; takes a moment for large directories.
+        """Read the settings of a machine that keeps its data in ``home``; slow for large directories.
 
         ``keys`` are files of the control plane, if that is on this machine.
 
@@ -77,7 +77,7 @@ def refused_directories(
 
 
 def _repositories(url: str) -> str:
-    """Return the directory of all repositories of an address, whose names may have a beginning in common."""
+    """Return the directory of all repositories of an address; their names may have a common beginning."""
     path, variable, _ = url.removeprefix("file://").partition("{project}")
     return path.rpartition("/")[0] if variable else path
 

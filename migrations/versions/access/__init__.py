@@ -1,1 +1,1 @@
-"""Migrations for sign-in, tokens, the audit log, visibility, and acting on pages."""
+"""Migrate sign-in, tokens, the audit log, visibility, and acting on pages."""

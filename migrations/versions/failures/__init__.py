@@ -1,1 +1,1 @@
-"""The migrations of failures, logs and the hosts on which builds run."""
+"""Migrate failures, logs and the hosts that builds run on."""

@@ -1,4 +1,4 @@
-"""The artifact store: compressed files in a directory, named by the SHA-256 of their content."""
+"""Store artifacts as compressed files in a directory, named by the SHA-256 of their content."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _LEAST_BYTES: Final = 18  # of a gzip file: its header and its end
 class DirectoryArtifacts(Artifacts):
     """Artifacts in a directory that any number of processes may share.
 
-    Each read checks the bytes against their key. Every file under a key is complete, even if processes were
-    killed while they wrote.
+    Each read checks the bytes against their key. A file appears under its key only when it is complete, even
+    if processes are killed while they write.
 
     Args:
         root: the directory, which belongs to this program; created if it is missing.
@@ -97,7 +97,7 @@ class DirectoryArtifacts(Artifacts):
         with _translated(str(self._root)), suppress(FileNotFoundError):
             if place.stat().st_mtime > latest:
                 return False
-            # Another process may have stored it since. What is aside is stored by nobody.
+            # Another process may have stored it again meanwhile; none touches the file once it is aside.
             place.rename(aside)
             if aside.stat().st_mtime > latest:
                 aside.replace(place)

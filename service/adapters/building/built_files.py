@@ -1,4 +1,4 @@
-"""Digests of the files in a build directory, each of the content that a program could load or read."""
+"""Digest the files of a build directory: for each, the content that a program could load or read."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _MAX_NAMES: Final = 2 * MOST_ENTRIES  # files and directories
 
 
 def inspect(build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
-    """Digest every file below ``build``, by relative path; None if one is unreadable or there are too many.
+    """Digest every file below ``build``, by relative path; return None for unreadable or too many files.
 
     The digest of an ELF program or shared object covers its loaded parts, that of another file its bytes, and
     that of a symbolic link its target. No running program may change the directory meanwhile.
 
     Args:
-        build: the directory, whose content may be an attacker's work.
+        build: the directory; its content may be an attacker's work.
         watch: called for each file; may raise to end the work.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Digests of ELF files: everything that a loader uses, except the build ID."""
+"""Digest what a loader uses of an ELF file: everything except the build ID."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Section:
 
 
 def loaded_digest(file: BinaryIO) -> str | None:
-    """Compute the SHA-256 of the loaded parts of a program or shared object; None for any other file.
+    """Compute the SHA-256 of the loaded parts of a program or shared object; return None for any other file.
 
     It covers name, type, flags, address, size and contents of every section with ``SHF_ALLOC`` (except the
     contents of the build ID), the program headers, the entry point, and everything else in the segments.

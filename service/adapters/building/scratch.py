@@ -1,4 +1,4 @@
-"""The scratch space of workers: each one that starts removes the directories of killed workers."""
+"""Give each worker scratch space; a worker that starts removes the directories of killed ones."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _UNLOCKED_KEPT: Final = 86_400.0  # seconds
 class DirectoryScratch(Scratch):
     """A directory of this process below ``root``, which other processes may share.
 
-    The process holds a lock on its directory for as long as it lives. Creating the object removes the
-    directories that nobody holds, except those younger than a day that an earlier version created.
-    Unlike a process ID, a lock works across containers.
+    The process locks its directory for as long as it lives. Creating the object removes unlocked directories,
+    except those younger than a day that an earlier version created. Unlike a process ID, a lock works across
+    containers.
 
     Args:
         root: the common directory, with nothing else in it; created if it is missing.
@@ -44,7 +44,7 @@ class DirectoryScratch(Scratch):
         self._own = root.absolute() / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         with _translated(root):
             root.mkdir(parents=True, exist_ok=True)
-            # Everybody who looks for directories without a holder waits until the new one has its holder.
+            # A process that looks for unlocked directories waits until the new one is locked.
             with _locked(os.open(root.with_name(root.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)):
                 stale = _take_stale(root)
                 self._own.mkdir()
@@ -70,7 +70,10 @@ class DirectoryScratch(Scratch):
 
 
 def _take_stale(root: Path) -> list[tuple[Path, int]]:
-    """Lock the directories that nobody holds or may use without a lock; return each with its lock."""
+    """Lock the stale directories, and return each with its lock.
+
+    Stale is one that nobody locked, unless an earlier version, which locks none, may still use it.
+    """
     taken = []
     for directory in root.iterdir():
         if directory.is_symlink() or not directory.is_dir():

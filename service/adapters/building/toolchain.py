@@ -1,4 +1,4 @@
-"""The fingerprint of the tool chain in a sandbox, so that only programs of one tool chain are compared."""
+"""Fingerprint the tool chain in a sandbox, so that only programs of one tool chain are compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The supervisor of child processes: it starts them in order, restarts dead ones, and stops all of them."""
+"""Supervise child processes: start them in order, restart dead ones, stop all of them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 # Short enough that a start feels immediate, and long enough to cost nothing.
 LOOK_SECONDS: Final = 0.05
 IDLE_SECONDS: Final = 0.25
-# The delays between restarts grow, but restarts never end: a person may fix a full disk or a busy machine
-# without knowing about the supervisor.
+# Exponential backoff without a last attempt: a person may fix a full disk or a busy machine without knowing
+# about the supervisor.
 FIRST_DELAY_SECONDS: Final = 0.5
 LAST_DELAY_SECONDS: Final = 30.0
-# After a run of this length, the next restart comes after the first delay again.
+# A run of this length resets the backoff.
 GOOD_RUN_SECONDS: Final = 60.0
 
 
@@ -39,7 +39,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The status of one child; ``note`` is the reason why it is not ready."""
+    """A child's state; ``note`` is the reason why it is not ready."""
 
     name: str
     state: State
@@ -49,7 +49,7 @@ class Status:
 
 
 class Supervisor:
-    """A supervisor of children that works only during its calls.
+    """A supervisor of children that works only while one of its methods runs.
 
     As a context manager, it stops all children at the end. Call it from the main thread: the kernel kills the
     children at the end of the thread that started them.
@@ -166,7 +166,7 @@ class _Part:
             raise Permanent(f"{self._child.name} did not start: {error}{end}") from error
 
     def check(self) -> None:
-        """Notice a death, do a restart that is due, and notice that the child is ready."""
+        """Restart the child if it died and its delay is over, and update its state."""
         if self.status.state in {State.STOPPED, State.FAILED}:
             return
         if self.process is None:
@@ -211,7 +211,7 @@ class _Part:
             raise Permanent(f"not ready within {self._child.start_seconds:.0f} s")
 
     def _plan_restart(self, ended: ProcessRun | None, why: str) -> None:
-        """Set the time of the next restart; ``why`` is how the last process ended."""
+        """Back off before the next restart; ``why`` is how the last process ended."""
         now = time.monotonic()
         if ended is not None and now - ended.since >= GOOD_RUN_SECONDS:
             self._delay = self._first_delay

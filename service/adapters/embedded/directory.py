@@ -1,4 +1,4 @@
-"""The directory of one embedded server: private, locked by one process at a time, with a socket."""
+"""Keep a server's files in a private directory that one process locks at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of servers that a killed supervisor left running on a directory."""
+"""End servers that a killed supervisor left running on a directory."""
 
 from __future__ import annotations
 

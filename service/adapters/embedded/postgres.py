@@ -1,4 +1,4 @@
-"""PostgreSQL for one machine: its cluster, its roles and its server process."""
+"""Run PostgreSQL for one machine: its cluster, its roles and its server process."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _ensure_database(connection: psycopg.Connection) -> None:
 
 
 def _run_initdb(launcher: tuple[str, ...], target: Path, secret: Path, *, durable: bool) -> None:
-    """Create a cluster whose sort order does not depend on the system's libraries."""
+    """Create a cluster with a sort order that does not depend on the system's libraries."""
     argv = (
         *(str(_program("initdb")), "-D", str(target), "-U", ADMINISTRATOR, f"--pwfile={secret}"),
         *("--auth=scram-sha-256", "--encoding=UTF8", "--no-instructions"),
@@ -195,10 +195,10 @@ def _run_initdb(launcher: tuple[str, ...], target: Path, secret: Path, *, durabl
 
 
 def launcher_for(directory: Path) -> tuple[str, ...]:
-    """Make the command that must precede PostgreSQL's programs so that they accept the current user.
+    """Return the words to put before PostgreSQL's programs so that they accept the current user.
 
-    They refuse root, and a user without a name. In a user namespace the same user appears as an ordinary
-    one, without a new account and without changes to files.
+    They refuse root, and a user without a name. In a user namespace the same user appears as an ordinary one,
+    without a new account and without changes to files.
 
     Raises:
         Unfit: this host has no user namespaces, or the programs cannot reach their files in one.

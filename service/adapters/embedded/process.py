@@ -1,4 +1,4 @@
-"""A child process: it is started under a guard, observed, and killed together with its process group."""
+"""Run a child process under a guard, watch it, and kill it together with its process group."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Child:
         start_seconds: limit for getting ready.
         orphan_signal: the signal that the kernel sends if the supervisor ends without stopping the program.
             No second signal follows, so it must end the program soon and surely.
-        launcher: programs to put in front, each of which replaces itself by the next (``unshare … --``).
+        launcher: programs to put in front; each execs the next (``unshare … --``).
         cwd: working directory; None: that of the supervisor.
     """
 
@@ -81,7 +81,7 @@ class ProcessRun:
 
     @property
     def pid(self) -> int:
-        """The process ID of the program; launcher and guard have replaced themselves by it."""
+        """PID of the program: launcher and guard ``exec`` it, so the PID stays."""
         return self._process.pid
 
     def has_ended(self, within: float = 0.0) -> bool:
@@ -98,7 +98,7 @@ class ProcessRun:
             self._kill_at = time.monotonic() + self._child.stop_seconds
 
     def stop(self) -> None:
-        """Ask the program to end unless that was done, and kill its group when its time is up."""
+        """Ask the program to end unless :meth:`ask_to_end` did, and kill its group when its time is up."""
         self.ask_to_end()
         if self._kill_at is not None:
             self.has_ended(self._kill_at - time.monotonic())

@@ -1,4 +1,4 @@
-"""A server of an installation on one machine, in a directory of its own."""
+"""Start and stop one embedded server in a directory of its own."""
 
 from __future__ import annotations
 

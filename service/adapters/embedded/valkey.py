@@ -1,4 +1,4 @@
-"""Valkey for one machine: the broker of the queue, on a Unix socket, with an append-only file."""
+"""Run Valkey for one machine: the queue's broker, on a Unix socket, with an append-only file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties and load of a Linux machine, read from ``/proc`` and ``/sys``."""
+"""Read the properties and the load of a Linux machine from ``/proc`` and ``/sys``."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _smt(root: Path, *, is_virtualised: bool | None) -> bool | None:
 
 
 def _text(path: Path) -> str | None:
-    """Read a small file without its end of line; None if it is missing or empty."""
+    """Read a small file without its end of line; return None if it is missing or empty."""
     with suppress(OSError, UnicodeDecodeError):
         return path.read_text().strip() or None
     return None

@@ -1,4 +1,4 @@
-"""A build on the machine of the person who asks: no lease, pairs in memory, binaries in a cache directory."""
+"""Build on the developer's own machine: no lease, pairs in memory, binaries in a cache directory."""
 
 from __future__ import annotations
 
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 
 
 class LocalBuild(Claimed):
-    """A claimed build for one process; it keeps what is reported in its attributes.
+    """A claimed build for one process; its attributes keep what is reported.
 
-    Args:
-        spec: of the build.
-        seed: of every random choice.
-        cache: directory of the binaries of earlier calls.
+    ``seed`` is that of every random choice; ``cache`` keeps the binaries of earlier calls.
     """
 
     def __init__(self, spec: BuildSpec, seed: str, cache: Path) -> None:

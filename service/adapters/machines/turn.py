@@ -1,4 +1,4 @@
-"""The turns of local gates, which would spoil each other's measurements."""
+"""Let local gates take turns: side by side, they would spoil each other's measurements."""
 
 from __future__ import annotations
 

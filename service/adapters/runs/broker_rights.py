@@ -1,4 +1,4 @@
-"""The rights of a user of the broker, found out by commands that change nothing."""
+"""Find out the rights of a broker's user with commands that change nothing."""
 
 from __future__ import annotations
 

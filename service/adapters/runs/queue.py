@@ -1,4 +1,4 @@
-"""The queue: tasks for Celery workers. A broker outage costs only latency."""
+"""Send tasks to Celery workers. A broker outage costs only latency."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CeleryQueue(Queue):
         )
 
     def check(self) -> str:
-        """Check the broker; return the problem, empty if there is none."""
+        """Return why the broker cannot be used; empty if it can."""
         try:
             with self._app.connection_for_write() as connection:
                 connection.ensure_connection(max_retries=1, timeout=2)

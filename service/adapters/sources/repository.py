@@ -1,4 +1,4 @@
-"""The developer's own repository, in their own environment: revisions, and the state of the working tree."""
+"""Read the developer's own repository in their own environment: its revisions and its working tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls to a server that may hang: few at once, each with a deadline, and a single one after a failure.
+"""Circuit breaker: at most 4 concurrent calls to a server, a deadline each, one probe after a failure.
 
 People wait for these calls, each in one of some 40 threads of the web server. Without bounds, a server that
 accepts connections and does not answer would soon occupy all of them.
@@ -28,7 +28,7 @@ ResultT = TypeVar("ResultT")
 
 
 class BoundedCalls:
-    """The calls of one process to a server. Safe to use from several threads.
+    """Circuit breaker for the calls of one process to a server; safe to use from several threads.
 
     A call fails if it raises Transient or misses its deadline. It then still counts until it ends. The error
     names the seconds after which the server is called again.
@@ -59,7 +59,7 @@ class BoundedCalls:
 
     @property
     def failure(self) -> str:
-        """The reason why the server is not called now, or empty."""
+        """Reason why the breaker is open; empty while it is closed."""
         with self._changed:
             return self._failure if self._clock() < self._silent_until else ""
 
@@ -108,7 +108,7 @@ class BoundedCalls:
             if self._running >= AT_ONCE:
                 raise Transient(f"too many requests wait for {self._server}", WAITING_SECONDS)
             self._running += 1
-            if self._failure:  # this call alone shows whether the server answers again
+            if self._failure:  # half-open: this call alone probes the server
                 self._silent_until = now + SILENT_SECONDS
 
     def _wait_for_turn(self) -> None:

@@ -1,4 +1,4 @@
-"""Commands that end with the process that started them, and the wait for handles."""
+"""Run commands that end with the process that started them, and wait for handles."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import signal
 
-# A program between the launcher and the actual program, by which it replaces itself. It requests a signal
-# from the kernel for the end of the supervisor, which also works after SIGKILL. It checks the parent only
-# after this request: otherwise the supervisor could end between the two unnoticed. It also restores the
-# signal handling that a Python interpreter changes at its start.
+# Runs between the launcher and the program, which it execs. It asks the kernel for a signal at the end of the
+# supervisor, which also works after SIGKILL, and checks its parent only then: otherwise the supervisor could
+# end between the two unnoticed. It also restores the signal handling that Python changes at its start.
 GUARD: Final = """
 import ctypes, os, signal, sys
 parent, number, program = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
@@ -35,16 +34,16 @@ except OSError as error:
 def guarded(
     argv: tuple[str, ...], orphan_signal: signal.Signals, launcher: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """Make the command that runs ``argv`` and gets ``orphan_signal`` when this process ends."""
+    """Return the command that runs ``argv`` and gets ``orphan_signal`` when this process ends."""
     # After the launcher: if it changes rights, the kernel may drop the request for the signal.
     guard = (sys.executable, "-I", "-S", "-c", GUARD, str(os.getpid()), str(int(orphan_signal)))
     return (*launcher, *guard, *argv)
 
 
 def wait_for(handles: list[int], seconds: float) -> list[int]:
-    """Return the handles that can be read; wait up to ``seconds`` for the first.
+    """Return the readable handles; wait up to ``seconds`` for the first.
 
-    The handle of a process can be read once the process has ended, a pipe once it has data or was closed.
+    A process's handle is readable once the process has ended, a pipe once it has data or was closed.
     """
     poller = select.poll()
     for handle in handles:

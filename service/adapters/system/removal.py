@@ -1,4 +1,4 @@
-"""The removal of directories that untrusted programs wrote."""
+"""Remove directories that untrusted programs wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Safe access to files of untrusted programs: no links are followed, and no open blocks."""
+"""Open files of untrusted programs without following a link or blocking."""
 
 from __future__ import annotations
 

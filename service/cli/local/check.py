@@ -1,4 +1,4 @@
-"""``benchgate check``: every error of a project file, before it is pushed."""
+"""``benchgate check``: list every error of a project file before it is pushed."""
 
 from __future__ import annotations
 

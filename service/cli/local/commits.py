@@ -1,4 +1,4 @@
-"""The two commits that a local gate compares, in a mirror of the person's repository."""
+"""Fetch the two commits that a local gate compares into a mirror of the person's repository."""
 
 from __future__ import annotations
 

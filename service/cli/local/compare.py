@@ -20,7 +20,7 @@ _FILES = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 class _FilesOfSides(click.Command):
-    """Lets one --base or --patch take several files: ``--base a1.json a2.json``."""
+    """Let one --base or --patch take several files: ``--base a1.json a2.json``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         repeated: list[str] = []
@@ -69,7 +69,7 @@ def command(
     compared.
     """
     base, patch = _sides(base, patch, files)
-    gc.disable()  # what is read stays until the end; looking for rubbish in it took a third of the time
+    gc.disable()  # everything read stays until the end, and collections took a third of the time
     policy = Policy()
     found = compare_files(_read(base), _read(patch), policy, metrics, is_sequential=sequential)
     for warning in found.warnings:

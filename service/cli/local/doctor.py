@@ -1,4 +1,4 @@
-"""``benchgate doctor``: a check of this machine for sources of measurement noise."""
+"""``benchgate doctor``: check this machine for sources of measurement noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``benchgate doctor --connections``: the rights of each configured connection, and which are too wide."""
+"""``benchgate doctor --connections``: report the rights of each connection, and which are too wide."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Addresses:
-    """The addresses of the servers: of the environment, or of the ``benchgate up`` of a home directory."""
+    """Addresses of the servers, from the environment or from the ``benchgate up`` of a home directory."""
 
     database: str
     machine_database: str

@@ -1,4 +1,4 @@
-"""``benchgate gate``: the service's engine on a developer's machine, without a server."""
+"""``benchgate gate``: run the service's engine on a developer's machine, without a server."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class _Call:
     workspace: Workspace | None
 
     def run(self, job: Job, comparing: int) -> Result:
-        """Run a job, one of so many that compare."""
+        """Run a job; ``comparing`` is the number of jobs that compare both sides."""
         commits = self.commits
         sides = (commits.base_commit, commits.patch_commit)
         spec = as_asked(local_spec(commits.source, commits.project, *sides, job, comparing), self.asked)
@@ -199,7 +199,7 @@ def _choose_jobs(
 ) -> tuple[tuple[Job, ...], tuple[LocalVerdict, ...], Workspace | None]:
     """Return the jobs to run, verdicts of those that no changed file concerns, and the jobs' repositories.
 
-    Name the jobs that are left out.
+    Print the names of the jobs that are left out.
     """
     text, where = _project_file(commits, project_file)
     jobs, misconfigured = choose_jobs(text, job_name, where)

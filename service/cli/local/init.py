@@ -1,4 +1,4 @@
-"""``benchgate init``: a first benchgate.yaml, written from the answers of the build system."""
+"""``benchgate init``: write a first benchgate.yaml from the answers of the build system."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _top_of(directory: Path) -> Path:
 
 
 def _look_at(directory: Path) -> ProjectFacts:
-    """Ask the build systems until one has benchmark programs; search the files of one that nobody can ask."""
+    """Ask the build systems until one has benchmark programs; search the build files if none can be asked."""
     without = list[str]()
     not_asked = list[BuildSystem]()
     facts: ProjectFacts | None = None
@@ -130,7 +130,7 @@ def _look_at(directory: Path) -> ProjectFacts:
 
 
 def _ask(directory: Path, system: BuildSystem) -> ProjectFacts | None:
-    """Ask a build system; None if it cannot be asked.
+    """Ask a build system; return None if it cannot be asked.
 
     Raises:
         NotFound: it has no benchmark program.

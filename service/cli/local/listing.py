@@ -1,4 +1,4 @@
-"""The listings of `benchgate gate --list`, as text for people or as JSON for programs."""
+"""Print the listings of `benchgate gate --list`, as text for people or as JSON for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress on stderr: one line with the current activity if it is a terminal, and notes in any case."""
+"""Show progress on stderr: on a terminal, one line with the current activity; everywhere, notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a project file that a person names on the command line."""
+"""Read a project file that a person names on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of a local gate's jobs, as text for people or as JSON for programs."""
+"""Print the results of a local gate's jobs, as text for people or as JSON for programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ERRORS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The verdict or the listing of a job, its log, and the file that has the log; None: nothing was run."""
+    """A job's verdict or listing, its log, and the file of the log (None: nothing was run)."""
 
     found: LocalVerdict | ListedJob
     log: bytes = b""
@@ -32,11 +32,11 @@ class Result:
 
     @property
     def is_chosen(self) -> bool:
-        """Return whether the filter that was asked for chooses a benchmark of the job."""
+        """Return whether the filter chooses a benchmark of the job."""
         return not isinstance(self.found, LocalVerdict) or self.found.is_chosen
 
     def show(self, *, as_json: bool) -> None:
-        """Print the result, or leave that to :func:`results_to_json`; print to stderr that none is chosen."""
+        """Print the result unless it becomes JSON; print to stderr if the filter chooses nothing of it."""
         if isinstance(self.found, LocalVerdict) and not self.found.is_chosen:
             click.echo(f"{self.found.job}: {'; '.join(self.found.end.causes)}", err=True)
         elif not as_json:
@@ -86,7 +86,7 @@ def _print_errors(verdict: LocalVerdict, log: bytes) -> None:
 
 
 def results_to_json(results: Sequence[Result], **more: object) -> str:
-    """Make the stable JSON of all jobs: as of one comparison, with ``jobs``."""
+    """Make the stable JSON of all jobs: that of :func:`to_json`, with ``jobs``."""
     rows = [
         row
         for result in results

@@ -1,4 +1,4 @@
-"""Comparisons as a table for people, or as JSON for programs."""
+"""Print comparisons as a table for people, or as JSON for programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STYLE: Final[dict[Verdict, dict[str, Any]]] = {
 }
 SCHEMA_VERSION: Final = 1  # of the JSON that commands print; a key that changes its meaning raises it
 _HEAD: Final = ("verdict", "change", "95 % interval", "pairs", "metric", "benchmark")
-_NAMED: Final = 3  # more names than these, and the reason after them is not found
+_NAMED: Final = 3  # more names would bury the reason after them
 _TO_THE_RIGHT: Final = frozenset({"change", "95 % interval", "pairs"})
 _shown = lru_cache(maxsize=16)(plain)  # for labels of metrics, which most rows share
 

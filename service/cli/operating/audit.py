@@ -1,4 +1,4 @@
-"""``benchgate audit``: verification of the audit log."""
+"""``benchgate audit``: verify the audit log."""
 
 from __future__ import annotations
 

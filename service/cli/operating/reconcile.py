@@ -1,4 +1,4 @@
-"""``benchgate reconcile``: one check of every open change."""
+"""``benchgate reconcile``: check every open change once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``benchgate replay``: recorded Gerrit events as input."""
+"""``benchgate replay``: feed recorded Gerrit events to the service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``benchgate report``: the result of a build that another CI ran."""
+"""``benchgate report``: report the result of a build that another CI ran."""
 
 from __future__ import annotations
 

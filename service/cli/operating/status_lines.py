@@ -1,4 +1,4 @@
-"""Status lines on stderr, one per part: updated in place on a terminal, else printed on each change."""
+"""Show a status line for each part on stderr: updated on a terminal, else printed on each change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STYLE = {
 
 
 class StatusLines:
-    """A display of statuses as they change; use it as a context manager."""
+    """Show statuses as they change; use it as a context manager."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False)

@@ -1,4 +1,4 @@
-"""``benchgate token``: API tokens for programs."""
+"""``benchgate token``: manage the API tokens of programs."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _plane(home: Path) -> Iterator[Control]:
 
 
 def print_tokens(tokens: Sequence[Token], now: datetime) -> None:
-    """Print tokens to stdout: a line for each, and below it the scopes, whole, so that they can be copied."""
+    """Print a line for each token to stdout, and below it the whole scopes, so that they can be copied."""
     rows = [("id", "state", "last use", "name"), *(_cells(token, now) for token in tokens)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

@@ -1,4 +1,4 @@
-"""The parts of a Benchgate on one machine: child processes that get only the settings they need."""
+"""Describe the parts of a Benchgate on one machine: child processes that get only the settings they need."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _WORKER_STOP_SECONDS: Final = 15.0
 class Site:
     """The addresses and settings of one Benchgate.
 
-    ``slots`` are the machines of this host. ``settings`` are BENCHGATE_ variables, of which each plane gets
-    those that it reads. Only the control plane gets ``database_url``, and only the machine plane
+    ``slots`` are the machines of this host. ``settings`` are BENCHGATE_ variables; each plane gets those that
+    it reads. Only the control plane gets ``database_url``, and only the machine plane
     ``machine_database_url``.
     """
 
@@ -78,7 +78,7 @@ def parts_of(site: Site) -> tuple[Child, ...]:
 
 
 def machines_of(home: Path, slots: Sequence[Slot], env: Mapping[str, str]) -> tuple[Child, ...]:
-    """List the workers of a host's machines, of which the first one has the host's name.
+    """List the workers of a host's machines; the first one has the host's name.
 
     ``env`` is the environment of a worker, without the names of host and machine.
     """
@@ -116,7 +116,7 @@ def _command(
 
 
 def _environment(site: Site, fields: Mapping[str, FieldInfo], own: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a plane; a variable that is none of its fields may be a secret of another."""
+    """Return the variables that a plane reads; others may be secrets of another plane."""
     passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     settings = {
         **site.settings,

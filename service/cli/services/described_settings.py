@@ -1,4 +1,4 @@
-"""Settings as the audit log records them: without secrets."""
+"""Describe settings for the audit log, without secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from service.config import ControlSettings
     from service.wiring.control import Control
 
-# Addresses whose every part may be secret: the password may also stand in the query.
+# Every part of these addresses may be secret: the password may also be in the query.
 _SECRET_URLS: Final = frozenset({"database_url", "redis_url"})
 _LOG = structlog.get_logger(__name__)
 

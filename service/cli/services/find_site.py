@@ -1,4 +1,4 @@
-"""The addresses of the Benchgate that runs on this machine, for commands that connect to it."""
+"""Find the addresses of the Benchgate that runs on this machine, for commands that connect to it."""
 
 from __future__ import annotations
 

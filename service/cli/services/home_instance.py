@@ -1,4 +1,4 @@
-"""The instance of a home: the name under which its database stores the changes of the review server."""
+"""Keep the instance of a home: its database stores the review server's changes under this name."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ _FILE: Final = "instance"
 
 
 def instance_of(home: Path, settings: ControlSettings) -> str:
-    """Return the instance of a home; of a home without one, that of the settings.
+    """Return the instance of a home, or that of the settings for a home without one.
 
     Raises:
-        BadInput: the settings name another instance than that of the home, under which all changes that
-            are open would be stored again.
+        BadInput: the settings name another instance; all open changes would be stored again under it.
     """
     given = settings.instance if "instance" in settings.model_fields_set else ""
     path = home / _FILE
@@ -35,7 +34,7 @@ def instance_of(home: Path, settings: ControlSettings) -> str:
 
 
 def keep_instance(home: Path, instance: str) -> None:
-    """Make the instance that of the home."""
+    """Record the instance of a home at its first start."""
     path = home / _FILE
     if not path.exists():
         path.write_text(f"{instance}\n", encoding="utf-8")

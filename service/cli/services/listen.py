@@ -1,4 +1,4 @@
-"""``benchgate listen``: the reader of Gerrit's event stream."""
+"""``benchgate listen``: read Gerrit's event stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``benchgate migrate``: an update of the database schema."""
+"""``benchgate migrate``: update the database schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preconditions that are checked before anything starts, so that a refusal comes at once."""
+"""Check preconditions before anything starts, so that a refusal comes at once."""
 
 from __future__ import annotations
 

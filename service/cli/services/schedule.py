@@ -1,4 +1,4 @@
-"""``benchgate schedule``: the process that publishes tasks and runs periodic jobs."""
+"""``benchgate schedule``: publish tasks and run periodic jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``benchgate serve``: the web server."""
+"""``benchgate serve``: run the web server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The start and end of a whole Benchgate on this machine."""
+"""Start and stop a whole Benchgate on this machine."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def running_site(
 ) -> Iterator[tuple[Site, Supervisor]]:
     """Start every part, wait until all are ready, and stop all of them at the end.
 
-    ``pools`` are those of which this host takes builds, the one with the benchmarks first.
-    The parts use the servers in BENCHGATE_DATABASE_URL and BENCHGATE_REDIS_URL if these are set; otherwise
-    this function starts servers below ``home``. Port 0 means any free port. ``settings`` are further
-    BENCHGATE_ variables for all parts and, until the end, for this process. The instance is part of ``home``:
-    its first start decides it. ``before_parts`` is called when the database is ready and no part runs yet.
-    Only this user can read the files that are created meanwhile, also those that this process creates.
+    This host takes builds from ``pools``; the pool with the benchmarks comes first. The parts use the servers
+    in BENCHGATE_DATABASE_URL and BENCHGATE_REDIS_URL if these are set; otherwise this function starts servers
+    below ``home``. Port 0 means any free port. ``settings`` are further BENCHGATE_ variables for all parts
+    and, until the end, for this process. The first start of a ``home`` decides its instance. ``before_parts``
+    is called when the database is ready and no part runs yet. Only this user can read the files that are
+    created meanwhile, also those that this process creates.
 
     Raises:
         BadInput: a setting cannot be used, or ``home`` has another instance.
@@ -95,7 +95,7 @@ def running_site(
 
 
 def _prepare(urls: tuple[str, str], home: Path, settings: ControlSettings) -> None:
-    """Migrate the database, and make the instance that of both, unless the database has another one.
+    """Migrate the database, and record the instance in it and in the home, unless it has another one.
 
     ``urls`` are those of the owner and of the administrator.
     """
@@ -132,9 +132,9 @@ def _settings_of_parts(control: ControlSettings) -> Mapping[str, str]:
 
 
 def _given_database() -> tuple[str, str, str]:
-    """Return the addresses of an external database for both planes, empty if there is none.
+    """Return the addresses of an external database for both planes and the administrator, empty without one.
 
-    The third is that of an administrator, which such a database has only for `benchgate migrate`.
+    Only `benchgate migrate` gets the administrator's address of an external database.
     """
     database, machine_database = ControlSettings().database_url, MachineSettings().machine_database_url
     if database and not machine_database:

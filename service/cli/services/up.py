@@ -1,4 +1,4 @@
-"""``benchgate up``: everything on one machine."""
+"""``benchgate up``: run everything on one machine."""
 
 from __future__ import annotations
 

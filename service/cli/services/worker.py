@@ -1,4 +1,4 @@
-"""``benchgate worker``: one worker of the control plane or of a pool of machines."""
+"""``benchgate worker``: run one worker of the control plane or of a pool of machines."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def celery_argv(pool: str, concurrency: int) -> list[str]:
 
 
 def _register_machine() -> None:
-    """Register this machine before it gets work; on an unfit host the command ends here."""
+    """Register this machine before it gets work; raise Unfit if the host cannot do it."""
     settings = MachineSettings()
     require(settings.redis_url, "BENCHGATE_REDIS_URL", "set it to the same server as on the control plane")
     # By default half of the CPUs, of which this process gives up some below.

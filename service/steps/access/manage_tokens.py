@@ -1,4 +1,4 @@
-"""API tokens: people create, list and revoke them, and so do commands."""
+"""Create, list and revoke API tokens, for people and for commands."""
 
 from __future__ import annotations
 
@@ -122,5 +122,5 @@ def _new(wanted: TokenRequest, created_by: str, creator: User | None = None) -> 
 
 
 def _owner(person: User) -> str | None:
-    """Return whose tokens a person may see and revoke; None: everybody's."""
+    """Return the subject whose tokens a person may see and revoke; None: everybody's."""
     return None if person.role.includes(Role.OPERATOR) else person.subject

@@ -1,4 +1,4 @@
-"""The settings at start, in the audit log."""
+"""Record the settings of a starting program in the audit log."""
 
 from __future__ import annotations
 
@@ -27,11 +27,7 @@ class Program:
 def record_settings(store: Store, log: AuditLog, program: Program, settings: Mapping[str, str]) -> bool:
     """Record the settings of a program that starts; return False if they are those that it recorded last.
 
-    Args:
-        store: where the entry is appended.
-        log: the log, to be read.
-        program: the actor and the subject of the entry.
-        settings: values by the names of their variables, without secrets.
+    ``settings`` are values by the names of their variables, without secrets.
     """
     entries = log.newest(_MOST, AuditKind.SETTINGS)
     own = (entry for entry in entries if Program(entry.actor, entry.subject) == program)

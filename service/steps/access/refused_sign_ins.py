@@ -1,4 +1,4 @@
-"""The record of refused sign-ins in the audit log, a few in a minute, because nothing removes an entry."""
+"""Record refused sign-ins in the audit log, rate-limited because nothing removes an entry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Minute:
 
 
 class RefusedSignIns:
-    """The recorder of one process. Refusals of people whom the provider named are counted by themselves.
+    """Record the refusals of one process; those of people whom the provider named have their own limit.
 
     Anybody can make the provider refuse a guessed code; this must not keep the others out of the log.
 
@@ -46,10 +46,8 @@ class RefusedSignIns:
     def record(self, person: str, address: str, reason: str) -> None:
         """Record a refusal, or count it for the next entry.
 
-        Args:
-            person: the subject at the identity provider; empty if it is not known.
-            address: of the browser.
-            reason: the sentence that the person read.
+        ``person`` is the subject at the identity provider, empty if it is not known; ``address`` is the
+        browser's; ``reason`` is the sentence that the person read.
         """
         with self._lock:
             minute = self._minutes[bool(person)]

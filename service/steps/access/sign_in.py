@@ -1,4 +1,4 @@
-"""Sign-in: the provider's claims become a session with a role, or a refusal that the audit log records."""
+"""Turn the provider's claims into a session with a role, or a refusal that the audit log records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOCAL_NAME: Final = "the user of this machine"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSignIn:
-    """The sign-in of people at the identity provider.
+    """Sign people in at the identity provider.
 
     Args:
         provider: the identity provider.
@@ -46,11 +46,8 @@ class ProviderSignIn:
     def finish(self, attempt: SignInAttempt, query: Mapping[str, str], *, earlier: str, address: str) -> str:
         """Open a session for the person who came back with a query; return its secret.
 
-        Args:
-            attempt: that the query answers.
-            query: of the provider's answer.
-            earlier: the secret of the browser's session before this one, which ends; empty without one.
-            address: of the browser.
+        ``earlier`` is the secret of the browser's previous session, which ends; empty without one.
+        ``address`` is the browser's.
 
         Raises:
             NotAllowed: the provider refuses the person, or no group gives them a role.

@@ -1,4 +1,4 @@
-"""Verification of the audit log: its chain of hashes, and its protection."""
+"""Verify the audit log: its chain of hashes, and its protection."""
 
 from __future__ import annotations
 

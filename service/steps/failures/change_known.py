@@ -1,4 +1,4 @@
-"""Known failures that people change, or add by a pattern, on a page."""
+"""Change known failures from a page, or add one by a pattern."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class KnownChanges:
-    """The changes that people make on the pages of known failures.
+    """Apply the changes that people make on the pages of known failures.
 
     Args:
         store: keeps the known failures.
@@ -32,7 +32,7 @@ class KnownChanges:
         self._answers = answers
 
     def account_for(self, email: str, instance: str, groups: Sequence[str]) -> Account:
-        """Return the account by which a person may change a known failure, or make one.
+        """Return the account that lets a person change or make a known failure.
 
         Args:
             email: of the person.
@@ -62,7 +62,7 @@ class KnownChanges:
         return account
 
     def refusal(self, email: str, instance: str, groups: Sequence[str]) -> BenchgateError | None:
-        """Return why a person may not change a known failure, or make one; None if they may."""
+        """Return why a person may not change or make a known failure, or None if they may."""
         try:
             self.account_for(email, instance, groups)
         except (NotAllowed, Transient) as error:

@@ -1,4 +1,4 @@
-"""Failures in the log of a failed build that the patterns of the service's configuration describe."""
+"""Find failures in the log of a failed build by the patterns of the service's configuration."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ class Search:
 def with_configured(
     store: Store, artifacts: Artifacts, build_id: int, search: Search | None
 ) -> MachineReport | None:
-    """Read the report of an executed build, and add what the patterns find; None for any other build.
+    """Read the report of an executed build, and add what the patterns find; return None for any other build.
 
-    The log is read outside of a transaction, because that may take seconds. If a part of it is lost or
-    damaged, or was left out because it is too long, or it has too many lines to search them all, the list of
-    failures counts as incomplete, so that no known failure waives the build.
+    The log is read outside of a transaction, because that may take seconds. If a part of it is lost, damaged
+    or left out, or it has too many lines to search them all, the list of failures counts as incomplete, so
+    that no known failure waives the build.
 
-    If all that is known of a command is how it ended, the failures that the patterns find replace this end:
-    it is their consequence, and nothing could make it known. A line that may name another fault, such as an
-    exception, stays unless a pattern matches the line itself.
+    If all that is known of a command is how it ended, the failures that the patterns find replace this end,
+    which is their consequence. A line that may name another fault, such as an exception, stays unless a
+    pattern matches the line itself.
     """
     with store.transaction() as tx:
         build = tx.lock_build(build_id)

@@ -1,4 +1,4 @@
-"""Known failures of a run: which of them its failed builds match when it is decided."""
+"""Match the failed builds of a run with known failures when the run is decided."""
 
 from __future__ import annotations
 

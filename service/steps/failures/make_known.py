@@ -1,4 +1,4 @@
-"""The command `override BUG known REASON`: the failures of overridden builds become known failures."""
+"""Make the failures of overridden builds known: the command `override BUG known REASON`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make_known(
                 recognised.setdefault((build.job, signature_of(failure)), (scope, failure))
             else:
                 unknown = True
-    # In one order for all commands: two with the same failures would otherwise wait for each other's rows.
+    # In one order for all commands: two with the same failures would otherwise deadlock.
     known = {
         (job, signature): tx.make_known(
             NewKnown(

@@ -1,4 +1,4 @@
-"""Proposals of known failures: signatures that are intermittent by their evidence."""
+"""Propose known failures: signatures that are intermittent by their evidence."""
 
 from __future__ import annotations
 

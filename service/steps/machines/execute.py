@@ -1,4 +1,4 @@
-"""A machine's whole work on one claimed build: run it, and report how it ended."""
+"""Execute a claimed build on a machine, and report how it ended."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ RETRY_AFTER = 20.0  # seconds; a fetch that failed is seldom better at once
 def execute_build(
     claimed: Claimed, host: BuildHost, progress: Progress, is_draining: Callable[[], bool] = lambda: False
 ) -> MachineReport | None:
-    """Work on a claimed build to its end and report it; None if it was handed back or lost.
+    """Run a claimed build to its end and report it; return None if it was handed back or lost.
 
-    A failure of the project's own code is the build's result; a failure of this machine or of the
-    network is retried, and after the last attempt an infrastructure failure, never the change's fault. So is
-    an error of Benchgate itself, at once.
-    ``is_draining`` says that this worker must stop: the build is then handed back.
+    A failure of the project's own code is the build's result. A failure of this machine or of the network is
+    retried; after the last attempt it is an infrastructure failure, never the change's fault. An error of
+    Benchgate itself is one at once. ``is_draining`` tells that this worker must stop: the build is then
+    handed back.
     """
 
     def run(stack: ExitStack) -> MachineReport:
@@ -103,7 +103,7 @@ def _spooled_log(host: BuildHost) -> Iterator[BuildLog]:
 def _end(  # noqa: PLR0911 - one for each way in which work can end
     claimed: Claimed, run: Callable[[], MachineReport]
 ) -> MachineReport | None:
-    """Run, and turn each way to end into a report; None if the build was handed back."""
+    """Run, and turn each way to end into a report; return None if the build was handed back."""
     try:
         return run()
     except LeaseLost:

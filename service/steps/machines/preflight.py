@@ -1,4 +1,4 @@
-"""The check before a machine takes work: it waits while other work would spoil what it measures."""
+"""Check before a machine takes work whether other work would spoil its measurements."""
 
 from __future__ import annotations
 
@@ -20,14 +20,9 @@ READINGS: Final = (0.5, 2.0)
 def obstacle_to_measuring(
     read_load: Callable[[], Load], cpus: Sequence[int], pause: Callable[[float], object]
 ) -> str:
-    """The reason not to measure on these CPUs now; empty if there is none.
+    """Return the reason not to measure on these CPUs now; empty if there is none.
 
     Call it while this machine measures nothing: all work that it sees counts as foreign.
-
-    Args:
-        read_load: reads the load of the machine.
-        cpus: the CPUs that measured programs would use.
-        pause: waits for a number of seconds.
     """
     found: tuple[MachineFinding, ...] = ()
     for seconds in READINGS:

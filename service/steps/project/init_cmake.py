@@ -1,4 +1,4 @@
-"""The inquiry of a CMake project: configure it, build its benchmark programs, and ask them."""
+"""Configure a CMake project, build its benchmark programs, and ask them for their benchmarks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def ask_cmake(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts:
 
 
 def _ask_below(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts | None:
-    """Ask the projects below the top that link Google Benchmark; None if none of them has a program."""
+    """Ask the projects below the top that link Google Benchmark; return None if none has a program."""
     for number, directory in enumerate(benchmark_projects(files)):
         inquiry.progress.note(f"looking at {directory}, a project of its own that links Google Benchmark")
         scratch = inquiry.scratch / f"below-{number}"

@@ -1,4 +1,4 @@
-"""Data files of the build directory that benchmark programs name, for example by a macro."""
+"""Find data files of the build directory that benchmark programs name, for example by a macro."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OF_CMAKE: Final = "CMakeFiles"
 
 
 def named_data(build: Path, programs: Iterable[Program], elsewhere: Iterable[str]) -> tuple[str, ...]:
-    """List what built programs name below the build directory and what has data; relative to it.
+    """List paths below the build directory that built programs name and that have data; relative to it.
 
     Such a project copies its data there when it is configured. A service that keeps the programs alone would
     launch them without the data.
@@ -49,7 +49,7 @@ def named_data(build: Path, programs: Iterable[Program], elsewhere: Iterable[str
 
 
 def _named(program: Path, build: Path) -> Iterator[str]:
-    """Yield the existing paths below the build directory that a program has as texts."""
+    """Yield the existing paths below the build directory that a program contains as text."""
     if not program.stat().st_size:
         return
     text = re.compile(re.escape(os.fsencode(build)) + rb"/([\x20-\x7e]+)")

@@ -1,4 +1,4 @@
-"""The downloads of a CMake project, with what pins them."""
+"""Find the downloads of a CMake project, and pin them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands by which ``benchgate init`` asks a build system and its programs."""
+"""Run the commands that ``benchgate init`` asks a build system and its programs with."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Inquiry:
         return commit[0] if commit else ""
 
     def _shown(self, text: str) -> Iterator[str]:
-        """Yield the first error, which is far above the end if other targets were built after it; the end."""
+        """Yield the first error, which may be far above the end, and the last lines."""
         lines = [plain(line) for line in text.splitlines() if line.strip()][-_TAIL:]
         first = first_error(text.encode(), str(self.directory))
         message = first.partition(": ")[2] if first else ""  # without the place, which it shortens
@@ -121,7 +121,7 @@ class Inquiry:
         return frozenset(names_in(self.run("sh", "-c", _LIST, str(program), *flags, limits=_ASK)))
 
     def _lines_beside(self, program: Path) -> frozenset[str]:
-        """Return what a program prints beside names; one of another kind prints all of its lines again."""
+        """Return what a program prints beside names, asked with a filter that matches none."""
         try:
             return self._list(program, _NONE)
         except CommandFailed:  # it may end so if nothing matches its filter

@@ -1,4 +1,4 @@
-"""The inquiry of a Meson project: set it up, build it, and ask its benchmark programs."""
+"""Set up a Meson project, build it, and ask its programs for their benchmarks."""
 
 from __future__ import annotations
 

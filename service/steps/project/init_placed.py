@@ -1,4 +1,4 @@
-"""The files and repositories that a CMake project downloads without FetchContent, with what pins them."""
+"""Find the files and repositories that a CMake project downloads without FetchContent, and pin them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The downloads of a Meson project's wraps, with what pins them."""
+"""Find the downloads of a Meson project's wraps, and pin them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ _MOST_REDIRECTS: Final = 5  # a wrap of a subproject's subproject is one or two
 def find_wraps(inquiry: Inquiry, project: str) -> tuple[Fetched, ...]:
     """Find what the wraps of the configured project downloaded; note what cannot be pinned.
 
-    Args:
-        inquiry: the project.
-        project: the answer of ``meson introspect --projectinfo``.
+    ``project`` is the answer of ``meson introspect --projectinfo``.
     """
     directory, names = meson_subprojects(project)
     subprojects = inquiry.directory / directory

@@ -1,4 +1,4 @@
-"""The reader of a project's benchgate.yaml on the target branch."""
+"""Read a project's benchgate.yaml on the target branch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workspace of builds: the commits that all repositories of a project have at their planning."""
+"""Resolve the workspace of builds: the commits that all repositories of a project have at planning."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def find_workspace(
     source: Source, project: str, branch: str, manifest: ManifestKey | None, jobs: Iterable[Job]
 ) -> Workspace | None:
-    """Resolve the manifest of a project once for all of these jobs; None if no job needs it.
+    """Resolve the manifest of a project once for all of these jobs; return None if no job needs it.
 
     Raises:
         BadInput: the manifest cannot be used.

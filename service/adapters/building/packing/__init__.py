@@ -1,4 +1,4 @@
-"""Archives of built programs: packing, unpacking and copying, all inside a sandbox.
+"""Pack, unpack and copy built programs, all inside a sandbox.
 
 A build directory and its archive may be an attacker's work, so the host never parses them.
 """

@@ -1,4 +1,4 @@
-"""A linker that shuffles object files, installed in a directory that compilers search first.
+"""Install a linker that shuffles object files in a directory that compilers search first.
 
 Beside it are the scripts that remove what it linked. They run in a sandbox, in the directory of the sources.
 """

@@ -1,1 +1,1 @@
-"""The sandbox for untrusted programs: namespaces, limits and no network, or a refusal."""
+"""Run untrusted programs with namespaces, limits and no network, or refuse to run them."""

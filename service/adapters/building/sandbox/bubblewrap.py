@@ -1,4 +1,4 @@
-"""The sandbox by bubblewrap: namespaces, no network, limited resources."""
+"""Sandbox programs with bubblewrap: namespaces, no network, limited resources."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class BubblewrapSandbox(Sandbox):
 
 
 def _is_host_out_of_memory(group: Group) -> bool | None:
-    """Return whether the kernel killed a process of a group within its limit; None if it counts none."""
+    """Return whether the kernel killed a process of a group below its limit; None if it counts no kills."""
     if not group.limits_memory:
         return None
     return group.memory_kills() > 0 and not group.has_reached_memory_limit()

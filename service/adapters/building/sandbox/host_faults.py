@@ -1,4 +1,4 @@
-"""Failures that the host caused: a full disk, a lack of memory."""
+"""Raise Transient for failures that the host caused: a full disk, a lack of memory."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ FULL_BELOW: Final = 64 << 20  # bytes; with less, a compiler has failed with "no
 class HostFaults(Sandbox):
     """A sandbox that raises Transient if a program failed because of its host.
 
-    That is a failure while the disk was full, at any moment of the run because a linker removes what it could
-    not complete, or while the kernel killed processes for lack of memory. These are processes of the program
-    itself if the sandbox counts them: all that it needs runs inside, and a neighbour that reaches its own
-    limit is no fault of the host. Else they are all processes of the host. Any other SIGKILL is the program's
-    own end: it can send one to itself, and a kill of the whole sandbox is Transient already.
+    The host is at fault if its disk was full at any moment of the run (a linker removes what it could not
+    complete), or if the kernel killed a process for lack of memory. If the sandbox counts such kills, only
+    processes of the program count: a neighbour that reaches its own limit is no fault of the host. Else those
+    of the whole host count. Any other SIGKILL is the program's own end: it can send one to itself, and a kill
+    of the whole sandbox is Transient already.
 
     Args:
         sandbox: the sandbox that runs the programs.
         scratch: a directory on the file system to which they write.
-        vmstat: the kernel's file with the count of processes of the host killed for lack of memory, at
-            whichever limit.
+        vmstat: the kernel's file that counts the host's OOM kills, at whichever limit.
     """
 
     sandbox: Sandbox

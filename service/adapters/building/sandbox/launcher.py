@@ -1,4 +1,4 @@
-"""The chain of system programs that set a command's process limits, ASLR and CPUs."""
+"""Set a command's process limits, ASLR and CPUs through a chain of system programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CORE_LIMIT: Final = "--core=1:1"
 
 
 def settings_of(command: Command, *, bound_processes: bool) -> tuple[str, ...]:
-    """Make the words to put before ``command.argv``; each program replaces itself by the next.
+    """Return the words to put before ``command.argv``; each program execs the next.
 
     ``bound_processes`` needs a user namespace: outside one, the kernel counts all processes of the user.
     """

@@ -1,4 +1,4 @@
-"""Limits on a program and all its children: control groups v2, else v1, else process limits."""
+"""Limit a program and all its children with control groups v2, else v1, else process limits."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "benchgate"
 UNIFIED: Final = 2  # the version with one hierarchy for all controllers
-# Joins the groups named before `--`, then replaces itself by the program after it. This is no Python, because
-# a forked Python could wait for a lock of another thread.
+# Joins the groups named before `--`, then execs the program after it. Not in Python, because a forked Python
+# could wait for a lock that another thread holds.
 JOIN: Final = (
     "/bin/sh",
     "-c",
@@ -101,7 +101,7 @@ class Group:
                     yield read(hierarchy.version, directory)
 
     def cpu_seconds(self) -> float | None:
-        """Read the CPU time of all processes so far; None if no group counts it."""
+        """Return the CPU time of all processes so far, or None if no group counts it."""
         for hierarchy, directory in self._members:
             with suppress(OSError, ValueError):
                 if hierarchy.version == UNIFIED:
@@ -240,7 +240,7 @@ def _mounts(root: Path, kind: str) -> Iterator[_Mount]:
 
 
 def _own_directory(root: Path, mount: _Mount, controller: str) -> Path | None:
-    """Find the group of this process in a mounted hierarchy; None if the mount does not show it."""
+    """Return this process's group in a mounted hierarchy, or None if the mount does not show it."""
     with suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():
             _, names, path = line.split(":", 2)
@@ -260,7 +260,7 @@ def _namespace() -> int:
 
 
 def _started(process: int) -> int | None:
-    """Read the start time of a process in ticks after boot; None if there is no such process."""
+    """Return a process's start time in ticks after boot, or None if there is no such process."""
     with suppress(OSError, IndexError, ValueError):
         return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19])
     return None

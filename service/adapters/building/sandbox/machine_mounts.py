@@ -1,4 +1,4 @@
-"""The directories of BENCHGATE_MOUNTS on this machine: checked, and with a digest of their files."""
+"""Check the directories of BENCHGATE_MOUNTS on this machine, and digest their files."""
 
 from __future__ import annotations
 
@@ -31,11 +31,9 @@ def read_mounts(entries: Iterable[str], refused: Mapping[str, str]) -> tuple[Mac
 
 
 def read_mount(entry: str, refused: Mapping[str, str]) -> MachineMount:
-    """Check an entry of the setting, and read what identifies the files below it.
+    """Check a directory of the setting, and digest the names, modes, sizes and times of the files below it.
 
-    Args:
-        entry: the directory.
-        refused: the directories that cannot be shown, each with the reason.
+    ``refused`` gives the reason for each directory that cannot be shown.
 
     Raises:
         BadInput: it cannot be shown; the message names the setting, the path and the reason.
@@ -83,7 +81,7 @@ def _named(error: OSError) -> str:
 
 
 def _identified(top: str) -> MachineMount:
-    """Compute the digest of names, modes, sizes and times of the files below a directory; opens none of them.
+    """Digest names, modes, sizes and times of the files below a directory without opening any of them.
 
     Inodes and the times of directories are left out: they differ between machines with the same packages.
     """
@@ -107,7 +105,7 @@ def _identified(top: str) -> MachineMount:
 
 
 def _entries(top: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield all that programs may find below a directory, in the order of names; follows no link."""
+    """Yield everything below a directory that programs can find, sorted by name; follow no link."""
     left = [top]
     while left:
         directory = left.pop()

@@ -1,4 +1,4 @@
-"""The file system of a sandboxed program: bubblewrap's arguments, and reasons why a kernel refuses them."""
+"""Make bubblewrap's arguments for a program's file system, and explain why a kernel refuses them."""
 
 from __future__ import annotations
 
@@ -68,12 +68,10 @@ sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0""",
 def mount_arguments(
     command: Command, files: Mapping[str, int], shown: Iterable[MachineMount] = ()
 ) -> Iterator[str]:
-    """Make the arguments of bubblewrap for ``command``.
+    """Yield bubblewrap's arguments for ``command``.
 
-    Args:
-        command: the command to run.
-        files: open descriptors with the text of the synthetic files, by path.
-        shown: directories of the machine.
+    ``files`` are open descriptors with the text of the synthetic files, by path; ``shown`` are directories of
+    the machine.
     """
     yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session")
     yield from ("--uid", str(USER), "--gid", str(USER), "--cap-drop", "ALL", "--hostname", HOSTNAME)

@@ -1,4 +1,4 @@
-"""The process namespace of a bubblewrap run: the reports of its monitor, and its end."""
+"""Follow a bubblewrap run by the reports of its monitor, and kill its process namespace."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Namespace(Tree):
         return resident_bytes(self._first) if self._is_measured and self._first is not None else None
 
     def exit_code(self) -> int | None:
-        """Return the program's exit code; None if it never started or was killed with its namespace."""
+        """Return the program's exit code, or None if it never started or was killed with its namespace."""
         self._read()
         for line in self._report.splitlines():
             with suppress(ValueError):
@@ -77,7 +77,7 @@ class Namespace(Tree):
             self._handle = None
 
     def _await_first(self) -> int | None:
-        """Wait for the first process of the namespace; None if there never was one."""
+        """Wait for the PID of the namespace's first process; return None if there never was one."""
         deadline = time.monotonic() + START_WITHIN_SECONDS
         while b"\n" not in self._report:
             left = deadline - time.monotonic()

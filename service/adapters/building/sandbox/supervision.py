@@ -1,4 +1,4 @@
-"""The supervision of a running program: its output is copied, and it is killed at a limit."""
+"""Copy the output of a running program, and kill it at a limit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Tree(Protocol):
         """
 
     def memory_bytes(self) -> int | None:
-        """Read the resident memory of all processes in bytes; None if the kernel enforces the limit."""
+        """Return the resident memory of all processes in bytes, or None if the kernel enforces the limit."""
 
 
 class Output:
@@ -56,7 +56,7 @@ class Output:
         self._last = b""
 
     def copy(self) -> bool:
-        """Copy one chunk, and return True; False if there is nothing to read now."""
+        """Copy one chunk; return whether there may be more to read now."""
         try:
             chunk = os.read(self.descriptor, CHUNK_BYTES)
         except BlockingIOError:

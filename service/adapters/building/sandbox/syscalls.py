@@ -1,4 +1,4 @@
-"""The filter of system calls that no namespace isolates, or that act on its first process."""
+"""Filter system calls that no namespace isolates, or that act on its first process."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ ARCHITECTURES: Final = {
 
 
 def filter_for(machine: str) -> bytes | None:
-    """Compile the filter for a machine type such as ``x86_64``; None for an unknown type."""
+    """Compile the filter for a machine type such as ``x86_64``; return None for an unknown type."""
     if machine not in ARCHITECTURES:
         return None
     program: list[_Instruction] = []
@@ -101,7 +101,7 @@ def filter_for(machine: str) -> bytes | None:
 
 
 def _body(architecture: _Architecture) -> list[_Instruction]:
-    """Make the instructions that decide on the calls of an architecture. A jump skips that many of them."""
+    """Return the instructions that decide on an architecture's calls; a jump skips that many of them."""
     body = [(LOAD, 0, 0, NUMBER_AT)]
     if architecture.variants_from is not None:
         body += [(IF_AT_LEAST, 0, 1, architecture.variants_from), _fail(NOT_A_CALL)]
@@ -117,7 +117,7 @@ def _body(architecture: _Architecture) -> list[_Instruction]:
 
 
 def _for_call(number: int, decision: list[_Instruction]) -> list[_Instruction]:
-    """Make the instructions that pass one call to ``decision``, which must end with a result."""
+    """Return the instructions that pass one call to ``decision``, which must end with a result."""
     return [(IF_EQUAL, 0, len(decision), number), *decision]
 
 

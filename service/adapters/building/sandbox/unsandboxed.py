@@ -1,4 +1,4 @@
-"""A runner for the user's own programs, without isolation, with the sandbox's interface."""
+"""Run the user's own programs without isolation, behind the sandbox's interface."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class DirectRunner(Sandbox):
-    """A runner of commands with the user's permissions and environment, for code that the user trusts.
+    """Run commands with the user's permissions and environment, for code that the user trusts.
 
     There are no mounts: the working directory is translated to the mount's source, and ``BENCHGATE_SRC``,
     ``BENCHGATE_BUILD`` and so on name the sources of ``/src``, ``/build`` and the other mounts. Arguments are

@@ -1,4 +1,4 @@
-"""The directory of a machine that keeps dependencies, each under a key of its content."""
+"""Cache dependencies in a directory of the machine, each under a key of its content."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class CachedDependencies(Dependencies):
             _keep(tree, entry)
 
     def _download(self, url: str, sha256: str, into: Path, watch: Callable[[], None]) -> None:
-        """Write the file with this digest, from what machines share or else from its URL."""
+        """Write the file with this digest: the copy that machines share, or else a download."""
         try:
             _, pieces = self._downloads.stream(sha256)
             write_bounded(pieces, url, sha256, into, watch, DOWNLOAD_BYTES)
@@ -156,7 +156,7 @@ def _named(name: str) -> Iterator[None]:
 
 
 def _key_of(name: str, dependency: Dependency) -> str:
-    """Return the key of the content, with all on which the files in an entry depend.
+    """Return the cache key: everything that the files in an entry depend on.
 
     A commit counts with its repository: nobody can store another repository's files under a forged SHA-1.
     """

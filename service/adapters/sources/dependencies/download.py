@@ -1,4 +1,4 @@
-"""Downloads of single files from allowed sources, bounded in size and time."""
+"""Download single files from allowed sources, bounded in size and time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def download(
     *,
     most_bytes: int = MOST_BYTES,
 ) -> None:
-    """Write the file at a URL to a new file, whose content has the digest.
+    """Download a URL to a new file, and check its digest.
 
     Args:
         url: that of the project file.
@@ -98,7 +98,7 @@ def _of_server(url: str, allowed: AllowedSources) -> Iterator[bytes]:
                 with client.stream("GET", url) as response:
                     if not response.has_redirect_location:
                         _check(response, url)
-                        # As they arrive: a slow server must not delay the look at the time.
+                        # As they arrive: a slow server must not delay the check of the deadline.
                         yield from response.iter_raw()
                         return
                     url = str(response.url.join(response.headers["Location"]))

@@ -1,4 +1,4 @@
-"""The unpacking of one downloaded file; runs by itself inside a sandbox, because the host parses no archive.
+"""Unpack one downloaded file; runs by itself inside a sandbox, because the host parses no archive.
 
 Reads ``/in/file`` and writes ``/out/tree``, within bounds that hold while it writes. Arguments: the most
 entries, levels and bytes, and the name for a file that is no archive. Exit code 3: the last line of the
@@ -50,7 +50,7 @@ class Unpacking:
     folders: set[Path] = field(default_factory=set)
 
     def place(self, name: str) -> Path:
-        """Count an entry, and return its path below the root, whose directory exists afterwards."""
+        """Count an entry, create the directory above it, and return its path below the root."""
         parts = [part for part in name.split("/") if part not in {"", "."}]
         if name.startswith("/") or ".." in parts or "\0" in name:
             raise RefusedError(f"{name!r} is not below its directory")
@@ -125,7 +125,7 @@ class Unpacking:
 
 
 def is_tar(source: Path) -> bool:
-    """Return whether a file is a tar archive with an entry: zeros look like one without."""
+    """Return whether a file is a tar archive with an entry: zeros look like an empty one."""
     if not tarfile.is_tarfile(source):
         return False
     with tarfile.open(source) as archive:

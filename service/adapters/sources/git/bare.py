@@ -1,4 +1,4 @@
-"""A bare repository on this machine: its lock, its commits and their work trees."""
+"""Lock a bare repository on this machine, and check out its commits."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def has_commit(repository: Path, commit: str) -> bool:
 def check_out(
     mirror: Path, commit: str, place: Path, what: str, watch: Callable[[], None] = unwatched
 ) -> tuple[str, ...]:
-    """Put the files of a commit into a directory that is empty or missing; it is no work tree of git.
+    """Check out a commit into a directory that is empty or missing; it is no work tree of git afterwards.
 
     Returns:
         The paths whose content Git LFS has elsewhere if they are pointer files.
@@ -136,7 +136,7 @@ def _filtered_by_lfs(place: Path, what: str) -> tuple[str, ...]:
 
 
 def _head_of(path: Path) -> bytes:
-    """Read a file of a checkout, up to the size at which git ignores its attributes; no link."""
+    """Read a file of a checkout up to the size above which git ignores its attributes; follow no link."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

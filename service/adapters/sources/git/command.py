@@ -1,4 +1,4 @@
-"""Calls of git in which neither the user's settings nor a repository's content can start a program."""
+"""Run git so that neither the user's settings nor a repository's content can start a program."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ class TransferLimits:
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """The wall time after which git and its children are killed, or earlier if ``watch`` raises.
+    """Kill git and its children after ``seconds``, or earlier if ``watch`` raises.
 
-    It is called several times a second.
+    ``watch`` is called several times a second.
     """
 
     seconds: float = LOCAL_SECONDS
@@ -114,7 +114,7 @@ def run_git(
     given: bytes = b"",
     limits: TransferLimits | None = None,
 ) -> Answer:
-    """Run the installed git, with Benchgate's settings only, in a repository to its end.
+    """Run git in a repository to its end, with Benchgate's settings only.
 
     Args:
         directory: the repository.

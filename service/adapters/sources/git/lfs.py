@@ -1,4 +1,4 @@
-"""The content of Git LFS files put into a checkout, from a cache that all checkouts of this machine share."""
+"""Put the content of Git LFS files into a checkout, from a cache that all checkouts of this machine share."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0)
 
 
 class LfsObjects:
-    """The objects of LFS servers, below a directory: one folder for each, so that none answers for another.
+    """Cache of the objects of LFS servers: one folder per server, so that none answers for another.
 
     Args:
         root: the directory.
@@ -105,7 +105,7 @@ class _Bounds:
     def of(self, response: httpx.Response, most: int) -> Iterator[bytes]:
         """Yield the bytes of a response; raises Transient if they are too many or too late."""
         size = 0
-        # As they arrive: a slow server must not delay the look at the time.
+        # As they arrive: a slow server must not delay the check of the deadline.
         for piece in self.watched(response.iter_raw()):
             size += len(piece)
             if size > most:
@@ -135,7 +135,7 @@ class _Server:
 
 
 class _Objects:
-    """The objects of the server of one repository."""
+    """The objects of one repository's server."""
 
     def __init__(
         self, root: Path, allowed: AllowedSources, outer: Repository, own: str, bounds: _Bounds
@@ -164,7 +164,7 @@ class _Objects:
         with locked(self._directory, self._bounds.seconds, self._bounds.watch):
             for unfinished in self._directory.glob(f"*{_PART}"):
                 unfinished.unlink()  # of a killed process
-            wanted = self._lacking(foreign.values())  # another process may have had the same wish
+            wanted = self._lacking(foreign.values())  # another process may have fetched them meanwhile
             try:
                 with httpx.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
                     asked = _Server(client, server, _credentials(server))
@@ -175,7 +175,7 @@ class _Objects:
                 raise Transient(f"LFS server {plain(redacted(server))}: {reason}") from error
 
     def write(self, pointer: Pointer, target: Path) -> None:
-        """Write an object over its pointer file, whose mode stays."""
+        """Replace the content of a pointer file by its object; the mode stays."""
         kept = self._of_clone(pointer) or self._directory / pointer.oid
         descriptor = os.open(target, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "wb") as file, kept.open("rb") as source:
@@ -188,7 +188,7 @@ class _Objects:
                 raise
 
     def _of_clone(self, pointer: Pointer) -> Path | None:
-        """Return the file of an object in the user's clone; None if that does not have it."""
+        """Return the file of an object in the user's clone, or None if the clone does not have it."""
         for directory in self._outer.clone.directories if self._outer.clone else ():
             kept = directory / "lfs/objects" / pointer.oid[:2] / pointer.oid[2:4] / pointer.oid
             if kept.is_file():
@@ -228,7 +228,7 @@ class _Objects:
             self._follow(server, path, pointer, download)
 
     def _follow(self, server: _Server, path: str, pointer: Pointer, download: LfsDownload) -> None:
-        """Download an object, maybe from the storage to which its server redirects."""
+        """Download an object, and follow redirects to the storage of its server."""
         for _ in range(_MOST_REDIRECTS + 1):
             if not server.has(download.url):
                 self._require_allowed(path, pointer, download)
@@ -246,7 +246,7 @@ class _Objects:
             raise self._missing(path, pointer, f"the server has it elsewhere; {error}") from None
 
     def _fetch(self, server: _Server, path: str, pointer: Pointer, download: LfsDownload) -> str:
-        """Fetch an object; return the address to which the answer redirects, empty if it does not."""
+        """Fetch an object; if the server redirects, return the new address instead, else an empty text."""
         has_own = any(name.lower() == "authorization" for name in download.headers)
         auth = server.auth if server.has(download.url) and not has_own else None
         # No compression: an unpacked response could be a thousand times longer than what was sent.
@@ -335,7 +335,7 @@ def _copy(pieces: Iterator[bytes], file: IO[bytes], pointer: Pointer, name: str)
 
 
 def _credentials(server: str) -> httpx.Auth | None:
-    """Return what the machine's ``~/.netrc`` has for a server, as git does; those in a URL come first."""
+    """Return the credentials for a server: those of its URL, else of ``~/.netrc``, as git does."""
     url = httpx.URL(server)
     if url.username:
         return httpx.BasicAuth(url.username, url.password)

@@ -1,4 +1,4 @@
-"""Manifests read from their repositories: each project's revision becomes a commit."""
+"""Read manifests from their repositories, and resolve each project's revision to a commit."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _COMMIT: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """The reader of the manifests of projects.
+    """Reader of the manifests of projects.
 
     Args:
-        repositories: the mirrors in which it keeps the manifests' repositories.
+        repositories: the mirrors of the manifests' repositories.
         allowed: the sources besides the project's own server.
     """
 
@@ -57,8 +57,8 @@ class Manifests:
 
         Args:
             wanted: the key of the project file.
-            project: whose key it is; empty if only its address is known.
-            url: the address from which that is fetched.
+            project: the project of that file; empty if only its address is known.
+            url: the project's address.
             branch: of the change.
 
         Raises:
@@ -107,7 +107,7 @@ class Manifests:
         return Workspace(redacted(address), commit, mine.path, found, files, mine.name)
 
     def _commit_of(self, url: str, revision: str, own: str, where: str) -> str:
-        """Return the commit of a revision, which is one, or a ref of the repository at the address."""
+        """Return the commit of a revision: a commit ID, or a ref of the repository at ``url``."""
         address = url
         for _ in range(MOST_MOVES + 1):
             try:
@@ -133,7 +133,7 @@ class Manifests:
             raise BadInput(f"there is no repository {plain(redacted(url))}", where) from None
         lines = (line.partition("\t") for line in answer.output.decode(errors="replace").splitlines())
         refs = {ref: commit for commit, _, ref in lines}
-        # That of an annotated tag comes after the tag itself.
+        # ^{} is the commit of an annotated tag.
         commit = refs.get(f"{revision}^{{}}") or refs.get(revision, "")
         if len(commit) != _COMMIT:
             raise BadInput(f"{plain(redacted(url))} has no {plain(revision)}", where)

@@ -1,4 +1,4 @@
-"""Mirrors of the projects' repositories."""
+"""Mirror the projects' repositories."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ class GitSource(Source):
             yield place
 
     def _origin_of(self, project: str) -> str:
-        """Return the address to which those of other repositories are relative."""
+        """Return the base of the relative addresses of other repositories."""
         return (self._clone and self._clone.origin) or self._remotes(project)
 
     def _path_of(self, project: str) -> Path:
@@ -268,9 +268,9 @@ class GitSource(Source):
 def mirrors_by_instance(
     root: Path, remotes: Mapping[str, Callable[[str], str]], allowed: AllowedSources = NOTHING
 ) -> Mapping[str, GitSource]:
-    """Return the mirrors of each review server: two may have projects of one name, which are not the same.
+    """Return the mirrors of each review server: two servers may have different projects of one name.
 
-    They share those of submodules, which are found by their whole address.
+    They share the mirrors of submodules, which are found by their whole address.
     """
     submodules = root / "submodules"
     return {

@@ -1,4 +1,4 @@
-"""Repositories that moved: git follows no redirect, so that each new address can be checked."""
+"""Find where a repository moved: git follows no redirect, so that each new address can be checked."""
 
 from __future__ import annotations
 
@@ -19,12 +19,7 @@ _TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0)
 
 
 def moved_to(url: str, answer: Answer) -> str:
-    """Return the address to which a server redirects, empty if it does not or no longer.
-
-    Args:
-        url: of the repository.
-        answer: of git's fetch from it.
-    """
+    """Return the address to which a server redirected git's fetch from ``url``; empty if it does not now."""
     if not answer.code or not _REDIRECT.search(answer.errors):
         return ""
     query = {"service": "git-upload-pack"}

@@ -1,4 +1,4 @@
-"""The files of one commit of a foreign repository, without its history."""
+"""Check out one commit of a foreign repository without its history."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FETCH: Final = (
     *("fetch", "--quiet", "--depth=1", "--no-tags"),
     *("--no-write-fetch-head", "--no-auto-maintenance", "--end-of-options"),
 )
-# As for a file, all but: too slow, too early, too many. GitHub asks for a user if there is no such one.
+# As for a file: all but 408, 425 and 429. GitHub asks for a user if the repository does not exist.
 _REFUSED: Final = re.compile(
     r"could not read Username|Authentication failed|returned error: (?:3|4(?!08|25|29))\d\d"
 )
@@ -42,7 +42,7 @@ def check_out_pinned(
     Args:
         url: of the repository; a caller has checked that it is allowed.
         commit: 40 hexadecimal digits.
-        directory: an empty directory for the work, which the returned one is in.
+        directory: an empty directory for the work; the returned one is in it.
         watch: called several times a second; may raise to end the work.
         most_entries: bound of the number of files.
         most_bytes: bound of the size of all files.

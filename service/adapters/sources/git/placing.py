@@ -1,4 +1,4 @@
-"""The places of a workspace's repositories and files, which no link of a revision can lead elsewhere."""
+"""Place a workspace's repositories and files so that no link of a revision leads elsewhere."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def put_file(top: Path, file: PlacedFile) -> None:
 
 
 def _mode_of(top: Path, path: str, what: str) -> int | None:
-    """Return the type and permissions of a path below the top; None if it is missing.
+    """Return the type and permissions of a path below the top, or None if it is missing.
 
     Raises:
         Incomplete: a part above it is no directory. A link there could lead out of the workspace.

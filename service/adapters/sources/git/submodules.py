@@ -1,4 +1,4 @@
-"""Other repositories put into a checkout, from mirrors that all checkouts of this machine share."""
+"""Put other repositories into a checkout, from mirrors that all checkouts of this machine share."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Submodules:
         *,
         watch: Callable[[], None],
     ) -> None:
-        """Put all submodules in place, except those for whose place the manifest has a repository."""
+        """Put all submodules in place, unless the manifest has a repository for the place."""
         waiting, count = deque(repositories), 0
         while waiting:
             outer = waiting.popleft()
@@ -243,7 +243,7 @@ class Submodules:
 
 
 def _require(each: Submodule, mirror: Path, answer: Answer) -> None:
-    """Raise what a fetch of all branches and tags says, or Incomplete if none of them has the commit."""
+    """Raise the error of a fetch of all branches and tags, or Incomplete if none of them has the commit."""
     if asks_for_user(answer):
         raise each.missing(NO_ACCESS)
     try:
@@ -280,7 +280,7 @@ def _listed(outer: Repository) -> tuple[Submodule, ...]:
 
 
 def _clone_of(each: Submodule, outer: Repository | None) -> Clone | None:
-    """Return the place where git keeps a submodule of the user's clone."""
+    """Return where git keeps a submodule of the user's clone, or None without a clone."""
     if outer is None or outer.clone is None:
         return None
     directories = tuple(own / "modules" / each.name for own in outer.clone.directories)
