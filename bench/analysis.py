@@ -1,4 +1,4 @@
-"""Time and memory of the verdicts of 500 benchmarks with 32 pairs each."""
+"""Measure time and memory of the verdicts of 500 benchmarks with 32 pairs each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAIRS: Final = 32
 ROUNDS: Final = 7
 SECONDS_GOAL: Final = 1.0
 MEGABYTES_GOAL: Final = 300
-SLOWER: Final = 50  # one benchmark of so many, by 5 %
+SLOWER: Final = 50  # one benchmark of this number, by 5 %
 SPREAD: Final = 0.01  # of the log ratio of two launches
 
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def measured_pair(pair: int, names: tuple[str, ...]) -> tuple[Launch, Launch]:
-    """Two launches as they are read: both times and a rate of each benchmark."""
+    """Make two launches as they are read: both times and a rate of each benchmark."""
     rng = np.random.default_rng(pair)
     found = []
     for side in Side:
@@ -70,7 +70,7 @@ def measured_pair(pair: int, names: tuple[str, ...]) -> tuple[Launch, Launch]:
 
 
 def memory() -> float:
-    """The most that this process ever held in memory, in megabytes."""
+    """Return the peak resident memory of this process in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 

@@ -1,4 +1,4 @@
-"""``python -m bench.builds``: the time that the compiler cache saves, of `gate` and of a patch set."""
+"""``python -m bench.builds``: measure the time that the compiler cache saves `gate` and a patch set."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ jobs:
 
 
 class _FirstPair(BaseException):
-    """The end of a measured gate; a build ends with its cause after any other error."""
+    """Raised to end a measured gate; a build ends with its cause after any other error."""
 
 
 class _UntilFirstPair(LocalBuild):

@@ -1,4 +1,4 @@
-"""Fills a database through the store, as the steps do: plan, analyse, decide."""
+"""Fill a database through the store, as the steps do: plan, analyse, decide."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _CAUSES: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """One build that was stored: how many results it has and how long all its transactions took."""
+    """One stored build: the number of its results, and the seconds of all its transactions."""
 
     results: int
     seconds: float
@@ -68,7 +68,7 @@ class Filled:
 
 @dataclass(slots=True)
 class Filler:
-    """Adds changes and their builds, older ones first; keeps count of what was stored."""
+    """Add changes and their builds, older ones first, and count what was stored."""
 
     store: PostgresStore
     engine: Engine
@@ -78,7 +78,7 @@ class Filler:
     changes: int = 0
 
     def prepare(self) -> None:
-        """Make the partitions that a service of that age would have made as time went by."""
+        """Create the partitions that a service of that age would have created over time."""
         with self.engine.begin() as connection:
             connection.execute(
                 text("SELECT ensure_partitions(:day, :months)"),
@@ -86,7 +86,7 @@ class Filler:
             )
 
     def add_long_history(self) -> list[Filled]:
-        """Nightly builds of a few benchmarks: the series that are read far back."""
+        """Add nightly builds of a few benchmarks: the series that are read far back."""
         step = timedelta(days=DAYS) / LONG_BUILDS
         return [
             self._add_build(LONG, RunKind.POST_SUBMIT, f"9{k:039x}", None, self.begin + k * step)
@@ -94,7 +94,7 @@ class Filler:
         ]
 
     def fill_to(self, results: int) -> list[Filled]:
-        """Add changes, each checked and then measured once more on its branch, until there are so many."""
+        """Add changes, each checked and then measured again on its branch, until ``results`` are stored."""
         done = []
         while self.results < results:
             self.changes += 1
@@ -204,7 +204,7 @@ def _rows(
 def _comparison(
     position: int, key: SeriesKey, base: Sequence[float], patch: Sequence[float]
 ) -> StoredComparison:
-    """One row in fifty of a table stands out."""
+    """Make a row of a table; one in fifty stands out."""
     wide = Reason(ReasonKind.WIDE_INTERVAL, (0.05, 1.039))
     more = Reason(ReasonKind.MORE_PAIRS, (31, 120.0))
     verdict = {0: Verdict.SLOWER, 1: Verdict.UNDECIDED}.get(position % 50, Verdict.SAME)

@@ -1,4 +1,4 @@
-"""Runs under LNT's own Python: imports files, asks for pages, and prints the seconds as JSON."""
+"""Import files and ask for pages under LNT's own Python; print the seconds as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """``lnt_measure.py INSTANCE PLAN.json``; the plan says what to import and which pages to ask for."""
+    """Run ``lnt_measure.py INSTANCE PLAN.json``; the plan names files to import and pages to ask for."""
     instance = lnt.server.instance.Instance.frompath(sys.argv[1])
     with open(sys.argv[2], encoding="utf-8") as file:  # noqa: PTH123 - no more imports than needed
         plan = json.load(file)
@@ -47,9 +47,9 @@ def _import(instance: Any, path: str, **options: bool) -> float:  # noqa: ANN401
 
 
 def _ask(client: Any, calls: int, path: str, holds: str, times: int) -> Sequence[float]:  # noqa: ANN401
-    """Seconds of each whole answer, in memory; the first two do not count.
+    """Return the seconds of each whole answer, in memory; the first two do not count.
 
-    An answer that holds the text less often than so many times is not the page that was meant.
+    An answer that holds the text less than ``times`` times is another page.
     """
     seconds = []
     for _ in range(2 + calls):

@@ -1,4 +1,4 @@
-"""``python -m bench.logs``: the time of pages, ranges and searches of a log of 200 MB, and the memory."""
+"""``python -m bench.logs``: time pages, ranges and searches of a log of 200 MB, and measure the memory."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def measure_log(home: Path, requests: int = REQUESTS) -> LogFigures:
 
 @contextmanager
 def database(home: Path) -> Iterator[tuple[str, Engine]]:
-    """Start a PostgreSQL with fsync and the schema of the service; its owner's address and connections."""
+    """Start a PostgreSQL with fsync and the service's schema; yield its owner's address and connections."""
     server = EmbeddedPostgres(home / "postgres")
     try:
         server.start(durable=True)

@@ -1,4 +1,4 @@
-"""``python -m bench.overhead``: seconds from an event to its vote beside building and measuring."""
+"""``python -m bench.overhead``: measure seconds from an event to its vote beside building and measuring."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ WHERE c.number = :number AND o.state = 'sent'
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One event's way to its vote: when each step was reached, and the seconds of the project's own work."""
+    """An event's way to its vote: the time of each step, and the seconds of the project's own work."""
 
     moments: tuple[datetime, ...]
     work: float

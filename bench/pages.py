@@ -1,4 +1,4 @@
-"""``python -m bench.pages``: page loads without a session, beside the same pages without access control."""
+"""``python -m bench.pages``: compare page loads without a session with those without access control."""
 
 from __future__ import annotations
 

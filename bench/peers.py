@@ -1,4 +1,4 @@
-"""LLVM's LNT on the same machine in the same session: what it takes for what Benchgate's store does."""
+"""Measure LLVM's LNT on the same machine, in the same session, with the work of Benchgate's store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Query plans of the read port: the indexes that PostgreSQL uses and the number of rows that it touches."""
+"""Read the query plans of the read port: the indexes that PostgreSQL uses, and the rows that it touches."""
 
 from __future__ import annotations
 

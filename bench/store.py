@@ -1,4 +1,4 @@
-"""``python -m bench.store``: how quickly results are stored and read, at 10⁵ and at 10⁶ of them."""
+"""``python -m bench.store``: measure how quickly 10⁵ and 10⁶ results are stored and read."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def main(*, peers: bool, sizes: Sequence[int]) -> None:
 
 @contextmanager
 def database() -> Iterator[Engine]:
-    """A migrated database that survives a power cut, in a directory that is removed afterwards."""
+    """Yield a migrated database that survives a power cut, in a directory that is removed afterwards."""
     directory = Path(tempfile.mkdtemp(prefix="benchgate-bench-"))
     server = EmbeddedPostgres(directory)
     try:
@@ -97,7 +97,7 @@ def database() -> Iterator[Engine]:
 
 
 def _fill(filler: Filler, size: int) -> float:
-    """Fill up, say how quickly; results a second."""
+    """Fill the store, print how quickly, and return results a second."""
     builds = filler.fill_to(size)
     rate = sum(each.results for each in builds) / sum(each.seconds for each in builds)
     each_rate = [each.results / each.seconds for each in builds]
@@ -126,7 +126,7 @@ def _tidy(engine: Engine) -> None:
 
 
 def _measure(engine: Engine, filler: Filler) -> dict[str, Timing]:
-    """Every query and every page; by name."""
+    """Time every query and every page; return the timings by name."""
     reading = PostgresReading(engine)
     transport = httpx.ASGITransport(app=build_app(reading))
     client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
@@ -198,7 +198,7 @@ def _pages(get: Callable[[str], None], filler: Filler, series: int) -> list[Prob
 
 
 def _number(filler: Filler, k: int) -> int:
-    """A change, another one each time, from all over the table."""
+    """Return another change each time, from all over the table."""
     return 1 + k * 7919 % filler.changes
 
 
@@ -209,7 +209,7 @@ def _series(engine: Engine, job: str) -> Sequence[int]:
 
 
 def _check_trend_plan(engine: Engine) -> None:
-    """A trend is read through one index, and no more of it than is shown."""
+    """Check that a trend is read through one index, and no more of it than is shown."""
     series = _series(engine, LONG)[0]
     scans = scans_of(engine, lambda: PostgresReading(engine).trend(series, POINTS), "comparison")
     allowed = indexes_under(engine, "comparison_trend")
@@ -230,7 +230,7 @@ def _check_trend_plan(engine: Engine) -> None:
 
 
 def _check_patch_sets_plan(engine: Engine, filler: Filler) -> None:
-    """Patch sets side by side are read from the partitions of their builds, through the key."""
+    """Check that patch sets side by side are read from their builds' partitions, through the key."""
     number = _number(filler, 1)
     scans = scans_of(
         engine, lambda: PostgresReading(engine).measured_patch_sets(ChangeAddress(number), 6), "comparison"

@@ -1,4 +1,4 @@
-"""Repeated calls and what they took: median and spread, beside the goal."""
+"""Repeat calls and report their times: median and spread, beside the goal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WARM_UP: Final = 12  # beyond the tenth call the driver and the server no longer
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds of each call, in their order. ``goal`` is what the median should stay below."""
+    """Seconds of each call, in their order; the median should stay below ``goal``."""
 
     name: str
     seconds: tuple[float, ...]
@@ -29,15 +29,15 @@ class Timing:
 
     @property
     def median(self) -> float:
-        """Half of the calls took no longer."""
+        """Median of the seconds."""
         return median(self.seconds)
 
     def share(self, of_calls: float) -> float:
-        """The seconds within which that share of the calls was answered."""
+        """Return the quantile of the seconds for that share of the calls."""
         return quantile(self.seconds, of_calls)
 
     def line(self) -> str:
-        """One line for a person."""
+        """Format one line for a person."""
         figures = (
             f"{self.median * 1e3:8.1f} ms  p95 {self.share(0.95) * 1e3:7.1f}  "
             f"min {min(self.seconds) * 1e3:7.1f}  n {len(self.seconds):3d}"
@@ -49,19 +49,19 @@ class Timing:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of the values does not exceed."""
+    """Return the smallest value that at least this share of the values does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
 def met(is_met: bool) -> str:  # noqa: FBT001 - reads as a sentence where it is called
-    """A goal's state in a word."""
+    """Name a goal's state."""
     return "met" if is_met else "MISSED"
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Something to be timed: ``call(k)`` does it for the k-th time."""
+    """A call to time: ``call(k)`` is the k-th one."""
 
     name: str
     call: Callable[[int], object]
@@ -69,7 +69,7 @@ class Probe:
 
 
 def time_in_rounds(probes: Sequence[Probe]) -> list[Timing]:
-    """Time every probe some calls at a time, round after round, after calls that do not count.
+    """Time every probe some calls at a time, round after round, after a warm-up.
 
     So a disturbance of a second hits all of them a little instead of one of them wholly.
     """
@@ -89,7 +89,7 @@ def time_in_rounds(probes: Sequence[Probe]) -> list[Timing]:
 
 
 def say(text: str = "") -> None:
-    """A line of the report."""
+    """Print a line of the report."""
     click.echo(text)
 
 

@@ -1,4 +1,4 @@
-"""``python -m bench.webhooks``: how many events a second the webhook takes in, and how quickly."""
+"""``python -m bench.webhooks``: measure how many events a second the webhook takes in, and how quickly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled failure texts, and the precision and recall of signatures over their pairs."""
+"""Read labelled failure texts, and score the precision and recall of signatures over their pairs."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """The share of pairs with one label among the pairs with one signature; 1 without such pairs."""
+        """Share of pairs with one label among the pairs with one signature; 1 without such pairs."""
         found = self.together + len(self.merged)
         return self.together / found if found else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of pairs with one signature among the pairs with one label; 1 without such pairs."""
+        """Share of pairs with one signature among the pairs with one label; 1 without such pairs."""
         wanted = self.together + len(self.missed)
         return self.together / wanted if wanted else 1.0
 
@@ -70,7 +70,7 @@ def read_texts(folder: Path = SAMPLES) -> tuple[Text, ...]:
 
 
 def score(texts: Sequence[Text], signature: Callable[[Text], Hashable | None]) -> Score:
-    """Compare all pairs of texts; a text without a signature falls together with no other."""
+    """Compare all pairs of texts; a text without a signature equals no other."""
     signed = [(text, signature(text)) for text in texts]
     together, missed, merged = 0, [], []
     for (one, its), (other, others) in combinations(signed, 2):

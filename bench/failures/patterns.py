@@ -1,4 +1,4 @@
-"""The time of hostile configured patterns: RE2 on a megabyte, and the standard library on a few letters."""
+"""Time hostile configured patterns: RE2 on a megabyte, and the standard library on a few letters."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Precision and recall of failure signatures over the pairs of the labelled sets.
+"""Measure precision and recall of failure signatures over the pairs of the labelled sets.
 
 The signatures are those of the labelled headlines, and those of the failures that are found in the raw logs.
-Below the score of all texts stands that of the texts with specific signatures, which alone can be made
-known. A text of which only the end is known, or in whose log no failure is found, has none.
+Below the score of all texts is that of the texts with specific signatures, which alone can be made known. A
+text with only a known end, or with no failure found in its log, has none.
 
 Wrong pairs are listed for the half that may be looked at while writing the normaliser. Those of the third set
 are never listed, so that nobody tunes the normaliser on it.
@@ -35,7 +35,7 @@ def of_headline(text: Text) -> Failure:
 
 
 def of_log(text: Text) -> Failure | None:
-    """Return the first failure of the labelled kind in the raw log; None if it has none."""
+    """Return the first failure of the labelled kind in the raw log, or None."""
     lines = text.raw.encode().splitlines(keepends=True)
     kind = FailureKind[text.kind.upper()]
     return next((failure for failure in failures_in(lines, text.sources) if failure.kind is kind), None)
@@ -78,12 +78,12 @@ def main(*, show_held_out: bool) -> None:
 
 
 def _of(name: str, texts: Iterable[Text]) -> list[Text]:
-    """Return the texts that a measurement uses: a headline has any source."""
+    """Return the texts that a measurement uses: any source has a headline."""
     return [text for text in texts if name == "headlines" or text.source == "log"]
 
 
 def _shown(name: str, chosen: list[Text], failure_of: Callable[[Text], Failure | None]) -> Score:
-    """Print and return the score of some texts; below it that of those with specific signatures."""
+    """Print and return the score of some texts; print that of those with specific signatures below it."""
     named = specific(chosen, failure_of)
     result = _line(name, chosen, score_of(chosen, failure_of))
     _line(f"{name}, specific signatures only", named, score_of(named, failure_of))

@@ -1,4 +1,4 @@
-"""``python -m bench.native``: the recorded changes' ratios beside those that ``native/`` shows here."""
+"""``python -m bench.native``: compare the recorded changes' ratios with those of ``native/`` here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NATIVE: Final = Path(__file__).parents[2] / "native"
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A workload with what is launched of it, and the table that comes of it."""
+    """A workload with its launches, and the function that makes its table."""
 
     workload: Workload
     runs: tuple[Run, ...]

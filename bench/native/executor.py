@@ -1,4 +1,4 @@
-"""The suite ``executor``: what the owner of tasks costs the pools, recorded and here."""
+"""Suite ``executor``: the cost of the tasks' owner for the pools, recorded and here."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RUNS: Final = (
 
 
 def table(found: Measured) -> Table:
-    """Each thread count's hand-off with both owners, and what bounds the mock."""
+    """Tabulate each thread count's hand-off with both owners, and what bounds the mock."""
     rows = [
         _row(found, _CALL),
         *(_hand_off(found, threads) for threads in ONE_SHOT),
@@ -92,7 +92,7 @@ def _flatness(found: Measured) -> TableRow:
 
 
 def _peak(found: Measured) -> TableRow:
-    """Throughput can rise only while each thread and its worker have a CPU of their own."""
+    """Tabulate the peak: throughput rises only while each thread and its worker have a CPU of their own."""
     recorded = min(ONE_SHOT, key=lambda threads: ONE_SHOT[threads][1])
     here = min(ONE_SHOT, key=lambda threads: found.median(_NULL, _one_shot(_POOL, threads)))
     what = f"`{_POOL}` with the null owner: threads with the shortest time"

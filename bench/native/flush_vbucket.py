@@ -1,4 +1,4 @@
-"""The suite ``flush_vbucket``: bytes that a flush needs per item, recorded and here."""
+"""Suite ``flush_vbucket``: bytes that a flush needs per item, recorded and here."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ RUNS: Final = (
 
 
 def table(found: Measured) -> Table:
-    """Bytes for every size and mode, then processor time, the other store and the queue."""
+    """Tabulate bytes for every size and mode, then processor time, the other store and the queue."""
     rows = [_bytes(found, 0, items, mode) for items, mode in FLUSH_CASES]
     rows += [_cpu(found, items, mode) for items, mode in FLUSH_CASES]
     rows += [
@@ -57,14 +57,14 @@ def table(found: Measured) -> Table:
 
 
 def _name(found: Measured, store: int, items: int, mode: int) -> str:
-    """The benchmark's name, whatever its registration puts behind the arguments."""
+    """Return the benchmark's name with what its registration puts behind the arguments."""
     stem = f"{_FLUSH}/{store}/{items}/{mode}"
     names = found.benchmarks(_BEFORE, f"{stem}(/[a-z_]+.*)?")
     return names[0] if names else stem
 
 
 def _bytes(found: Measured, store: int, items: int, mode: int) -> TableRow:
-    """Bytes per item with their fraction, which the program's own counter may round away."""
+    """Tabulate bytes per item with their fraction, which the program's own counter may round away."""
     name = _name(found, store, items, mode)
     before, after = ([each / items for each in found.values(arm, name, _PEAK)] for arm in (_BEFORE, _AFTER))
     here = Change(median(before), median(after), Unit.BYTES).show()
@@ -78,7 +78,7 @@ def _bytes(found: Measured, store: int, items: int, mode: int) -> TableRow:
 def _beside_recorded(
     row: TableRow, before: Sequence[float], after: Sequence[float], items: int, mode: int
 ) -> TableRow:
-    """The recorded change measured the first store only, so nothing is required of another."""
+    """Add the recorded change, which measured the first store only: nothing is required of another."""
     recorded = _rounded(*(each / items for each in PEAK_FLUSH_BYTES[items, mode])).show()
     if items not in NEAR:
         return replace(row, recorded=recorded)
@@ -92,7 +92,7 @@ def _beside_recorded(
 
 
 def _rounded(before: float, after: float) -> Change:
-    """To hundredths: the recorded figures have six digits."""
+    """Round to hundredths: the recorded figures have six digits."""
     return Change(round(before, 2), round(after, 2), Unit.BYTES)
 
 

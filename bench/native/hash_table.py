@@ -1,4 +1,4 @@
-"""The suite ``hash_table``: statistics in stripes, recorded and here."""
+"""Suite ``hash_table``: statistics in stripes, recorded and here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LLCS: Final = re.compile(r"(\d+) last-level cache")
 PER_CORE_GAIN: Final = 2.0
 PER_LLC_GAIN: Final = 0.9
 TWO: Final = 2
-ALIKE: Final = 0.10  # two stripes are two stripes, whatever names their number
+ALIKE: Final = 0.10  # two stripes cost the same, by cores or by caches
 
 RUNS: Final = (
     Run(
@@ -48,7 +48,7 @@ RUNS: Final = (
 
 
 def table(found: Measured) -> Table:
-    """Items per second of processor time, as recorded: one instance against each way of striping."""
+    """Tabulate items per second of processor time, as recorded: one instance against each way of striping."""
     rows = [row for kind in _KINDS for row in _rows(found, kind)]
     return Table("hash_table: `single` → `per_llc`, `per_core`", tuple(rows))
 
@@ -85,7 +85,7 @@ def _striped(found: Measured, name: str, arm: str) -> TableRow:
 
 
 def _recorded(found: Measured, name: str, arm: str) -> str:
-    """Its two last-level caches make the recorded striping the one with two stripes as well."""
+    """Return the recorded change: with its two last-level caches, it also has the way with two stripes."""
     kind = next((kind for kind in HASH_TABLE if _is(name, kind, found)), None)
     if kind is None:
         return NOTHING
@@ -94,7 +94,7 @@ def _recorded(found: Measured, name: str, arm: str) -> str:
 
 
 def _alike(found: Measured, name: str) -> TableRow:
-    """As many stripes as CPUs, however they are counted; so only where there are two CPUs."""
+    """Compare two ways to have as many stripes as CPUs; required only with two CPUs."""
     here = found.change(_PER_CORE, _TWO_LLCS, name, Unit.PER_SECOND, RATE)
     required, is_met = NOTHING, None
     if _is(name, _EPILOGUE, found) and found.cpus == TWO:

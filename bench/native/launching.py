@@ -1,4 +1,4 @@
-"""Launches of the variants, interleaved, so that what disturbs the machine disturbs all of them alike."""
+"""Launch the variants interleaved, so that a disturbance of the machine hits all of them alike."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PATIENCE: Final = 900  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One side of a comparison: a variant, and the flags it is launched with beside everyone's."""
+    """One side of a comparison: a variant and its own flags."""
 
     name: str
     variant: str
@@ -30,7 +30,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Launches that belong together: the arms of one program, each so many times.
+    """Launches that belong together: ``rounds`` of each arm of one program.
 
     Args:
         program: what is built for each of the arms' variants.
@@ -51,14 +51,14 @@ class Run:
 
 
 def in_random_order(arms: Sequence[Arm], rounds: int, seed: int) -> Iterator[Arm]:
-    """Every arm once a round, each round in an order of its own that follows from the seed."""
+    """Yield every arm once a round, each round in its own order that follows from the seed."""
     order = random.Random(seed)  # noqa: S311 - nobody has an interest in guessing it
     for _ in range(rounds):
         yield from order.sample(arms, len(arms))
 
 
 def launch(run: Run, arm: Arm, program: Path) -> Launch:
-    """Launch the program once; what a suite prints is thrown away, as printing is part of what it costs."""
+    """Launch the program once, and discard what a suite prints: printing is part of its cost."""
     launch_it: Callable[[list[str], str], Launch] = _launch_test if run.is_test else _launch_benchmarks
     return launch_it([str(program), *run.flags, *arm.flags], f"{arm.name} of {program.name}")
 

@@ -1,4 +1,4 @@
-"""The machine and the build that figures come from, as a reader of the table has to know them."""
+"""Describe the machine and the build that figures come from, for readers of the table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ABSENT: Final = "not stated"
 
 
 def facts(contexts: Iterable[Mapping[str, object]], load_before: tuple[float, float, float]) -> str:
-    """A Markdown list: the machine now, and what the results' contexts say of their builds."""
+    """Make a Markdown list of the machine now, and of the builds by the contexts of the results."""
     environment = read_environment()
     known = list(contexts)
     lines = {

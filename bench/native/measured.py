@@ -1,4 +1,4 @@
-"""Results of the launches of one workload: the values of each arm, launch by launch."""
+"""Collect the results of the launches of one workload: the values of each arm, launch by launch."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _GOOGLETEST_LINE: Final = re.compile(
 
 
 class NotMeasured(Exception):
-    """A figure that a table needs is not there, or is an error."""
+    """A figure that a table needs is missing, or is an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One run of a program: values by benchmark and metric, times in seconds, and what it says of itself."""
+    """One run of a program: values by benchmark and metric, times in seconds, and its own context."""
 
     values: Mapping[tuple[str, str], float]
     context: Mapping[str, object] = field(default_factory=dict)
@@ -44,14 +44,14 @@ class Measured:
     contexts: dict[str, Mapping[str, object]] = field(default_factory=dict)
 
     def add(self, arm: str, launch: Launch) -> None:
-        """Take in one launch of the arm."""
+        """Add one launch of the arm."""
         for (benchmark, metric), value in launch.values.items():
             self._values[arm, benchmark, metric].append(value)
         if launch.context:
             self.contexts[arm] = launch.context
 
     def values(self, arm: str, benchmark: str, metric: str = REAL) -> tuple[float, ...]:
-        """The launches' values in their order.
+        """Return the launches' values in their order.
 
         Raises:
             NotMeasured: there is none.
@@ -62,24 +62,24 @@ class Measured:
         return tuple(found)
 
     def median(self, arm: str, benchmark: str, metric: str = REAL) -> float:
-        """The median over the launches."""
+        """Return the median over the launches."""
         return median(self.values(arm, benchmark, metric))
 
     def change(self, before: str, after: str, benchmark: str, unit: Unit, metric: str = REAL) -> Change:
-        """The medians of two arms; times, which are in seconds, in that unit."""
+        """Compare the medians of two arms; times, which are in seconds, are converted to ``unit``."""
         first, second = (self.median(arm, benchmark, metric) for arm in (before, after))
         if metric in {REAL, CPU}:
             first, second = unit.of_seconds(first), unit.of_seconds(second)
         return Change(first, second, unit)
 
     def benchmarks(self, arm: str, pattern: str) -> tuple[str, ...]:
-        """The names that the whole pattern fits, in the order they came."""
+        """Return the names that match the whole pattern, in their order."""
         names = dict.fromkeys(name for (whose, name, _) in self._values if whose == arm)
         return tuple(name for name in names if re.fullmatch(pattern, name))
 
 
 def read_benchmarks(data: bytes, source: str) -> Launch:
-    """A launch from what ``--benchmark_out`` wrote.
+    """Read a launch from the file of ``--benchmark_out``.
 
     Raises:
         NotMeasured: a row is an error, or there is none.
@@ -97,7 +97,7 @@ def read_benchmarks(data: bytes, source: str) -> Launch:
 
 
 def read_googletest(text: str, source: str) -> Launch:
-    """A launch from what a GoogleTest program printed: the time of each test, by its whole name.
+    """Read a launch from a GoogleTest program's output: the time of each test, by its whole name.
 
     Raises:
         NotMeasured: a test did not pass, or there is none.

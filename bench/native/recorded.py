@@ -1,4 +1,4 @@
-"""The figures that the recorded changes report, as data.
+"""Figures that the recorded changes report, as data.
 
 Their ``k`` and ``M`` of rates and counters are 1024-based and are converted here; times are as printed.
 """

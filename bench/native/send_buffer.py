@@ -1,4 +1,4 @@
-"""``send_buffer``: tests that send 20 MiB under ThreadSanitizer, recorded and here."""
+"""Suite ``send_buffer``: tests that send 20 MiB under ThreadSanitizer, recorded and here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RUNS: Final = (
 
 
 def table(found: Measured) -> Table:
-    """The eight tests, what the controls save, and the suite without a sanitizer."""
+    """Tabulate the eight tests, what the controls save, and the suite without a sanitizer."""
     rows = [_test(found, name, json) for name, json in LARGE_SIZE]
     rows += [_saving(found, name, json, _PLAIN) for name, json in LARGE_SIZE if name.endswith("Compressed")]
     rows += [_saving(found, f"{_XATTR}Compressed", json, _XATTR) for json in ("JsonYes", "JsonNo")]
@@ -60,7 +60,7 @@ def _test(found: Measured, name: str, json: str) -> TableRow:
 
 
 def _saving(found: Measured, name: str, json: str, of: str) -> TableRow:
-    """Milliseconds that a compressed test saves, as a share of what the other test took before."""
+    """Tabulate the milliseconds that a compressed test saves, as a share of the other test's before."""
     here = found.change(_COPY, _MESSAGE, _full(name, json), Unit.MILLISECONDS)
     share = here.saved / Unit.MILLISECONDS.of_seconds(found.median(_COPY, _full(of, json)))
     recorded = Change(*LARGE_SIZE[name, json], Unit.MILLISECONDS)
@@ -83,7 +83,7 @@ def _chunked(found: Measured, name: str, json: str) -> TableRow:
 
 
 def _suite(found: Measured) -> list[TableRow]:
-    """Both predecessors of sendmsg() in a build whose times count."""
+    """Compare both predecessors of sendmsg() in a build without a sanitizer."""
     names = found.benchmarks(_COPY, "SendBuffer/.*")
     if not names:
         raise NotMeasured("SendBuffer measured nothing")

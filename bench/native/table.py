@@ -1,4 +1,4 @@
-"""Rows of figures, recorded and found here, as a Markdown table."""
+"""Format rows of figures, recorded and measured here, as a Markdown table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OK: Final = {None: NOTHING, True: "yes", False: "**no**"}
 
 
 class Unit(Enum):
-    """The unit of a figure, and the name of its change: a factor, or for bytes a difference."""
+    """Unit of a figure, and the name of its change: a factor, or for bytes a difference."""
 
     NANOSECONDS = "ns"
     MICROSECONDS = "µs"
@@ -25,11 +25,11 @@ class Unit(Enum):
     BYTES = "B"
 
     def of_seconds(self, seconds: float) -> float:
-        """Seconds in this unit."""
+        """Convert seconds to this unit."""
         return seconds * {Unit.NANOSECONDS: 1e9, Unit.MICROSECONDS: 1e6, Unit.MILLISECONDS: 1e3}[self]
 
     def show(self, value: float) -> str:
-        """The value with its unit."""
+        """Format the value with its unit."""
         return ("−" if value < 0 else "") + self._show(abs(value))
 
     def _show(self, value: float) -> str:
@@ -54,16 +54,16 @@ class Change:
 
     @property
     def gain(self) -> float:
-        """The factor by which it became faster."""
+        """Factor by which it became faster."""
         return self.after / self.before if self.unit is Unit.PER_SECOND else self.before / self.after
 
     @property
     def saved(self) -> float:
-        """The difference by which it shrank."""
+        """Difference by which it shrank."""
         return self.before - self.after
 
     def show(self) -> str:
-        """``before → after``, and how the two relate."""
+        """Format ``before → after`` with their relation."""
         return f"{self.unit.show(self.before)} → {self.unit.show(self.after)} ({self._relation()})"
 
     def _relation(self) -> str:
@@ -103,11 +103,11 @@ class Table:
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """The names of the rows that miss their goal."""
+        """Return the names of the rows that miss their goal."""
         return tuple(row.what for row in self.rows if row.is_met is False)
 
     def markdown(self) -> str:
-        """The whole table with its heading."""
+        """Format the whole table with its heading."""
         heads = ["measured", "recorded: before → after", "here: before → after", "required", "ok"]
         lines = [[row.what, row.recorded, row.here, row.required, _OK[row.is_met]] for row in self.rows]
         if self.aside is not None:
@@ -119,17 +119,17 @@ class Table:
 
 
 def times(factor: float) -> str:
-    """A factor."""
+    """Format a factor."""
     return f"{significant(factor, 3)}×"
 
 
 def percent(share: float) -> str:
-    """A share of a whole."""
+    """Format a share of a whole."""
     return f"{share * 100:.1f} %".replace("-", "−")
 
 
 def significant(value: float, figures: int = _FIGURES) -> str:
-    """The value with as many significant figures, never in powers of ten."""
+    """Format the value with ``figures`` significant figures, never in powers of ten."""
     if value == round(value):
         return f"{value:,.0f}"
     decimals = max(0, figures - 1 - math.floor(math.log10(abs(value))))

@@ -1,4 +1,4 @@
-"""Copies of ``native/``, one per variant, and the programs built in them."""
+"""Copy ``native/`` once per variant, and build programs in the copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BUILD: Final = "build"
 
 
 def lay_out(native: Path, work: Path, workload: Workload, variant: str) -> Path:
-    """Bring the variant's copy up to date and return it; what did not change is not touched."""
+    """Bring the variant's copy up to date and return it; unchanged files are not touched."""
     tree = work / workload.name / variant
     wanted = {path.relative_to(native) for path in native.rglob("*") if path.is_file()}
     wanted = {path for path in wanted if path.parts[0] != _BUILD}
@@ -45,7 +45,7 @@ def _write(target: Path, data: bytes, original: Path) -> None:
 
 
 def build(tree: Path, program: Program) -> Path:
-    """Build the one target and return the program.
+    """Build one target, and return the program.
 
     Raises:
         NotMeasured: it cannot be built.

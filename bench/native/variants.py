@@ -21,7 +21,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A folder of ``native/`` in which one line selects what is measured.
+    """A folder of ``native/`` with one line that selects what is measured.
 
     Args:
         name: the folder.
@@ -34,7 +34,7 @@ class Workload:
     types: Mapping[str, str]
 
     def select(self, text: str, variant: str) -> str:
-        """The selecting file's text with that variant selected.
+        """Return the selecting file's text with that variant selected.
 
         Raises:
             ValueError: the text does not have exactly one such line.
@@ -68,5 +68,5 @@ EXECUTOR_SUITE: Final = Program("measure", "executor_benchmark")
 FLUSH_VBUCKET_SUITE: Final = Program("measure", "flush_vbucket_benchmark")
 HASH_TABLE_SUITE: Final = Program("measure", "hash_table_benchmark")
 SEND_BUFFER_SUITE: Final = Program("measure", "send_buffer_benchmark")
-# The recorded change is about how long a sanitizer's build takes.
+# The recorded change concerns times of a sanitizer's build.
 LARGE_SIZE_TEST: Final = Program("tsan", "send_buffer_large_size_test")

@@ -1,4 +1,4 @@
-"""``python -m bench.noise``: how much each way to launch programs reduces the spread of pairs."""
+"""``python -m bench.noise``: compare how much each way to launch programs reduces the spread of pairs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _COUNTERS: Final = Path("/sys/bus/event_source/devices/cpu")
 
 
 class Launcher:
-    """Launches of one program in all ways.
+    """Launch one program in all ways.
 
     Args:
         program: the benchmark program.

@@ -1,4 +1,4 @@
-"""Other work on the machine while programs are measured, such as neighbours cause it."""
+"""Run other work on the machine while programs are measured, as neighbours do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spread of pairs under a treatment relative to that of the usual launches, with its interval."""
+"""Compare the spread of pairs under a treatment with that of the usual launches, with an interval."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Ratio:
 
 
 def spread(logs: NDArray[np.float64]) -> float:
-    """1.4826 MAD of log ratios around 0, their known centre: both sides are the same program."""
+    """Compute 1.4826 MAD of log ratios around 0, their known centre: both sides are the same program."""
     return float(1.4826 * np.median(np.abs(logs)))
 
 

@@ -1,4 +1,4 @@
-"""The addresses in a project's files: which archives they name, and the same files with local addresses."""
+"""Find the archives that a project's files name, and replace their addresses by local ones."""
 
 from __future__ import annotations
 

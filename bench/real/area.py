@@ -1,4 +1,4 @@
-"""The directory of a campaign: links to the mirrors, archives made of them, and the repositories to try."""
+"""Prepare the directory of a campaign: links to mirrors, archives made of them, and repositories to try."""
 
 from __future__ import annotations
 

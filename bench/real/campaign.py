@@ -1,4 +1,4 @@
-"""The steps of a campaign: `init` once for a project, and `gate` for each of its changes."""
+"""Run the steps of a campaign: `init` once for a project, and `gate` for each of its changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits of a project's files: text behind lines that occur once, or instead of them."""
+"""Edit a project's files: put text behind lines that occur once, or instead of them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class CannotEdit(Exception):
-    """A file has not the place that an edit names."""
+    """A file lacks the place that an edit names."""
 
 
 def edited(text: str | None, edit: Edit) -> str:
-    """Apply an edit to a text; None: there is no such file.
+    """Apply an edit to a text; None stands for a missing file.
 
     Raises:
         CannotEdit: the lines do not occur, or more than once; or a new file exists.

@@ -1,4 +1,4 @@
-"""The projects of a campaign, with the changes to try on them, read from TOML files."""
+"""Read the projects of a campaign, with the changes to try on them, from TOML files."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Edit(_Entry):
 
 
 class Change(_Entry):
-    """A commit on top of the base, which makes the benchmarks of a pattern slower by so many percent.
+    """A commit on top of the base that makes the benchmarks of a pattern slower by ``percent``.
 
     ``partly`` are benchmarks that it slows down by an unknown amount: they count only if they are called
     faster, broken, removed or new.
@@ -119,7 +119,7 @@ class Download(_Entry):
 
 
 class Mirror(_Entry):
-    """A mirror of a dependency that has not all files: its commit without them.
+    """A mirror of a dependency that lacks some files: its commit without them.
 
     Args:
         repository: the mirror, ``OWNER/NAME``.

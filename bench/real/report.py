@@ -1,4 +1,4 @@
-"""The report of a campaign in Markdown: projects, changes, and the totals beside the goals."""
+"""Report a campaign in Markdown: projects, changes, and the totals beside the goals."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Tried:
         )
 
     def _why_failed(self, name: str, gate: GateResult) -> str:
-        """Say why the gate of a change gave no verdicts, or not all; empty: it did."""
+        """Return why the gate of a change gave no verdicts, or not all; empty if it gave them."""
         if not gate.has_verdicts:
             return gate.outcome
         found = gate.benchmarks

@@ -1,4 +1,4 @@
-"""Git without network, with fixed authors and dates, so that equal trees are equal commits."""
+"""Run git without network, with fixed authors and dates, so that equal trees are equal commits."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def git_bytes(directory: Path, *words: str, env: Mapping[str, str] | None = None
 
 
 def start_repository(directory: Path, mirror: Path, commit: str, without: Sequence[str]) -> None:
-    """Make a repository whose index and files are those of a commit of a mirror, without some of them.
+    """Make a repository with index and files of a commit of a mirror, without some of them.
 
-    It has no history, and it borrows the objects of the mirror: files that a partial mirror has not can be
-    left out.
+    It has no history, and it borrows the objects of the mirror: files that a partial mirror lacks can be left
+    out.
 
     Args:
         directory: an empty directory.

@@ -1,4 +1,4 @@
-"""The results of a campaign, and their JSON files: what `init` and each `gate` gave."""
+"""Store the results of a campaign in JSON files: what `init` and each `gate` gave."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def programs_in(printed: str) -> Mapping[str, int | None]:
 
 
 def json_in(printed: str) -> Mapping[str, Any] | None:
-    """Read what ``benchgate gate --json`` printed; None if it is no JSON."""
+    """Read what ``benchgate gate --json`` printed; return None if it is no JSON."""
     try:
         found = json.loads(printed)
     except ValueError:
@@ -121,12 +121,12 @@ class Results:
         self._directory = directory
 
     def init(self) -> InitResult | None:
-        """Return the stored result of `init`; None: there is none."""
+        """Return the stored result of `init`, or None."""
         found = self._load(self._directory / "init.json")
         return InitResult(**found) if found else None
 
     def gate(self, change: str) -> GateResult | None:
-        """Return the stored result of a change; None: there is none."""
+        """Return the stored result of a change, or None."""
         found = self._load(self._file_of(change))
         return GateResult(**found) if found else None
 

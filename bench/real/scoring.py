@@ -1,4 +1,4 @@
-"""The score of verdicts: planted slow-downs that were found, and verdicts on what did not change."""
+"""Score verdicts: planted slow-downs that were found, and verdicts on what did not change."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _OPEN: Final = frozenset({"undecided", "failing"})
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The verdict on a benchmark; ``slowing`` is how much longer it takes (0.05: 5 %), if that is known.
+    """The verdict on a benchmark; ``slowing`` is the share by which it takes longer (0.05: 5 %), if known.
 
-    One that is compared by several times or rates has the verdict that counts against Benchgate, then the one
-    that finds a slow-down; ``spread`` is the least of them.
+    A benchmark that is compared by several times or rates has the verdict that counts against Benchgate, then
+    the one that finds a slow-down; ``spread`` is the least of them.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Score:
 
 
 def score(change: Change, answer: Mapping[str, Any]) -> Score:
-    """Score the JSON of a gate: what it says of each benchmark beside what the change does to it."""
+    """Score the JSON of a gate against what the change does to each benchmark."""
     affected, partly, others = [], [], []
     for name, rows in _benchmarks(change, answer["benchmarks"]):
         if change.affects(name):
@@ -133,8 +133,8 @@ def score(change: Change, answer: Mapping[str, Any]) -> Score:
 def _benchmarks(change: Change, found: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[Row]]]:
     """Yield the rows of each benchmark. Two suites may have benchmarks of the same name.
 
-    Of those that the change makes slower, it is known for times and rates only: other metrics, such as bytes,
-    are left out.
+    What the change makes slower is known for times and rates only: other metrics, such as bytes, are left
+    out.
     """
     rows: dict[tuple[str, str], list[Row]] = {}
     for each in found:
@@ -146,7 +146,7 @@ def _benchmarks(change: Change, found: Iterable[Mapping[str, Any]]) -> Iterator[
 
 
 def _joined(rows: Sequence[Row], false: frozenset[str]) -> Row:
-    """Make one row of those of a benchmark."""
+    """Join the rows of a benchmark into one."""
     counts = max(rows, key=lambda row: (row.verdict in false, row.verdict == _SLOWER, row.verdict != "same"))
     return replace(counts, spread=min((row.spread for row in rows if row.spread is not None), default=None))
 

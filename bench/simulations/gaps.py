@@ -1,4 +1,4 @@
-"""``python -m bench.simulations.gaps DIR``: the time between the launches of a pair.
+"""``python -m bench.simulations.gaps DIR``: measure the time between the launches of a pair.
 
 A simulated program reports benchmarks without running any, and when it began and ended. Benchgate measures it
 on both sides in the sandbox, with the service's own steps.

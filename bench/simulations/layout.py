@@ -1,4 +1,4 @@
-"""``python -m bench.simulations.layout``: simulated −1 of layout and of true slow-downs.
+"""``python -m bench.simulations.layout``: simulate −1 of layout and of true slow-downs.
 
 Layout: every link of every side is as likely to favour one side as the other, by a constant effect, and the
 programs as built favour the parent. Truth: every link shows the same slow-down, or one that scatters.
@@ -46,7 +46,7 @@ def simulate(
 ) -> Cell:
     """Judge patch sets of one benchmark that is slower as built, on normal pairs of that spread.
 
-    ``scatter`` is the standard deviation of links, as a share of the effect, if that is true.
+    ``scatter`` is the standard deviation of links, as a share of the effect, if the slow-down is true.
     """
     noise = random.Random(f"{effect} {spread} {is_layout} {scatter}")  # noqa: S311 - repeatable on purpose
     log = math.log1p(effect)
@@ -67,7 +67,7 @@ def _ratios(noise: random.Random, log: float, spread: float, pairs: int) -> list
 
 
 def _stops_before(row: Comparison, links: Sequence[float], spread: float, noise: random.Random) -> bool:
-    """The rule of five relinks, each of which had to be slower at 25 %."""
+    """Apply the rule of five relinks, each of which had to be slower at 25 %."""
     if not suspects([row], POLICY):
         return row.worsening >= POLICY.vote_at
     pairs = max(_OLD_PAIRS, math.ceil(_OLD_SHARE * row.pairs))

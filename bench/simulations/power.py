@@ -1,8 +1,8 @@
-"""``make bench-power``: power against machine time and false alarms, beside a t-test on the same pairs.
+"""``make bench-power``: simulate power against machine time and false alarms, beside a t-test.
 
 A suite of 12 benchmarks is simulated, one of them slower: on normal pairs, on pairs with heavy tails, and on
-pairs that are drawn from those of recorded sessions in which nothing changed. A pair of the suite takes
-0.3 s, and 0.1 s for each benchmark that it measures. Looks, stages, costs and time limits are those of the
+pairs that are drawn from those of recorded sessions in which nothing changed. A pair of the suite takes 0.3
+s, and 0.1 s for each benchmark that it measures. Looks, stages, costs and time limits are those of the
 service.
 
 The t-test is Yuen's, as tools that compare means or trimmed means use it: it measures all benchmarks until
@@ -86,7 +86,7 @@ class Rules:
 
     @staticmethod
     def of(seconds: float, policy: Policy = POLICY) -> Rules:
-        """The rules of a policy with that machine time."""
+        """Return the rules of a policy with that machine time."""
         return Rules(replace(policy, machine_time=seconds))
 
 
@@ -106,39 +106,39 @@ class Pairs:
 
 
 def normal(spread: float) -> Noise:
-    """Normal log ratios."""
+    """Return normal log ratios."""
     return lambda draw: [draw.gauss(0.0, spread) for _ in _ROWS]
 
 
 def heavy(draw: random.Random) -> list[float]:
-    """Log ratios that spread by 2 %, a tenth of which lie up to ten times as far off."""
+    """Draw log ratios that spread by 2 %; a tenth of them lie up to ten times as far off."""
     return [draw.gauss(0.0, 0.02) * (10.0 if draw.random() < 0.1 else 1.0) for _ in _ROWS]
 
 
 def by_order(draw: random.Random) -> list[float]:
-    """The side that is launched first is 5 % slower, for all benchmarks of a pair at once."""
+    """Make the side that is launched first 5 % slower, for all benchmarks of a pair at once."""
     first = draw.choice((-0.05, 0.05))
     return [first + draw.gauss(0.0, 0.005) for _ in _ROWS]
 
 
 def by_drift(draw: random.Random) -> list[float]:
-    """The machine slows down by 3 % a launch, which hits either side at random."""
+    """Slow the machine down by 3 % a launch, which hits either side at random."""
     first = draw.choice((-0.03, 0.03))
     return [first + draw.gauss(0.0, 0.01) for _ in _ROWS]
 
 
 def by_mode(draw: random.Random) -> list[float]:
-    """One side is always in the slow mode when the other is in the fast one, benchmark by benchmark."""
+    """Put one side in the slow mode whenever the other is in the fast one, benchmark by benchmark."""
     return [draw.choice((-0.05, 0.05)) for _ in _ROWS]
 
 
 def by_rare_mode(draw: random.Random) -> list[float]:
-    """In a tenth of the launches a benchmark is 20 % slower; otherwise nothing varies but by 0.2 %."""
+    """Make a benchmark 20 % slower in a tenth of the launches; otherwise vary it by 0.2 %."""
     return [0.2 * ((draw.random() < 0.1) - (draw.random() < 0.1)) + draw.gauss(0.0, 0.002) for _ in _ROWS]
 
 
 def recorded() -> Noise:
-    """Log ratios of recorded pairs of one program with itself, the side that is first drawn anew."""
+    """Draw log ratios of recorded pairs of one program with itself, with a random first side."""
     pools: dict[str, list[float]] = {}
     for session in load_sessions():
         for series in series_of(session, SHORT):
@@ -181,7 +181,7 @@ def _end(rows: Sequence[Comparison], count: int, seconds: float) -> Suite:
 
 
 def _judge(row: Comparison, logs: Sequence[float], errors: Mapping[int, float], policy: Policy) -> Comparison:
-    """Take the looks of a row that its own pairs have reached; it may have paused."""
+    """Take the looks at a row that its own pairs have reached; it may have paused."""
     for look in _SCHEDULE:
         if not row.pairs < look.pairs <= len(logs):
             continue
@@ -229,25 +229,25 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The suites of one cell of a table, of which the first benchmark is slower."""
+    """The suites of one cell of a table; the first benchmark of each is slower."""
 
     trials: Sequence[Trial]
 
     @property
     def seconds(self) -> float:
-        """The mean seconds that Benchgate takes for a suite."""
+        """Mean seconds that Benchgate takes for a suite."""
         return sum(trial.seconds for trial in self.trials) / len(self.trials)
 
     def found(self) -> str:
-        """In percent for each rule, the suites whose first benchmark is called slower."""
+        """Format, in percent for each rule, the suites with their first benchmark called slower."""
         return self._shares(lambda slower: slower[0])
 
     def alarms(self) -> str:
-        """In percent for each rule, the suites of which another benchmark is called slower."""
+        """Format, in percent for each rule, the suites with another benchmark called slower."""
         return self._shares(lambda slower: any(slower[1:]))
 
     def any_slower(self) -> str:
-        """In percent for each rule, the suites of which any benchmark is called slower."""
+        """Format, in percent for each rule, the suites with any benchmark called slower."""
         return self._shares(any)
 
     def _shares(self, counts: Callable[[tuple[bool, ...]], bool]) -> str:
@@ -256,7 +256,7 @@ class Cell:
 
 
 def fill(name: str, effect: float, noise: Noise, rules: Rules, trials: int, *, are_all: bool = False) -> Cell:
-    """Simulate suites of which the first benchmark is slower by ``effect``, or all are.
+    """Simulate suites with the first benchmark slower by ``effect``, or all.
 
     The ``name`` is a part of the seed: after a change, make the tables of the measurements anew.
     """

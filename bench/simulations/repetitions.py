@@ -1,4 +1,4 @@
-"""``python -m bench.simulations.repetitions``: the spread of recorded pairs by the number of repetitions.
+"""``python -m bench.simulations.repetitions``: print the spread of recorded pairs by repetitions.
 
 A launch of a recorded session is shortened to its first repetitions of 2 ms.
 """

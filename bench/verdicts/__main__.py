@@ -1,4 +1,4 @@
-"""``make bench-verdicts``: rules tried on recorded A/A sessions, and ours on a program with a knob."""
+"""``make bench-verdicts``: try rules on recorded A/A sessions, and ours on a program with a knob."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Print the tables; 1 where a goal is missed."""
+    """Print the tables; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=Path, default=RECORDED)
     parser.add_argument("--half", choices=("tune", "test"), default="test")
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def quiet_benchmarks(sessions: Sequence[Session]) -> frozenset[str]:
-    """The measurable ones, as these sessions show them."""
+    """Return the benchmarks that these sessions show to be measurable."""
     return measurable([each for session in sessions for each in series_of(session, SHORT)])
 
 

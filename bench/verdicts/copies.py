@@ -1,4 +1,4 @@
-"""Compares two copies of one program that stay, and two that are made anew for every pair."""
+"""Compare two copies of one program that stay with two that are made anew for every pair."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SUITE: Final = "constant_table"
 
 
 class Keeping:
-    """Packs like the service's own, and renews nothing."""
+    """Packer like the service's own that renews nothing."""
 
     pack = staticmethod(packing.pack)
     unpack = staticmethod(packing.unpack)
     read_output = staticmethod(packing.read_output)
 
     def renew(self, sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]) -> bool:
-        """Leave them where they are."""
+        """Leave the programs where they are."""
         return True
 
 
@@ -42,7 +42,7 @@ PACKERS: Final[dict[str, Packer]] = {"kept": Keeping(), "made anew for every pai
 
 
 def main(work: Path) -> None:
-    """Print a table: what the rule says of copies of one program, and how far their medians stray."""
+    """Print a table: the rule's verdicts on copies of one program, and how far their medians stray."""
     work.mkdir(parents=True, exist_ok=True)
     program = work / SUITE
     subprocess.run(["g++", "-O2", SOURCE, "-o", program, "-lbenchmark", "-lpthread"], check=True)

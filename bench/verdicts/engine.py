@@ -1,4 +1,4 @@
-"""Measuring of two programs with the service's own steps, without a server and without a sandbox."""
+"""Measure two programs with the service's own steps, without a server and without a sandbox."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ POLICY: Final = Policy(probation=0, layout=Layout.OFF)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The judgement of two programs, and what it took."""
+    """The judgement of two programs, with its pairs and seconds."""
 
     comparisons: tuple[Comparison, ...]
     causes: tuple[str, ...]
@@ -42,7 +42,7 @@ class Found:
 
 
 def job_of(*suites: Suite) -> Job:
-    """A job that measures these suites and counts no instructions."""
+    """Make a job that measures these suites and counts no instructions."""
     return Job("verdicts", JobKind("benchmark"), BenchmarkConfiguration(suites=suites), policy=POLICY)
 
 

@@ -1,4 +1,4 @@
-"""Shares with their 95 % intervals: exact for independent trials, resampled for clustered ones."""
+"""Compute shares with their 95 % intervals: exact for independent trials, resampled for clustered ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RESAMPLES: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """``hits`` of ``trials``, and the 95 % interval of what they are a sample of."""
+    """``hits`` of ``trials``, and the 95 % interval of the population's share."""
 
     hits: int
     trials: int
@@ -26,7 +26,7 @@ class Share:
 
     @staticmethod
     def of(hits: int, trials: int) -> Share:
-        """Of independent trials; one-sided at 95 % where nothing or everything hit."""
+        """Compute the share of independent trials; one-sided at 95 % if nothing or everything hit."""
         low, high = clopper_pearson(hits, trials, 0.05 if hits in {0, trials} else 0.025)
         return Share(hits, trials, low, high)
 
@@ -37,9 +37,9 @@ class Share:
 
 
 def share_by_cluster(counts: Sequence[tuple[int, int]]) -> Share:
-    """Of trials that come in clusters (hits and number of each): whole clusters are resampled.
+    """Compute the share of clustered trials (hits and number of each) by resampling whole clusters.
 
-    Where nothing or everything hit, resampling shows no spread; then each cluster counts as one trial.
+    If nothing or everything hit, resampling shows no spread; then each cluster counts as one trial.
     """
     table = np.asarray(counts)
     hits, trials = (int(each) for each in table.sum(axis=0))
@@ -53,7 +53,7 @@ def share_by_cluster(counts: Sequence[tuple[int, int]]) -> Share:
 
 
 def ratio_by_cluster(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float, float]:
-    """The ratio of two means over the same clusters, with its resampled 95 % interval."""
+    """Compute the ratio of two means over the same clusters, with its resampled 95 % interval."""
     table = np.asarray([ours, theirs]).T
     rng = np.random.default_rng(1)
     sums = table[rng.integers(len(table), size=(_RESAMPLES, len(table)))].sum(axis=1)

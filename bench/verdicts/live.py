@@ -1,4 +1,4 @@
-"""Measures a program with a knob: the same binary on both sides, and an effect known by its work items."""
+"""Measure a program with a knob: the same binary on both sides, with an effect known by its work items."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WRAPPER: Final = '#!/bin/sh\nexec {program} --slower={percent:g} "$@"\n'
 
 
 def measure_live(work: Path, quiet: frozenset[str]) -> None:
-    """Print two tables: what the rule said at each setting of the knob, and of more work in the sources.
+    """Print two tables: the rule's verdicts at each setting of the knob, and of more work in the sources.
 
     Args:
         work: where programs are built.

@@ -1,4 +1,4 @@
-"""Commits on ``native/`` that change no instruction that its benchmarks execute."""
+"""Make commits on ``native/`` that change no instruction that its benchmarks execute."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PatchSet:
 
 
 class PatchSets:
-    """A repository with them, each a child of the same commit.
+    """A repository with such commits, each a child of the same commit.
 
     Args:
         path: where it lies; made anew.
@@ -55,7 +55,7 @@ class PatchSets:
         self.base = self._commit("what all patch sets start from")
 
     def make(self, number: int) -> PatchSet:
-        """The patch set of this number: half are comments, the others move code to other places."""
+        """Make the patch set of this number: half are comments, the others move code to other places."""
         kind = (Kind.COMMENT, Kind.ORDER, Kind.COMMENT, Kind.UNUSED)[number % 4]
         rng = random.Random(number)  # noqa: S311 - what is edited is no secret
         self._git("checkout", "--quiet", "--force", self.base)
@@ -75,7 +75,7 @@ class PatchSets:
             _edit(self.path / suite / "CMakeLists.txt", lambda text: _SOURCES.sub(shuffled, text))
 
     def _add_functions(self, rng: random.Random) -> None:
-        """One to a source of each suite, of any size: what lies behind it in the program moves."""
+        """Add a function of any size to a source of each suite: what follows it in the program moves."""
         for suite in SUITES:
             sources = sorted(
                 path for path in (self.path / suite).glob("*.cpp") if not path.stem.endswith("_test")

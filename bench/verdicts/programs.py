@@ -1,4 +1,4 @@
-"""Builds the programs that verdicts are tried on, from a copy of ``native/``."""
+"""Build the programs that verdicts are tried on, from a copy of ``native/``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ int unusedFunction{number}(int value) {{ return value * {number}; }}
 
 
 def unused_function(number: int) -> Edits:
-    """A function that nobody calls, in a source of each suite: what lies behind it lies elsewhere."""
+    """Add a function that nobody calls to a source of each suite: what follows it moves."""
     text = _UNUSED.format(number=number)
     return dict.fromkeys(
         ("known_effects/text_benchmark.cpp", "hash_table/hash_table.cpp"), lambda source: source + text
@@ -35,14 +35,14 @@ def unused_function(number: int) -> Edits:
 
 
 def more_work(percent: int) -> Edits:
-    """So much more work in every benchmark of ``known_effects`` than its base does."""
+    """Add ``percent`` more work to every benchmark of ``known_effects``."""
     return {
         "known_effects/knob.cpp": lambda source: _replaced(source, "steps = 0;", f"steps = {2 * percent};")
     }
 
 
 class Programs:
-    """A copy of ``native/`` whose programs are built in one way after the other.
+    """A copy of ``native/`` that is built in one way after the other.
 
     Args:
         work: where the copy lies; what is built there already is kept.
@@ -63,7 +63,7 @@ class Programs:
     def build(
         self, into: Path, suites: Sequence[str], *, seed: str = "", edits: Edits = MappingProxyType({})
     ) -> dict[str, Path]:
-        """By suite, the program, copied to ``into``.
+        """Build suites, and return the programs by suite, copied to ``into``.
 
         Args:
             into: a directory.
@@ -92,9 +92,9 @@ class Programs:
 
 
 def copy_changed(source: str, target: str) -> None:
-    """Copy a file unless it is there, and with a time of now.
+    """Copy a file unless its content is there, with the present time.
 
-    With the source's own time an object that was built from an edited copy would look newer than it.
+    With the source's own time, an object that was built from an edited copy would look newer than it.
     """
     there, here = Path(target), Path(source)
     if not there.exists() or there.read_bytes() != here.read_bytes():

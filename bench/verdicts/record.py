@@ -1,4 +1,4 @@
-"""Records A/A sessions: the same program on both sides, launched in pairs as a build's measuring does it."""
+"""Record A/A sessions: the same program on both sides, launched in pairs as a build measures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ALL_CPUS: Final = "threads:"
 
 @dataclass(frozen=True, slots=True)
 class _Launch:
-    """One launch: by benchmark the seconds of each repetition, and the work that disturbed it."""
+    """One launch: the seconds of each repetition by benchmark, and the work that disturbed it."""
 
     times: Mapping[str, list[float]]
     spent: Mapping[str, float]
@@ -62,7 +62,7 @@ class _Launch:
 
 
 def record_session(program: Path, pairs: int, seed: str) -> Session:
-    """One session: a launch to warm up, the pairs, then one long launch a side."""
+    """Record one session: a launch to warm up, the pairs, then one long launch a side."""
     _launch(program, 1, MIN_TIME, 0)
     began = datetime.now(UTC)
     orders = [side_order(seed, pair) for pair in range(pairs)]
@@ -103,7 +103,7 @@ def _table(
 
 
 def _launch(program: Path, repetitions: int, min_time: float, pad: int) -> _Launch:
-    """One launch of a side: what has one thread on one CPU, the rest on all."""
+    """Launch one side: benchmarks of one thread on one CPU, the rest on all."""
     cpus = read_environment().online_cpus
     return _run(program, _ONE_CPU, cpus[-1:], repetitions, min_time, pad) | _run(
         program, _ALL_CPUS, cpus, repetitions, min_time, pad

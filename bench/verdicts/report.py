@@ -1,4 +1,4 @@
-"""Prints how the rules did, and whether ours meets its goals."""
+"""Print how the rules did, and whether ours meets its goals."""
 
 from __future__ import annotations
 

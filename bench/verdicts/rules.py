@@ -1,4 +1,4 @@
-"""The rules that are tried against each other: ours, and those of the tools that people use."""
+"""Rules that are tried against each other: ours, and those of the tools that people use."""
 
 from __future__ import annotations
 

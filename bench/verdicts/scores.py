@@ -1,4 +1,4 @@
-"""Simulates what other scores of the signed ranks, and a trimmed t, would find of a slow-down in 32 pairs."""
+"""Simulate what other scores of the signed ranks, and a trimmed t, find of a slow-down in 32 pairs."""
 
 from __future__ import annotations
 

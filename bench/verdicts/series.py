@@ -1,4 +1,4 @@
-"""One benchmark of a recorded session as a rule sees it: pairs of one value a side, and what they cost."""
+"""Read one benchmark of a recorded session as a rule does: pairs of one value a side, and their cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded A/A session: what many launches of one unchanged program said, pair by pair."""
+"""Store recorded A/A sessions: the values of many launches of one unchanged program, pair by pair."""
 
 from __future__ import annotations
 

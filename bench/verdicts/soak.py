@@ -1,4 +1,4 @@
-"""``make soak``: patch sets that change nothing, one after the other; any "slower" is a false alarm."""
+"""``make soak``: measure patch sets that change nothing; any "slower" is a false alarm."""
 
 from __future__ import annotations
 

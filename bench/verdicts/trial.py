@@ -1,4 +1,4 @@
-"""Tries rules on recorded sessions: how often they are wrong, what they find, and what that costs."""
+"""Try rules on recorded sessions: how often they are wrong, what they find, and what that costs."""
 
 from __future__ import annotations
 

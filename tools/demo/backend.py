@@ -1,4 +1,4 @@
-"""The interface between the demo and its review server: the console's, or a real Gerrit."""
+"""Interface between the demo and its review server: the console's, or a real Gerrit."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class ReviewSite(Protocol):
 class Backend:
     """A running review server.
 
-    ``settings`` are its BENCHGATE_ variables, and ``connect`` connects it to a running site. ``load`` loads
-    the recorded history into a site before its parts run, and returns the recording; None: there is none.
+    ``settings`` are its BENCHGATE_ variables, and ``connect`` connects it to a running site. ``load``, if not
+    None, loads the recorded history into a site before its parts run, and returns the recording.
     """
 
     settings: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""The demo on the console review server: each action feeds the event that it would cause on Gerrit."""
+"""Run the demo on the console review server: each action feeds the event that it would cause on Gerrit."""
 
 from __future__ import annotations
 

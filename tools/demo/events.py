@@ -1,4 +1,4 @@
-"""The Gerrit events of an upload and of a submit in the demo."""
+"""Make the Gerrit events of an upload and of a submit in the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo on a real Gerrit: people push and submit, and Benchgate gets the events as usual."""
+"""Run the demo on a real Gerrit: people push and submit, and Benchgate gets the events as usual."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class GerritSite:
 
 
 def triplet(upload: Upload) -> str:
-    """Make the REST name of a change whose number is unknown."""
+    """Make the REST name of a change of unknown number."""
     return "~".join(quote(part, safe="") for part in (PROJECT, BRANCH, change_id(upload.change)))
 
 

@@ -1,4 +1,4 @@
-"""A real Gerrit on this machine, started and stopped by ``tools/gerrit-dev``."""
+"""Run a real Gerrit on this machine by ``tools/gerrit-dev``."""
 
 from __future__ import annotations
 

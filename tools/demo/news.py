@@ -1,4 +1,4 @@
-"""The messages that Benchgate posted on the demo's changes, as text for a terminal."""
+"""Show the messages that Benchgate posted on the demo's changes, as text for a terminal."""
 
 from __future__ import annotations
 

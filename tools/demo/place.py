@@ -1,4 +1,4 @@
-"""The home directory of a demo, and the control plane on the site that runs there."""
+"""Prepare the home directory of a demo, and build the control plane of the site that runs there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo's repository: ``native/`` and the commits of the scenarios."""
+"""Create the demo's repository: ``native/`` and the commits of the scenarios."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class DemoRepository:
         return tuple(self._merge_new(commit, moment) for commit, moment in commits)
 
     def end_history(self) -> None:
-        """Add the commit after which the branch is ``native`` as it is."""
+        """Add the last commit, which makes the branch equal to ``native``."""
         VOTING.apply(self._path)
         self._commit(f"{VOTING.subject}\n", KIM)
 

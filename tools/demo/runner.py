@@ -1,4 +1,4 @@
-"""The runner of the scenarios: it uploads and merges changes, and waits for Benchgate's votes."""
+"""Run the scenarios: upload and merge changes, and wait for Benchgate's votes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Benchgate on ``native/`` with eight jobs of three pools on this machine."""
+"""Run Benchgate on ``native/`` with eight jobs of three pools on this machine."""

@@ -1,4 +1,4 @@
-"""``make gate-native``: eight jobs on a change of ``native/``, of three pools on this machine."""
+"""``make gate-native``: run eight jobs of three pools on a change of ``native/`` on this machine."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _settings(home: Path) -> Mapping[str, str]:
 
 
 class _Watch:
-    """The builds of an upload, of which each change of state is shown as a line."""
+    """The builds of an upload; each change of their state is shown as a line."""
 
     def __init__(self, plane: Control, uploaded: Uploaded, say: Callable[[str], None]) -> None:
         self._plane = plane

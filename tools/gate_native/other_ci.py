@@ -1,4 +1,4 @@
-"""The other CI: a job that reports its build to Benchgate by curl, with an API token."""
+"""Act as another CI: report a build to Benchgate by curl, with an API token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of a patch set's builds: when each ran, for how long, on which machine, and its result."""
+"""Format a patch set's builds: when each ran, for how long, on which machine, and its result."""
 
 from __future__ import annotations
 

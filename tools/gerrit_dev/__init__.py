@@ -1,1 +1,1 @@
-"""A real Gerrit on loopback, with accounts, a project and a label, for tests and experiments."""
+"""Run a real Gerrit on loopback, with accounts, a project and a label, for tests and experiments."""

@@ -1,4 +1,4 @@
-"""The cache of downloads, which never has incomplete entries."""
+"""Cache downloads without incomplete entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line of `gerrit-dev`."""
+"""Parse and run the command line of `gerrit-dev`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jars of a release: Maven downloads them, and each must have its pinned digest."""
+"""Download the jars of a release by Maven, and check their pinned digests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The choice of Gerrit's release by the Java that is installed or can be downloaded."""
+"""Choose Gerrit's release by the Java that is installed or can be downloaded."""
 
 from __future__ import annotations
 

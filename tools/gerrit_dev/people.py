@@ -1,4 +1,4 @@
-"""The accounts and the group of reviewers."""
+"""Create the accounts and the group of reviewers."""
 
 from __future__ import annotations
 

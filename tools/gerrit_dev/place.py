@@ -1,4 +1,4 @@
-"""The directory of a server: the paths in it, and its record."""
+"""Name the paths in a server's directory, and keep its record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The choice of a server's loopback ports."""
+"""Choose a server's loopback ports."""
 
 from __future__ import annotations
 

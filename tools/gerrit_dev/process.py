@@ -1,4 +1,4 @@
-"""The process of a server: its start, its identification and its end."""
+"""Start, identify and stop the process of a server."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def start(place: Place, words: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def running(place: Place) -> int | None:
-    """Return the server's process ID; None if it does not run."""
+    """Return the server's process ID, or None if it does not run."""
     with _held(place) as held:
         return held[0] if held else None
 
 
 def stop(place: Place) -> int | None:
-    """Stop the server, and return its process ID; None if it did not run."""
+    """Stop the server; return its process ID, or None if it did not run."""
     with _held(place) as held:
         if held:
             pid, handle = held

@@ -1,4 +1,4 @@
-"""Calls of other programs."""
+"""Call other programs."""
 
 from __future__ import annotations
 

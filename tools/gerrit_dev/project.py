@@ -1,4 +1,4 @@
-"""The project: its label, its permissions and its first commit."""
+"""Create the project: its label, its permissions and its first commit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DATE: Final = "1700000000 +0000"
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A revision of a git repository, with which the branch starts."""
+    """A revision of a git repository that the branch starts with."""
 
     repository: Path
     revision: str

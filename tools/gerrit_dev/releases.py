@@ -1,4 +1,4 @@
-"""The releases of Gerrit that can be started, each with its jars."""
+"""Releases of Gerrit that can be started, each with its jars."""
 
 from __future__ import annotations
 

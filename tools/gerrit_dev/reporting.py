@@ -1,4 +1,4 @@
-"""Reports to the user of the tool: progress and errors."""
+"""Report progress and errors to the user of the tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gerrit's REST API for one account."""
+"""Call Gerrit's REST API as one account."""
 
 from __future__ import annotations
 

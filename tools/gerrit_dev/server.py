@@ -1,4 +1,4 @@
-"""The start of one server, step by step, without the steps that are already done."""
+"""Start a server step by step, without the steps that are already done."""
 
 from __future__ import annotations
 

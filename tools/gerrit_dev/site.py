@@ -1,4 +1,4 @@
-"""Gerrit's site: its settings, repositories, index and keys."""
+"""Create and configure Gerrit's site: its settings, repositories, index and keys."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pictures of messages as a phone shows them, for the documents."""
+"""Render messages as a phone shows them, for the documents."""

@@ -1,4 +1,4 @@
-"""Images of messages. Each contains the text that it shows, so that a test finds images that are outdated."""
+"""Render images of messages; each contains the text that it shows, so that a test finds outdated ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page with one message, in the layout of Gerrit's list of messages on a phone."""
+"""Write a page with one message, in the layout of Gerrit's list of messages on a phone."""
 
 from __future__ import annotations
 

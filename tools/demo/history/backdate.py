@@ -1,4 +1,4 @@
-"""Times in the past for data that was just loaded: the service stores everything with the present time."""
+"""Backdate data that was just loaded: the service stores everything with the present time."""
 
 from __future__ import annotations
 

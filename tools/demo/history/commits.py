@@ -1,4 +1,4 @@
-"""The commits of the history: small variations of ``native/`` that end at ``native/`` as it is."""
+"""Make the commits of the history: small variations of ``native/`` that end at ``native/`` as it is."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class HistoryCommit:
 
 
 def _tuned(file: str, line: str, subject: str, *values: str) -> tuple[Variation, ...]:
-    """A setting that changes from each value to the next; the last one is that of ``native/``."""
+    """Change a setting from each value to the next; the last one is that of ``native/``."""
     return tuple(
         Variation(subject.format(new), file, (Edit(line.format(old), line.format(new)),))
         for old, new in pairwise(values)
@@ -77,7 +77,7 @@ def _tuned(file: str, line: str, subject: str, *values: str) -> tuple[Variation,
 
 
 def _commented(file: str, line: str, subject: str, *comments: str) -> tuple[Variation, ...]:
-    """Comments above a line, which do not change the program; ``native/`` has none of them."""
+    """Vary comments above a line, which do not change the program; ``native/`` has none of them."""
     texts = ["", *(f"// {comment}\n" for comment in comments), ""]
     subjects = [*(subject for _ in comments), f"{subject.partition(':')[0]}: Remove an outdated comment"]
     return tuple(

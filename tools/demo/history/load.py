@@ -1,4 +1,4 @@
-"""The way of the recorded history into a new Benchgate: a machine of its own reports it."""
+"""Load the recorded history into a new Benchgate: a machine of its own reports it."""
 
 from __future__ import annotations
 

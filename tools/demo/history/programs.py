@@ -1,4 +1,4 @@
-"""Programs that several commits of the history share, so that recording builds each of them once."""
+"""Share programs between commits of the history, so that recording builds each of them once."""
 
 from __future__ import annotations
 

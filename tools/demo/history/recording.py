@@ -1,4 +1,4 @@
-"""The file of the recorded history: what one machine measured of each commit."""
+"""Read and write the file of the recorded history: what one machine measured of each commit."""
 
 from __future__ import annotations
 

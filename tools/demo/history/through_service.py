@@ -1,4 +1,4 @@
-"""Merged commits on their way through the service: each event, step and build, in this process."""
+"""Merge commits through the service in this process: each event, step and build."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyTyp
 
 
 def submit(plane: Control, worklist: Worklist, event: bytes, work: Callable[[Claimed], object]) -> None:
-    """Feed an event, and do what follows from it: ``work`` executes each build that it leads to.
+    """Feed an event and run the tasks that follow; ``work`` executes each build.
 
     Raises:
         BadEvent: it is not a Gerrit event.
@@ -63,6 +63,6 @@ def _execute(worklist: Worklist, work: Callable[[Claimed], object]) -> None:
 
 
 def at_moment(plane: Control, state: Path, moment: datetime) -> Control:
-    """Make the same control plane with a console review server in ``state`` whose clock shows ``moment``."""
+    """Copy the control plane with a console review server in ``state`` and its clock at ``moment``."""
     instance = plane.server.instance
     return replace(plane, servers={instance: ConsoleReview(state, instance, now=lambda: moment)})
