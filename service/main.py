@@ -14,14 +14,18 @@ from dashboards.access.pages import account_renderer, create_audit
 from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
+from service.adapters.access.oidc import OidcProvider
 from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.access.sign_in_secret import read_secret
 from service.adapters.access.viewers import Viewers
 from service.adapters.review.gerrit.events import parse_event
 from service.adapters.system.circuit_breaker import MOST_WAITING, BoundedCalls
 from service.config import ControlSettings
+from service.domain.access.caller import Role
 from service.domain.runs.health import LISTEN, RECONCILE, Patience
 from service.domain.wording.health import git_url_problem
+from service.steps.access.refused_sign_ins import RefusedSignIns
+from service.steps.access.sign_in import ProviderSignIn
 from service.steps.failures.change_known import KnownChanges
 from service.steps.review.offered_actions import ActionOffers
 from service.steps.review.receive_event import receive_events
@@ -44,7 +48,6 @@ from service.web.review.actions import PageActions, create_actions
 from service.web.review.checks import create_gerrit_checks, origins_of
 from service.web.review.webhooks import create_webhooks
 from service.web.runs.external_builds import create_external_builds
-from service.wiring.access import build_provider_sign_in
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
 
@@ -122,8 +125,27 @@ def _ways_in(settings: ControlSettings, plane: Control, waiting: Semaphore) -> W
         tokens=plane.tokens,
         address=address,
         limits=RateLimits(),
-        provider=build_provider_sign_in(settings, plane, f"{address.origin}{CALLBACK}", calls),
+        provider=_provider_sign_in(settings, plane, f"{address.origin}{CALLBACK}", calls),
         local=LocalIdentity(lambda: read_secret(settings.home)) if settings.has_local_identity else None,
+    )
+
+
+def _provider_sign_in(
+    settings: ControlSettings, plane: Control, callback: str, calls: BoundedCalls
+) -> ProviderSignIn | None:
+    """Build the sign-in at the identity provider; return None if the settings name none.
+
+    The provider sends people back to ``callback``; ``calls`` is the circuit breaker for requests to it.
+    """
+    if not settings.oidc_issuer:
+        return None
+    secret = settings.oidc_client_secret.get_secret_value()
+    return ProviderSignIn(
+        provider=OidcProvider(settings.oidc_issuer, settings.oidc_client_id, secret, calls.run),
+        sessions=plane.sessions,
+        role_groups={Role(name): groups for name, groups in settings.role_groups.items()},
+        callback=callback,
+        record_refusal=RefusedSignIns(plane.store).record,
     )
 
 

@@ -1,4 +1,4 @@
-"""Read the developer's own repository in their own environment: its revisions and its working tree."""
+"""Read the developer's own repository in their own environment: revisions, working tree and origin."""
 
 from __future__ import annotations
 
@@ -85,6 +85,19 @@ def changed_submodules(repository: Path) -> tuple[str, ...]:
     return tuple(row[-1] for row in rows if row[2][0] == "S" and row[2][2:] != "..")
 
 
+def read_clone(repository: Path) -> tuple[tuple[Path, ...], str]:
+    """Return the directories in which git keeps submodules of a repository, and the URL of its origin.
+
+    A work tree that `git worktree` added has a directory of its own besides that of the clone. `repo` gives
+    the only remote another name than `origin`. The URL is empty if there is neither.
+    """
+    own = _answer(repository, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
+    remotes = _answer(repository, "remote").split()
+    name = remotes[0] if len(remotes) == 1 else "origin"
+    origin = _answer(repository, "remote", "get-url", name)
+    return tuple(dict.fromkeys(map(Path, own.splitlines()))), origin.strip()
+
+
 def _refuse_unusable(top: Path) -> None:
     sizes: dict[str, int] = {}
     for name in _ask(top, "ls-files", "-z", "--others", "--exclude-standard").split("\0")[:-1]:
@@ -118,6 +131,15 @@ def _ask(repository: Path, *words: str, env: Mapping[str, str] | None = None) ->
     if done.returncode:
         raise BadInput(f"git cannot read the working tree: {_reason(done)}", str(repository.resolve()))
     return done.stdout
+
+
+def _answer(repository: Path, *words: str) -> str:
+    """Run git, and return what it prints; empty if it fails."""
+    try:
+        done = _run(repository, words)
+    except BadInput:
+        return ""
+    return "" if done.returncode else done.stdout
 
 
 def _run(

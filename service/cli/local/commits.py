@@ -12,13 +12,13 @@ import click
 
 from service.adapters.building.sandbox.launcher import require_cpus
 from service.adapters.machines.linux import keep_off
-from service.adapters.sources.clone import read_clone
 from service.adapters.sources.git.mirror import GitSource
 from service.adapters.sources.git.repository import Clone
 from service.adapters.sources.repository import (
     WORKTREE,
     changed_submodules,
     commit_working_tree,
+    read_clone,
     resolve_revision,
     top_of,
 )

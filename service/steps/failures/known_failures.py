@@ -1,9 +1,10 @@
-"""Match the failed builds of a run with known failures when the run is decided."""
+"""Match the failed builds of a run with known failures, and propose new ones by their evidence."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from service.domain.failures.evidence import proposal_of
 from service.domain.failures.known import Scope, match
 from service.domain.runs.vote import Outcome
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from service.ports.failures.storing import Failures
     from service.ports.records import BuildRecord, RunRecord
+    from service.ports.store import Store
 
 
 def keep_matches(tx: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> None:
@@ -42,3 +44,25 @@ def place_of(run: RunRecord, build: BuildRecord) -> Scope:
     return Scope(
         instance=run.instance, project=run.project, branch=run.branch, job=build.job, host=build.host
     )
+
+
+def propose_known(store: Store) -> int:
+    """Propose each signature of the last 30 days that has grounds and no known failure; return how many.
+
+    A proposal waives nothing until a person confirms it with a bug. A retry that passes later counts too,
+    so this runs periodically and not when a build fails.
+    """
+    with store.exclusive("propose") as is_ours:
+        if not is_ours:
+            return 0
+        with store.transaction() as tx:
+            found = tx.unknown_signatures()
+        proposed = [(each, proposal_of(each.sightings)) for each in found]
+        made = 0
+        for each, proposal in proposed:
+            if proposal is None:
+                continue
+            with store.transaction() as tx:
+                is_new = tx.propose_known(each, [str(ground) for ground in proposal.grounds]) is not None
+            made += is_new
+        return made

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.sources.clone import read_clone
+from service.adapters.sources.repository import read_clone
 from tests.integration.adapters.sources.git.git_repository import Repository
 
 if TYPE_CHECKING:
