@@ -1,4 +1,4 @@
-"""The check for plain English: refused words in prose, and refused first words of docstrings.
+"""Refuse words in prose, and first words of docstrings, that are not plain English.
 
 Prose is the comments, strings and test names of Python, the comments of C++, and all text of other files.
 ``plain_english_exceptions.txt`` lists the files that must contain refused words, under the reasons.
@@ -40,14 +40,16 @@ REFUSED: Final = {
     "rul(ed(?! out)|ings?)": "override, overridden",
     "nobody's": "untrusted, or without an owner",
     "(there|here|where)(by|in|of|from)": "a sentence of its own",
+    "none if (it|there) is none": "return None for any other text; or None",
 }
 """Regular expressions of refused words, each with the words to use instead."""
 
 _FIRST_WORDS: Final = re.compile(
-    r"(how|if|knows|says|tells|that|what|whatever|when|where|whether|which|who|whoever|whose|why)\b",
+    r"(how|if|knows|says|tells|that|what|whatever|when|where|whether|which|who|whoever|whose|why)\b"
+    r"|the (?!beginning|meaning|setting|string)[a-z]+ing of\b",
     re.IGNORECASE,
 )
-"""Words that no docstring opens with."""
+"""Words that no docstring opens with: a clause, or a verb that became a noun ("The shipping of")."""
 
 _WORDS: Final = {
     re.compile(rf"(?<!\w)({pattern})(?!\w)".replace(" ", r"\s+"), re.IGNORECASE): instead
@@ -63,7 +65,7 @@ _PRUNE: Final = "python -m tools.plain_english --prune"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """One refused word: its place, and the words to use instead."""
+    """A refused word: its place, and the words to use instead."""
 
     path: str
     line: int
@@ -128,13 +130,11 @@ def _first_words(path: str, text: str) -> Iterator[Finding]:
         match = _FIRST_WORDS.match(ast.get_docstring(node) or "")
         if match is None:
             continue
-        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        instead = "an imperative verb or a noun phrase" if is_function else "a noun phrase"
-        yield Finding(path, node.body[0].lineno, match[0], f"{instead} as the first words")
+        yield Finding(path, node.body[0].lineno, match[0], "a verb or a noun phrase as the first words")
 
 
 def exceptions_in(text: str) -> dict[str, frozenset[str]]:
-    """Parse the list of exceptions: by path, the words that are allowed in a file; none: all are.
+    """Parse the list of exceptions: the words that are allowed in a file, by path; none allows all.
 
     A line is a path, then words. ``#`` begins a comment.
     """

@@ -47,7 +47,7 @@ class Archive:
 
 
 def archive_of(place: str) -> Archive | None:
-    """Read the address of an archive without its origin; None if it is none."""
+    """Read the address of an archive without its origin; return None for any other address."""
     found = _ARCHIVE.fullmatch(place)
     return Archive(place, found["repository"], found["commit"]) if found else None
 

@@ -237,7 +237,7 @@ class Binaries(Protocol):
     """The cache of built programs."""
 
     def find(self, key: BinaryKey) -> str | None:
-        """Return the artifact of a binary built earlier; None if there is none."""
+        """Return the artifact of a binary built earlier, or None."""
 
     def keep(self, key: BinaryKey, artifact: str, manifest: Mapping[str, Any]) -> None:
         """Remember a binary; the first one kept under a key stays."""

@@ -84,7 +84,7 @@ class Worklist(Protocol):
         """Return what :meth:`claim` would claim now, and leave a sign of life."""
 
     def claim(self, *, may_measure: bool = True) -> Claimed | None:
-        """Claim the next build of this machine's pool; None if there is none.
+        """Claim the next build of this machine's pool, if there is one.
 
         There is none for a machine that is not registered or holds a build already. An exclusive build waits
         until the host is free, and ordinary builds wait while it runs; both also wait for earlier ones of the

@@ -16,7 +16,7 @@ class Reports(Protocol):
     """Reports that other CIs send with API tokens under a key that their sender chose."""
 
     def claim_report(self, report: NewReport) -> SentReport | None:
-        """Store a report; return the one that its token sent before under its key, None if there is none.
+        """Store a report; return the one that its token sent before under its key, if any.
 
         Another transaction with the same token and key waits until this one ends.
         """

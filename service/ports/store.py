@@ -164,10 +164,10 @@ class RunHistory(Protocol):
         """Return the runs of a patch set, oldest first."""
 
     def newest_check(self, patch_set_id: int) -> RunRecord | None:
-        """Return the last check of a patch set that no person cancelled, locked; None if there is none."""
+        """Return the last check of a patch set that no person cancelled, locked, or None."""
 
     def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:
-        """Return the last run of a kind for a revision of a change, both locked; None if there is none."""
+        """Return the last run of a kind for a revision of a change, both locked, or None."""
 
     def checks_of(self, instance: str, revision: str) -> tuple[tuple[RunState, bool], ...]:
         """Return the states of the checks of a commit on any patch set, and whether each was planned."""
@@ -212,7 +212,7 @@ class Builds(Protocol):
     ) -> BuildRecord | None:
         """Make the newest build of a sequence that has or will have a result a part of a run too.
 
-        It is of the run's branch, and has at least so much time left from now on. None if there is none.
+        It is of the run's branch, and has at least so much time left from now on. Return None without one.
         """
 
     def builds_of(self, run_id: int) -> Sequence[BuildRecord]:

@@ -205,7 +205,7 @@ class JsonClient(ABC):
 
 
 def http_date(value: str) -> datetime | None:
-    """Parse the date of a header; None if it is none."""
+    """Parse the date of a header; return None for any other text."""
     try:
         moment = parsedate_to_datetime(value)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The check for plain English."""
+"""The check for plain English reports refused words and openings."""
 
 from __future__ import annotations
 
@@ -56,9 +56,10 @@ def test_a_phrase_may_run_over_two_lines(path: str, text: str) -> None:
         ('class Run:\n    """How a run ends."""\n', "How"),
         ('def end() -> None:\n    """Tells the owner."""\n', "Tells"),
         ('def ended() -> bool:\n    """Whether a run has ended."""\n', "Whether"),
+        ('"""The shipping of a log."""\n', "The shipping of"),
     ],
 )
-def test_a_docstring_that_opens_with_a_clause_is_reported(text: str, word: str) -> None:
+def test_a_docstring_that_opens_with_a_clause_or_a_nominalised_verb_is_reported(text: str, word: str) -> None:
     assert [found for _, found in _words("a.py", text)] == [word]
 
 
@@ -66,6 +67,7 @@ def test_a_docstring_that_opens_with_a_clause_is_reported(text: str, word: str) 
     "text",
     [
         '"""Comment commands: grammar and permissions."""\n',
+        '"""The beginning of a log."""\n',
         'def end() -> None:\n    """End the run."""\n',
         'def ended() -> bool:\n    """Return whether a run has ended."""\n',
     ],

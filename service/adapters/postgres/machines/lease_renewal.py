@@ -36,7 +36,7 @@ class LeaseState(StrEnum):
 
 
 class Renewal(Lease):
-    """The renewing of one lease.
+    """Renew one lease.
 
     Args:
         engine: connections of the machine's role.

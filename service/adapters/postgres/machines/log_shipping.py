@@ -1,4 +1,4 @@
-"""The shipping of a build's growing log, from a thread beside the renewal of its lease."""
+"""Ship a build's growing log from a thread, beside the renewal of its lease."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class LogChunks:
 
 
 class LogShipping:
-    """The shipping of one log from a thread of its own.
+    """Ship one log from a thread of its own.
 
     Args:
         engine: connections of the machine's role.

@@ -1,4 +1,4 @@
-"""The unpacking of archives of any origin: their files, or a refusal that names the reason."""
+"""Archives of any origin are unpacked to their files, or refused with a reason."""
 
 from __future__ import annotations
 
