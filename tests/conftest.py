@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import pytest
 from hypothesis import settings
 from typing_extensions import override
 from xdist.scheduler import LoadFileScheduling
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    import pytest
     from xdist.remote import Producer
+
+    from tests.support.postgres import Server
 
 # An example takes as long as the other load on the machine lets it; that is no failure.
 settings.register_profile("no-deadline", deadline=None)
@@ -63,3 +66,12 @@ def _positions(items: list[pytest.Item]) -> dict[Path, float]:
         waits[item.path] |= any(map(item.get_closest_marker, ("integration", "browser")))
     kinds = ([path for path in waits if waits[path]], [path for path in waits if not waits[path]])
     return {path: number / len(paths) for paths in kinds for number, path in enumerate(paths)}
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """Start one PostgreSQL for all tests of this process that need a database."""
+    from tests.support.postgres import running_server  # noqa: PLC0415 - most processes of `make unit` need none
+
+    with running_server() as running:
+        yield running

@@ -13,13 +13,14 @@ from service.domain.failures.failure import Failure, FailureKind
 from service.domain.runs.vote import Outcome
 from service.steps.failures.known_failures import propose_known
 from tests.integration.postgres.failures.known_site import Site
-from tests.support.postgres import running_server
 from tests.support.web import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser, Page, ViewportSize
+
+    from tests.support.postgres import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.integration, pytest.mark.timeout(120)]
 
@@ -47,9 +48,9 @@ WIDE: Final[ViewportSize] = {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="module")
-def failures() -> Iterator[tuple[Site, str]]:
+def failures(server: Server) -> Iterator[tuple[Site, str]]:
     """A site with known failures in all lists, which everybody may see, and its address."""
-    with running_server() as server, server.database() as database:
+    with server.database() as database:
         site = Site(database)
         for number in range(7, 27):
             site.fail(number, FLAKY if number < 15 else OTHER)

@@ -18,7 +18,6 @@ from service.domain.access.caller import Role
 from service.domain.access.scopes import parse_scope
 from service.domain.values.errors import NotFound
 from service.ports.access import NewSession, NewToken
-from tests.support.postgres import running_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,12 +28,6 @@ if TYPE_CHECKING:
     from tests.support.postgres import Database, Server
 
 pytestmark = pytest.mark.integration
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running_server() as running:
-        yield running
 
 
 @pytest.fixture

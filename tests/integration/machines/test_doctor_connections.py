@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from service.cli import EXIT_CANNOT, EXIT_OK
 from service.cli.local.doctor import command
 from tests.integration.adapters.runs.broker_server import running_broker
-from tests.support.postgres import running_server
 from tests.support.review.gerrit_model import SECRET, GerritModel
 
 if TYPE_CHECKING:
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
     from click.testing import Result
 
     from tests.integration.adapters.runs.broker_server import Broker
-    from tests.support.postgres import Database
+    from tests.support.postgres import Database, Server
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
-def database() -> Iterator[Database]:
-    with running_server() as server, server.database() as fresh:
+def database(server: Server) -> Iterator[Database]:
+    with server.database() as fresh:
         yield fresh
 
 

@@ -8,18 +8,11 @@ import pytest
 
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.upkeep import PostgresUpkeep
-from tests.support.postgres import running_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.support.postgres import Database, Server
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    with running_server() as running:
-        yield running
 
 
 @pytest.fixture

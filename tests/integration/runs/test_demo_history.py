@@ -19,7 +19,6 @@ from service.domain.values.identity import ChangeAddress, RunKind
 from service.domain.values.search import parse_words
 from service.domain.verdict.inference.verdict import Verdict
 from service.wiring.control import Control, build_control
-from tests.support.postgres import running_server
 from tools.demo.history.load import MACHINE, dated, load_history, report_recorded
 from tools.demo.history.recording import read_recording
 from tools.demo.repository import DemoRepository
@@ -29,17 +28,18 @@ if TYPE_CHECKING:
 
     from service.ports.machines import Claimed
     from service.ports.views import Point
+    from tests.support.postgres import Server
 
 pytestmark = pytest.mark.integration
 NATIVE = Path(__file__).parents[3] / "native"
 
 
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Control]:
+def plane(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Control]:
     home = tmp_path_factory.mktemp("demo")
     history = tuple(dated(datetime.now(UTC)))
     commits = DemoRepository(home / "repository").create(NATIVE, history=history)
-    with running_server() as server, server.database() as database:
+    with server.database() as database:
         settings = ControlSettings(
             home=home,
             database_url=database.owner_url,
