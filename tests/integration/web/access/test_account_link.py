@@ -25,14 +25,20 @@ PAGES: Final = ("/", "/trends?q=a%20b", "/machines", "/docs", "/changes/4712", "
 pytestmark = pytest.mark.integration
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def callers() -> Callers:
     return Callers()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def app(callers: Callers) -> FastAPI:
     return build_app(sample_project(), access=callers.access())
+
+
+@pytest.fixture(scope="module")
+def closed(callers: Callers) -> FastAPI:
+    """Build a site that nobody can sign in to."""
+    return build_app(sample_project(), access=callers.access(has_way_in=False))
 
 
 def links_of(text: str) -> list[str]:
@@ -67,9 +73,8 @@ def test_a_session_that_is_over_is_none(app: FastAPI, callers: Callers) -> None:
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/sign-in"])
-def test_a_site_without_a_way_in_offers_none(callers: Callers, path: str) -> None:
-    app = build_app(sample_project(), access=callers.access(has_way_in=False))
-    assert links_of(call(app, "GET", path, headers=PAGE).text) == [
+def test_a_site_without_a_way_in_offers_none(closed: FastAPI, path: str) -> None:
+    assert links_of(call(closed, "GET", path, headers=PAGE).text) == [
         "Changes",
         "Trends",
         "Failures",
@@ -93,9 +98,8 @@ def test_a_page_that_answers_a_form_does_not_lead_back_to_it(app: FastAPI) -> No
     assert '<p><a href="/sign-in">Sign in</a> to go on.</p>' in page.text
 
 
-def test_without_a_way_in_the_page_says_what_an_operator_must_set(callers: Callers) -> None:
-    app = build_app(sample_project(), access=callers.access(has_way_in=False))
-    page = call(app, "GET", "/sign-in", headers=PAGE).text
+def test_without_a_way_in_the_page_says_what_an_operator_must_set(closed: FastAPI) -> None:
+    page = call(closed, "GET", "/sign-in", headers=PAGE).text
     assert "an operator must set BENCHGATE_OIDC_ISSUER, BENCHGATE_OIDC_CLIENT_ID and" in page
     assert "benchgate up" not in page
 
@@ -110,8 +114,9 @@ def test_a_page_that_is_not_found_offers_to_sign_in(app: FastAPI, path: str) -> 
 
 
 @pytest.mark.parametrize("path", MISSING)
-def test_a_page_that_is_not_found_offers_it_to_nobody_else(app: FastAPI, callers: Callers, path: str) -> None:
-    closed = build_app(sample_project(), access=callers.access(has_way_in=False))
+def test_a_page_that_is_not_found_offers_it_to_nobody_else(
+    app: FastAPI, closed: FastAPI, callers: Callers, path: str
+) -> None:
     signed_in = {**PAGE, **callers.as_person(Role.READER)}
     for page in (call(closed, "GET", path, headers=PAGE), call(app, "GET", path, headers=signed_in)):
         assert page.status_code == 404

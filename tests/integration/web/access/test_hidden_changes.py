@@ -22,7 +22,7 @@ from tests.support.web import build_app, call
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.ports.reading import Reading
+    from fastapi import FastAPI
 
 HIDDEN: Final = "zebra"  # in every name and text of the hidden change
 VALUES: Final[Mapping[str, str]] = {
@@ -48,8 +48,19 @@ ELSEWHERE: Final = frozenset(
 ) | {"/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/voting-statuses", "/job/{job}/{number}"}
 
 
-@pytest.fixture
-def store() -> FakeReading:
+@pytest.fixture(scope="module")
+def sites() -> tuple[FastAPI, FastAPI]:
+    """Build the site for readers who see the change, and the one for those who do not."""
+    tests = write_tests([TestSuite(HIDDEN, TestRun(()))])
+    reading = stored()
+    shown, hiding = (
+        build_app(each, logs={"log": HIDDEN.encode(), "tests": tests})
+        for each in (reading, reading.seen_by(None))
+    )
+    return shown, hiding
+
+
+def stored() -> FakeReading:
     reading = FakeReading()
     hidden = change_view(7, f"Subject {HIDDEN}", owner=HIDDEN, run_id=70, header=HIDDEN, vote=-1)
     build = build_view(1, 1, job=f"perf-{HIDDEN}", causes=(HIDDEN,))
@@ -91,12 +102,10 @@ def store() -> FakeReading:
     return reading
 
 
-def body_of(reading: Reading, route: str) -> str:
+def body_of(app: FastAPI, route: str) -> str:
     path = route + QUERIES.get(route, "")
     for name, value in VALUES.items():
         path = path.replace(name, value)
-    tests = write_tests([TestSuite(HIDDEN, TestRun(()))])
-    app = build_app(reading, logs={"log": HIDDEN.encode(), "tests": tests})
     text = call(app, "GET", path).text
     for own in (f"perf-{HIDDEN}/1", f"perf-{HIDDEN}%2F1"):  # a page repeats its own address
         text = text.replace(own, "")
@@ -104,6 +113,7 @@ def body_of(reading: Reading, route: str) -> str:
 
 
 @pytest.mark.parametrize("route", sorted(set(ROUTES) - ELSEWHERE))
-def test_a_route_shows_a_hidden_change_to_its_people_only(store: FakeReading, route: str) -> None:
-    assert HIDDEN in body_of(store, route)
-    assert HIDDEN not in body_of(store.seen_by(None), route)
+def test_a_route_shows_a_hidden_change_to_its_people_only(sites: tuple[FastAPI, FastAPI], route: str) -> None:
+    shown, hiding = sites
+    assert HIDDEN in body_of(shown, route)
+    assert HIDDEN not in body_of(hiding, route)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -17,6 +18,8 @@ from tests.support.web import build_app, call, routes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from fastapi import FastAPI
 
 TOKENS: Final = {f"bgt_{name}": name for name in ("read", "report:kv/cv-perf", "operate")}
 HOLDERS: Final = {
@@ -73,16 +76,29 @@ def expected() -> Mapping[str, Mapping[str, str]]:
     return {caller: dict(zip(columns, cells, strict=True)) for caller, *cells in rows}
 
 
-@pytest.mark.parametrize("is_public", [True, False], ids=["public", "signed-in"])
-@pytest.mark.parametrize("caller", list(expected()))
-def test_each_route_answers_each_caller_as_its_right_says(caller: str, *, is_public: bool) -> None:
+@dataclass(frozen=True)
+class Site:
+    """An application, and the callers that it knows."""
+
+    is_public: bool
+    callers: Callers
+    app: FastAPI
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["public", "signed-in"])
+def site(request: pytest.FixtureRequest) -> Site:
     callers = Callers(tokens=dict(HOLDERS))
-    app = build_app(sample_project(), access=callers.access(is_public=is_public))
+    app = build_app(sample_project(), access=callers.access(is_public=request.param))
+    return Site(request.param, callers, app)
+
+
+@pytest.mark.parametrize("caller", list(expected()))
+def test_each_route_answers_each_caller_as_its_right_says(caller: str, site: Site) -> None:
     wrong = []
-    for method, template in routes_of(app.routes):
+    for method, template in routes_of(site.app.routes):
         need = RIGHTS[method, template]
-        column = "read if public" if need is Need.READ and is_public else need.value
-        answer = call(app, method, path_of(template), headers=headers_of(callers, caller))
+        column = "read if public" if need is Need.READ and site.is_public else need.value
+        answer = call(site.app, method, path_of(template), headers=headers_of(site.callers, caller))
         status = str(answer.status_code) if answer.status_code in {401, 403, 429} else "+"
         if status != expected()[caller][column]:
             wrong.append((method, template, status))
