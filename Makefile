@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images test test-native test-python unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-power bench-real bench-signatures bench-patterns soak checks-plugin clean
+.PHONY: install help demo gate-native message-images test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-power bench-real bench-signatures bench-patterns soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -44,8 +44,14 @@ test-python: .venv/bytecode.stamp
 	@$(BIN)/python -m pytest -q --collect-only >/dev/null 2>&1 || true
 	@touch $@
 
+nightly: .venv/dev.stamp ## run what is too long for each commit: simulations with all seeds, the whole demo, the C++ tests under all sanitizers
+	@tools/need test
+	@$(BIN)/python -m pytest -q -n 3 --no-loadscope-reorder -m nightly
+	@$(MAKE) --no-print-directory demo ONCE=1
+	@native/test asan-ubsan
+
 unit: .venv/dev.stamp ## run the quick tests: domain, steps, web and commands, without servers or simulations
-	@$(BIN)/python -m pytest -q -n 2 -m "not simulation" tests/unit tests/integration/web
+	@$(BIN)/python -m pytest -q -n 2 -m "not simulation and not nightly" tests/unit tests/integration/web
 
 native-test: .venv/run.stamp ## run the C++ tests: in the measured configuration, and under all sanitizers
 	@UNITY=OFF native/test measure

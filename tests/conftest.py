@@ -6,6 +6,7 @@ alternate with those that compute, or a CPU would wait.
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -47,6 +48,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(
         key=lambda item: (item.get_closest_marker("e2e") is None, -_seconds(item), position[item.path])
     )
+
+
+def pytest_collection_finish() -> None:
+    """Exempt what all tests share from garbage collection, which would look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:

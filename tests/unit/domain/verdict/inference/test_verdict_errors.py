@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.simulation
 
-BENCHMARKS = 2_000
+FEW = 400
+SIZES = [600, pytest.param(4_000, marks=pytest.mark.nightly)]
 PAIRS = 32
 FAMILY = 20
 POLICY = Policy()
@@ -77,8 +78,8 @@ NOISES: dict[str, Noise] = {
 
 
 @lru_cache
-def logs_of(noise: str) -> Logs:
-    return NOISES[noise](np.random.default_rng(20260302), BENCHMARKS)
+def logs_of(noise: str, benchmarks: int = FEW) -> Logs:
+    return NOISES[noise](np.random.default_rng(20260302), benchmarks)
 
 
 def judged(logs: Logs, policy: Policy = POLICY) -> list[Comparison]:
@@ -90,27 +91,29 @@ def families_with(verdict: Verdict, found: list[Comparison]) -> int:
     return len({i // FAMILY for i, each in enumerate(found) if each.verdict is verdict})
 
 
+@pytest.mark.parametrize("benchmarks", SIZES)
 @pytest.mark.parametrize("noise", NOISES)
-def test_unchanged_benchmarks_are_called_slower_as_seldom_as_promised(noise: str) -> None:
-    found = judged(logs_of(noise), BOLD)
+def test_unchanged_benchmarks_are_called_slower_as_seldom_as_promised(noise: str, benchmarks: int) -> None:
+    found = judged(logs_of(noise, benchmarks), BOLD)
 
-    allowed = binom.ppf(0.999, BENCHMARKS // FAMILY, BOLD.false_alarms / 2)
+    allowed = binom.ppf(0.999, benchmarks // FAMILY, BOLD.false_alarms / 2)
     assert families_with(Verdict.SLOWER, found) <= allowed
     assert families_with(Verdict.FASTER, found) <= allowed
 
 
+@pytest.mark.parametrize("benchmarks", SIZES)
 @pytest.mark.parametrize("noise", NOISES)
-def test_a_change_of_just_the_floor_is_called_slower_as_seldom(noise: str) -> None:
+def test_a_change_of_just_the_floor_is_called_slower_as_seldom(noise: str, benchmarks: int) -> None:
     """The worst case: a change that is exactly as large as the floor."""
-    found = judged(logs_of(noise) + math.log1p(BOLD.floor), BOLD)
+    found = judged(logs_of(noise, benchmarks) + math.log1p(BOLD.floor), BOLD)
 
-    allowed = binom.ppf(0.999, BENCHMARKS // FAMILY, BOLD.false_alarms / 2)
+    allowed = binom.ppf(0.999, benchmarks // FAMILY, BOLD.false_alarms / 2)
     assert families_with(Verdict.SLOWER, found) <= allowed
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_a_change_of_the_whole_margin_is_seldom_called_the_same(noise: str) -> None:
-    logs = logs_of(noise)[::5] + math.log1p(POLICY.same_within)
+    logs = logs_of(noise) + math.log1p(POLICY.same_within)
     same = sum(each.verdict is Verdict.SAME for each in judged(logs))
 
     # An effect of being first that is as large as the change hides it if one side is first in most pairs.
@@ -121,7 +124,7 @@ def test_a_change_of_the_whole_margin_is_seldom_called_the_same(noise: str) -> N
 @pytest.mark.parametrize("effect", [0.0, 0.02, 0.05])
 @pytest.mark.parametrize("noise", ["quiet", "loud", "heavy tails", "two levels", "drift"])
 def test_the_interval_shown_holds_the_truth_wherever_the_pairs_end(noise: str, effect: float) -> None:
-    logs = logs_of(noise)[::5] + math.log1p(effect)
+    logs = logs_of(noise) + math.log1p(effect)
     found = judged(logs)
     missed = sum(
         not each.interval[0] <= 1 + effect <= each.interval[1] for each in found if each.interval is not None
