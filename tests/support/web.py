@@ -139,6 +139,11 @@ def _known_failures(
     )
 
 
+def build_failures(access: Access, known: PageKnownChanges, patterns: PagePatterns) -> FastAPI:
+    """Build the pages and forms of known failures alone, in a tenth of the time of all."""
+    return _assemble(_known_failures(known, patterns, HealthCheck(FakeReading())), access)
+
+
 def _no_failures(request: Request) -> FailureReading:
     raise NotFound(f"{request.url.path}: nothing is stored")
 

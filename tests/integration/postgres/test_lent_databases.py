@@ -38,7 +38,7 @@ def test_it_has_no_rows_of_the_test_before_and_counts_from_one(server: Server) -
         "ALTER TABLE audit.entry DISABLE TRIGGER refuse_changes",
         "DROP SCHEMA audit CASCADE",
         "DROP INDEX event_unhandled",
-        "ALTER TABLE ruling DROP COLUMN reason",
+        "ALTER TABLE change DROP COLUMN subject",
         "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET work_mem = 128', current_database()); END $$",
         "DO $$ BEGIN EXECUTE format('GRANT TEMP ON DATABASE %I TO PUBLIC', current_database()); END $$",
     ],

@@ -22,9 +22,8 @@ from service.web.failures.changes import PageKnownChanges
 from service.web.failures.patterns import PagePatterns
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer
-from tests.support.reading.fake_reading import FakeReading
 from tests.support.store_samples import change, check_run, named, start
-from tests.support.web import build_app, call
+from tests.support.web import build_failures, call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +54,7 @@ class Site:
         self.changes = KnownChanges(self.store, RecentAnswers({"review": accounts}))
         page = PageKnownChanges(self.changes, lambda _: self.reading)
         patterns = PagePatterns(self.changes, lambda _: self.reading)
-        self.app = build_app(FakeReading(), access=self.callers.access(), known=page, patterns=patterns)
+        self.app = build_failures(self.callers.access(), page, patterns)
 
     def fail(self, number: int = 7, *found: Failure, outcome: Outcome = Outcome.FAILED) -> int:
         """Finish a build of a change; return the run."""
