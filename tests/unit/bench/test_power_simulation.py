@@ -88,7 +88,7 @@ def test_tools_without_a_family_alarm_in_most_suites_that_change_nothing() -> No
 
 
 @pytest.mark.simulation
-@pytest.mark.parametrize("trials", [20, pytest.param(120, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("trials", [20, pytest.param(60, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("effect", [0.0, POLICY.floor])
 @pytest.mark.parametrize("noise", NOISES)
 def test_alarms_stay_within_the_promise_however_long_measuring_goes_on(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.simulation
 
-SIZES: Final = [400, pytest.param(2_000, marks=pytest.mark.nightly)]
+SIZES: Final = [400, pytest.param(1_000, marks=pytest.mark.nightly)]
 PAIRS: Final = 32
 ROW: Final = ComparedRow("suite", "BM_a", metric_named("cpu_time"))
 # Of a row, if nothing changed since it was accepted and it is measured anew: two 95 % intervals that do not

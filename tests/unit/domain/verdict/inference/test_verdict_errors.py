@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.simulation
 
 FEW = 400
-SIZES = [600, pytest.param(4_000, marks=pytest.mark.nightly)]
+SIZES = [600, pytest.param(2_000, marks=pytest.mark.nightly)]
 PAIRS = 32
 FAMILY = 20
 POLICY = Policy()
