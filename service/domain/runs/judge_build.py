@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from service.domain.measuring.clock import may_join
 from service.domain.measuring.listing import Listing
+from service.domain.measuring.metric import may_join
 from service.domain.measuring.pair_record import read_pairs
 from service.domain.project.benchmark import Instructions
 from service.domain.project.job_kinds import Work

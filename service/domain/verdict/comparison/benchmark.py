@@ -8,8 +8,7 @@ from itertools import takewhile
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from service.domain.measuring.clock import is_process_clock
-from service.domain.measuring.metric import RATES, metric_named, own_clock
+from service.domain.measuring.metric import RATES, is_process_clock, metric_named, own_clock
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.answers import Answers, failures_as_slowest, why_no_answer
 from service.domain.verdict.comparison.work_rate import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from service.domain.measuring.clock import may_join
-from service.domain.measuring.metric import metric_named, own_clock
+from service.domain.measuring.metric import may_join, metric_named, own_clock
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.benchmark import JOIN_SHARE, Benchmark, Rule
 from service.domain.verdict.comparison.work_rate import canonical_metrics

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -110,7 +111,8 @@ def test_all_that_a_launch_has_by_benchmark_is_renamed_and_joined() -> None:
 
     def launch_of(name: str) -> Launch:
         empty = Launch(0, Side.BASE, "s", {}, {}, varying=frozenset({(name, "cpu_time")}))
-        return replace(empty, **{each: {name: each} for each in mappings})
+        by_benchmark: dict[str, Any] = {each: {name: each} for each in mappings}
+        return replace(empty, **by_benchmark)
 
     joined = launch_of("a").joined(launch_of("b"))
 
