@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from sqlalchemy import text
@@ -20,6 +20,7 @@ from service.adapters.postgres.runs.decisions import PostgresDecisions
 from service.adapters.postgres.runs.reports import PostgresExternalBuilds, PostgresReports
 from service.adapters.postgres.runs.runs import PostgresRuns
 from service.adapters.postgres.verdict.measurements import PostgresMeasurements
+from service.domain.values.errors import Transient
 from service.ports.store import Store, Transaction
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 _TRY_LOCK = text("SELECT pg_try_advisory_lock(hashtextextended('benchgate ' || :name, 0))")
+_UNLOCK = text("SELECT pg_advisory_unlock(hashtextextended('benchgate ' || :name, 0))")
 
 
 class PostgresTransaction(
@@ -83,5 +85,11 @@ class PostgresStore(Store):
             connection = connect_apart(self._engine)
         with connection:
             with translated():
-                is_taken = connection.execute(_TRY_LOCK, {"name": name}).scalar_one()
-            yield bool(is_taken)
+                is_ours = connection.execute(_TRY_LOCK, {"name": name}).scalar_one()
+            try:
+                yield bool(is_ours)
+            finally:
+                # A session ends, and drops its locks, a moment after it was closed. If it is lost, they are too.
+                if is_ours:
+                    with suppress(Transient), translated():
+                        connection.execute(_UNLOCK, {"name": name})

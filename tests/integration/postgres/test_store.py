@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError
 
 from service.adapters.postgres.engine import make_engine
@@ -103,6 +104,21 @@ def test_an_exclusive_section_is_for_one_process_and_never_waits(
         assert (ours, theirs, another) == (True, False, True)
     with other.exclusive("sweep") as theirs:
         assert theirs
+
+
+def test_an_exclusive_section_is_free_before_its_session_ends(
+    database: Database, store: PostgresStore
+) -> None:
+    found: list[bool] = []
+
+    def enter(_: object) -> None:
+        with store.exclusive("sweep") as is_ours:
+            found.append(is_ours)
+
+    event.listen(database.owner, "close_detached", enter, once=True)
+    with store.exclusive("sweep"):
+        pass
+    assert found == [True]
 
 
 def test_the_same_events_received_twice_at_once_do_not_block_each_other(
