@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from service.domain.runs.build_outcome import Withheld
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
-    from service.ports.store import Evidence, Results, Transaction
+    from service.ports.store import Measurements
 
     _Former = Mapping[tuple[str, str], str]  # by suite and benchmark
 
 
-def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:
+def judge(stored: Measurements, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:
     """Compare the pairs of a build, store the results, and decide how the build ends."""
     spec = BuildSpec.from_mapping(build.spec)
     sequence = build.sequence_id
@@ -47,17 +47,17 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
         return BuildEnd(Outcome.INFRASTRUCTURE, (NO_MEASUREMENTS,))
     records = (
         PairRecord(each.pair, artifacts.get(each.artifact), each.variant)
-        for each in tx.stored_pairs(sequence)
+        for each in stored.stored_pairs(sequence)
     )
     job, is_calibration = spec.judged, spec.kind is RunKind.CALIBRATION
-    listing = tx.listing(sequence)
+    listing = stored.listing(sequence)
     former = _former(spec, listing)
     report = MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
     measured = judge_measured(
         job,
         listing,
         records,
-        lambda rows: _withheld(tx, build, spec, rows, former),
+        lambda rows: _withheld(stored, build, spec, rows, former),
         report.circumstances,
     )
     everything = tuple(suite.name for suite in job.benchmark.suites)
@@ -68,14 +68,14 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
         if suites
         else ()
     )
-    _store(tx, build, spec, rows if is_calibration else measured.comparisons, measured.launches)
+    _store(stored, build, spec, rows if is_calibration else measured.comparisons, measured.launches)
     if spec.kind is RunKind.POST_SUBMIT:
-        tx.continue_series(_successors(spec, measured.comparisons, former))
+        stored.continue_series(_successors(spec, measured.comparisons, former))
     slower = measured.judgement.groups.get(Group.SLOWER, ())
-    tx.store_slowdowns(build.id, tuple(Slowdown.of(spec.job.name, row) for row in slower))
+    stored.store_slowdowns(build.id, tuple(Slowdown.of(spec.job.name, row) for row in slower))
     sessions = sessions_of(rows, measured.launches, suites)
     if suites:
-        tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
+        stored.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
     if is_calibration:  # a false alarm is evidence about the machine, not a failure
         return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
     policy, judgement = spec.job.policy, measured.judgement
@@ -108,7 +108,7 @@ def _successors(spec: BuildSpec, rows: Sequence[Comparison], former: _Former) ->
 
 
 def _withheld(
-    tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison], former: _Former
+    stored: Measurements, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison], former: _Former
 ) -> Withheld:
     """Map each slower row that may not vote to the reason, by the evidence on the build's machine.
 
@@ -119,7 +119,7 @@ def _withheld(
     if not policy.probation or not slower:
         return {}
     before = _successors(spec, list(slower), former)
-    histories = tx.evidence(build.machine, [*slower.values(), *before.values()])
+    histories = stored.evidence(build.machine, [*slower.values(), *before.values()])
 
     def history(key: SeriesKey) -> History:
         known = [histories.get(each, History()) for each in (key, before.get(key, key))]
@@ -132,7 +132,7 @@ def _withheld(
 
 
 def _store(
-    tx: Results,
+    stored: Measurements,
     build: BuildRecord,
     spec: BuildSpec,
     rows: Sequence[Comparison],
@@ -162,7 +162,7 @@ def _store(
         )
         for position, (key, row) in enumerate(zip(keys, rows, strict=True))
     ]
-    tx.store_results(build, spec.kind, series, results, comparisons)
+    stored.store_results(build, spec.kind, series, results, comparisons)
 
 
 def _series(spec: BuildSpec, row: ComparedRow, benchmark: str = "") -> SeriesKey:

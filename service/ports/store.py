@@ -1,11 +1,9 @@
-"""The store of the control plane: units of work, each made of narrow Protocols."""
+"""The store of the control plane: units of work, each made of parts by subject."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
-
-from service.ports.failures.storing import Failures, KnownFailures, Proposals
-from service.ports.reports import ExternalBuilds, Reports
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -16,12 +14,14 @@ if TYPE_CHECKING:
     from service.domain.building.findings import Finding
     from service.domain.building.spec import BuildSpec
     from service.domain.review.change import Change, PostedMessage, Review
+    from service.domain.runs.external import ExternalBuild
     from service.domain.runs.overrides import Override
     from service.domain.runs.slowdown import Slowdown
     from service.domain.runs.states import RunState
     from service.domain.runs.vote import Outcome
     from service.domain.values.identity import ChangeKey, RunKind, SeriesKey
     from service.domain.verdict.calibration.evidence import History, Session
+    from service.ports.failures.storing import Failures, KnownFailures
     from service.ports.page_requests import PageRequest
     from service.ports.queue import Task
     from service.ports.records import (
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
         NewBuild,
         NewDecision,
         NewOverride,
+        NewReport,
         NewRun,
         ReviewComment,
         RunRecord,
+        SentReport,
         StoredComparison,
         StoredPair,
         StoredResult,
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Events(Protocol):
-    """Events of a review server, each a hint that a change moved."""
+    """Hints of review servers that a change moved, and how far each server was read."""
 
     def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
         """Store an event; return its id. A duplicate is counted and is unhandled again."""
@@ -51,10 +53,6 @@ class Events(Protocol):
 
     def mark_handled(self, event_id: int) -> None:
         """Record that an event needs no more work."""
-
-
-class SyncCursors(Protocol):
-    """The progress of reading each review server."""
 
     def sync_cursor(self, instance: str) -> SyncCursor | None:
         """Return how far a server was read; None before the first contact."""
@@ -131,7 +129,7 @@ class ReviewComments(Protocol):
 
 
 class Runs(Protocol):
-    """Runs from planning to their end."""
+    """Runs from planning to their end, and those that patch sets, changes and commits had."""
 
     def add_run(self, run: NewRun) -> int | None:
         """Store a run in state planning; return its id, None if the same one exists."""
@@ -156,9 +154,8 @@ class Runs(Protocol):
     def cancel_check(self, run_id: int) -> None:
         """End an unfinished run because a person asked for it; the service does not start it anew."""
 
-
-class RunHistory(Protocol):
-    """The runs and builds that patch sets, changes and commits had."""
+    def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
+        """Store a running run without builds that follows a finished one of the same revision."""
 
     def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
         """Return the runs of a patch set, oldest first."""
@@ -172,37 +169,12 @@ class RunHistory(Protocol):
     def checks_of(self, instance: str, revision: str) -> tuple[tuple[RunState, bool], ...]:
         """Return the states of the checks of a commit on any patch set, and whether each was planned."""
 
-    def builds_of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
-        """Return a job's builds in all runs of the run's kind and revision, oldest first.
-
-        Builds that were replaced there are among them.
-        """
-
     def last_durations(self, run: RunRecord, count: int) -> Sequence[float]:
         """Return how many seconds the last finished runs of the run's kind and branch took, newest first."""
 
 
-class Reruns(Protocol):
-    """Builds that run again, beside the builds that are kept."""
-
-    def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
-        """Store a running run without builds that follows a finished one of the same revision."""
-
-    def take_build(self, run_id: int, position: int, build_id: int) -> None:
-        """Make a build of an earlier run a part of a run."""
-
-    def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
-        """Store a new build that does the same as another, in no run yet; queued unless it is another CI's.
-
-        ``spec`` is what it does instead, if its job was configured otherwise since.
-        """
-
-    def put_build(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
-        """Give a job's place in a run to a new build; the build that it replaces is remembered."""
-
-
 class Builds(Protocol):
-    """Numbered executions of jobs."""
+    """Numbered executions of jobs; one may be a part of several runs, and may run again."""
 
     def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
         """Queue a numbered build as part of a run, or store it as finished; return its id."""
@@ -217,6 +189,12 @@ class Builds(Protocol):
 
     def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
         """Return the builds of a run in their order."""
+
+    def builds_of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+        """Return a job's builds in all runs of the run's kind and revision, oldest first.
+
+        Builds that were replaced there are among them.
+        """
 
     def lock_build(self, build_id: int) -> BuildRecord:
         """Return a build, locked until the transaction ends. NotFound without such a build."""
@@ -235,9 +213,54 @@ class Builds(Protocol):
         holds a lease on it loses it.
         """
 
+    def take_build(self, run_id: int, position: int, build_id: int) -> None:
+        """Make a build of an earlier run a part of a run."""
 
-class Pairs(Protocol):
-    """The pairs of a sequence that machines stored."""
+    def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
+        """Store a new build that does the same as another, in no run yet; queued unless it is another CI's.
+
+        ``spec`` is what it does instead, if its job was configured otherwise since.
+        """
+
+    def put_build(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
+        """Give a job's place in a run to a new build; the build that it replaces is remembered."""
+
+
+class ExternalBuilds(Protocol):
+    """Builds of other CIs, and the reports about them under keys that their senders chose."""
+
+    def claim_report(self, report: NewReport) -> SentReport | None:
+        """Store a report; return the one that its token sent before under its key, None if there is none.
+
+        Another transaction with the same token and key waits until this one ends.
+        """
+
+    def answer_report(self, report: NewReport, *, is_news: bool) -> None:
+        """Store the answer to a report."""
+
+    def builds_numbered(
+        self, instance: str, project: str, job: str, external_number: int
+    ) -> Sequence[BuildRecord]:
+        """Return the builds of a project's job that another CI gave a number, oldest first."""
+
+    def runs_with(self, build_id: int) -> Sequence[int]:
+        """Return the ids of the runs that have a build, oldest first."""
+
+    def record_report(self, build_id: int, reported: ExternalBuild, state: str) -> None:
+        """Store how another CI names a build, and the build's state or result there.
+
+        The address of a log that is empty leaves the stored one as it is.
+        """
+
+    def keep_result(self, build_id: int, outcome: Outcome, causes: Sequence[str]) -> None:
+        """Replace the end of a build by a result that arrived later; no run is decided again."""
+
+    def store_execution(self, build_id: int, execution: Mapping[str, Any]) -> None:
+        """Replace what is stored of a build's execution."""
+
+
+class Measurements(Protocol):
+    """Pairs, samples, comparisons, findings, and A/A sessions per series and machine."""
 
     def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
         """Return the pairs of a sequence, in order of variant and number."""
@@ -247,10 +270,6 @@ class Pairs(Protocol):
 
     def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
         """Return for each pair of the programs as built whether other work disturbed it."""
-
-
-class Results(Protocol):
-    """Samples, comparisons and findings of builds."""
 
     def store_results(
         self,
@@ -276,19 +295,15 @@ class Results(Protocol):
     def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
         """Replace what a build reported by file and line."""
 
+    def store_slowdowns(self, build_id: int, slowdowns: Sequence[Slowdown]) -> None:
+        """Replace the slow-downs of a build that vote −1."""
+
     def continue_series(self, former: Mapping[SeriesKey, SeriesKey]) -> None:
         """Record which stored series continue another one, because their benchmarks were renamed.
 
         A series that continues another one already, or that another one continues, stays as it is. One that
         gets a former name back continues the series of the later name.
         """
-
-    def store_slowdowns(self, build_id: int, slowdowns: Sequence[Slowdown]) -> None:
-        """Replace the slow-downs of a build that vote −1."""
-
-
-class Evidence(Protocol):
-    """Sessions in which programs were compared with themselves, per series and machine."""
 
     def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
         """Store the A/A sessions of a build, each of a series whose results are stored already.
@@ -300,16 +315,6 @@ class Evidence(Protocol):
         """Return the sessions of series on a machine; a series without one is left out.
 
         A series that continues another one also has the sessions of that one.
-        """
-
-
-class Audit(Protocol):
-    """The audit log, to which entries are only ever added."""
-
-    def record_act(self, kind: AuditKind, actor: str, subject: str, details: Mapping[str, str]) -> None:
-        """Append a :class:`service.domain.access.audit.AuditEntry` when the transaction is committed.
-
-        Appending is the last that a transaction does, because all others that append wait for its end.
         """
 
 
@@ -361,31 +366,34 @@ class Outbox(Protocol):
         """Return path and text of each line comment sent to a change, or queued for this revision."""
 
 
-class Transaction(
-    Events,
-    SyncCursors,
-    Changes,
-    Visibility,
-    ReviewComments,
-    Reports,
-    Runs,
-    RunHistory,
-    Reruns,
-    Builds,
-    ExternalBuilds,
-    Pairs,
-    Results,
-    Evidence,
-    Audit,
-    Overrides,
-    Failures,
-    KnownFailures,
-    Proposals,
-    Decisions,
-    Outbox,
-    Protocol,
-):
-    """One unit of work: all of it is stored, or nothing."""
+class Audit(Protocol):
+    """The audit log, to which entries are only ever added."""
+
+    def record_act(self, kind: AuditKind, actor: str, subject: str, details: Mapping[str, str]) -> None:
+        """Append a :class:`service.domain.access.audit.AuditEntry` when the transaction is committed.
+
+        Appending is the last that a transaction does, because all others that append wait for its end.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """One unit of work: all of it is stored, or nothing. A step takes the parts that it uses."""
+
+    events: Events
+    changes: Changes
+    visibility: Visibility
+    comments: ReviewComments
+    runs: Runs
+    builds: Builds
+    external: ExternalBuilds
+    measurements: Measurements
+    failures: Failures
+    known: KnownFailures
+    overrides: Overrides
+    decisions: Decisions
+    outbox: Outbox
+    audit: Audit
 
 
 class Store(Protocol):

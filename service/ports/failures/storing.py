@@ -119,7 +119,7 @@ class Failures(Protocol):
 
 
 class KnownFailures(Protocol):
-    """Known failures; each act is recorded in the audit log."""
+    """Known failures and proposals of them; each act is recorded in the audit log."""
 
     def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
         """Confirm a failure with a bug: make a known failure, or renew the one of this scope.
@@ -133,10 +133,6 @@ class KnownFailures(Protocol):
 
     def change_known(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
         """Replace values of a known failure."""
-
-
-class Proposals(Protocol):
-    """Proposals of known failures by their evidence."""
 
     def unknown_signatures(self) -> Sequence[UnknownSignature]:
         """Return signatures of tests, sanitizers, crashes, time-outs and full memory of the last 30 days.

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from service.ports.records import BuildRecord, RunRecord
 
 
-def keep_matches(tx: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> None:
+def keep_matches(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> None:
     """Match the failures of a run's builds with the known failures that waive now, and keep the matches.
 
     Matches of an earlier decision of the run stay, also if their known failure expired since.
     """
     by_id = {build.id: build for build in builds if build.outcome is Outcome.FAILED}
-    found = tx.failures_of(sorted(by_id))
+    found = stored.failures_of(sorted(by_id))
     if not found:
         return
-    now = tx.known_now(run.instance, run.project)
-    tx.keep_matches(
+    now = stored.known_now(run.instance, run.project)
+    stored.keep_matches(
         run.id,
         {
             (build, position): known.id

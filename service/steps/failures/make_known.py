@@ -36,7 +36,7 @@ def make_known(
     Each concerns the project, branch and job. Failures that do not say what failed are left out.
     """
     author = Author(account=comment.account, name=comment.person, signed_in_as=comment.signed_in_as)
-    found = tx.failures_of([build.id for build in builds])
+    found = tx.failures.failures_of([build.id for build in builds])
     unknown = len(found) < len(builds) or any(each.is_cut for each in found.values())
     recognised: dict[tuple[str, Signature], tuple[Scope, Failure]] = {}
     for build in builds:
@@ -48,7 +48,7 @@ def make_known(
                 unknown = True
     # In one order for all commands: two with the same failures would otherwise wait for each other's rows.
     known = {
-        (job, signature): tx.make_known(
+        (job, signature): tx.known.make_known(
             NewKnown(
                 signature=signature,
                 scope=recognised[job, signature][0],

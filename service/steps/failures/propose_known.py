@@ -20,13 +20,15 @@ def propose_known(store: Store) -> int:
         if not is_ours:
             return 0
         with store.transaction() as tx:
-            found = tx.unknown_signatures()
+            found = tx.known.unknown_signatures()
         proposed = [(each, proposal_of(each.sightings)) for each in found]
         made = 0
         for each, proposal in proposed:
             if proposal is None:
                 continue
             with store.transaction() as tx:
-                is_new = tx.propose_known(each, [str(ground) for ground in proposal.grounds]) is not None
+                is_new = (
+                    tx.known.propose_known(each, [str(ground) for ground in proposal.grounds]) is not None
+                )
             made += is_new
         return made

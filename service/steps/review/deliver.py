@@ -191,13 +191,13 @@ def _report_refused_votes(store: Store, due: DueReview, refused: Sequence[str]) 
     marker = f"{review.marker}-not-granted"
     text = f"{rejected_votes({name: review.labels[name] for name in refused})}\n\n{marker}"
     with store.transaction() as tx:
-        tx.queue_review(marker, Review(review.change, review.revision, text))
+        tx.outbox.queue_review(marker, Review(review.change, review.revision, text))
 
 
 def _same_code(store: Store, change: Change, review: Review) -> Collection[int]:
     """Return the numbers of the current patch set and of those before it with the same code."""
     with store.transaction() as tx:
-        return {change.current.number, *tx.same_code(change.key, review.revision)}
+        return {change.current.number, *tx.changes.same_code(change.key, review.revision)}
 
 
 def _part(change: Change) -> str:

@@ -50,7 +50,7 @@ def request_command(
         ticket=ticket,
     )
     with store.transaction() as tx:
-        number = tx.add_request(request)
+        number = tx.comments.add_request(request)
         if number is not None:
-            tx.queue_task(Task.RUN_COMMENT_COMMANDS, number)
+            tx.outbox.queue_task(Task.RUN_COMMENT_COMMANDS, number)
     return number

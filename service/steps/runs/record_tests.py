@@ -65,15 +65,17 @@ def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) ->
     new, has_more = distinct(_failures_of(run, reported.dialect))
     is_cut_here = run.is_cut or has_more
     with store.transaction() as tx:
-        named = tx.builds_numbered(reported.instance, reported.project, reported.job, reported.number)
+        named = tx.external.builds_numbered(
+            reported.instance, reported.project, reported.job, reported.number
+        )
         if not named:
             raise NotFound(
                 f"no build {reported.number} of {reported.job} in {reported.project} was reported; first "
                 "report its start"
             )
         # The runs before the build, as everywhere: until the end of this, none of them is decided.
-        runs = [tx.lock_run(run) for run in tx.runs_with(named[-1].id)]
-        build = tx.lock_build(named[-1].id)
+        runs = [tx.runs.lock_run(run) for run in tx.external.runs_with(named[-1].id)]
+        build = tx.builds.lock_build(named[-1].id)
         report = report_of(build)
         stored = _stored(artifacts, report)
         others = [each for each in stored if each.program != reported.suite]
@@ -85,7 +87,7 @@ def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) ->
         failures, is_cut = distinct([*kept, *new])
         is_cut = is_cut or is_cut_here or report.is_cut
         ended = replace(report, tests=tests, failures=failures, is_cut=is_cut)
-        tx.store_execution(build.id, ended.to_mapping())
+        tx.external.store_execution(build.id, ended.to_mapping())
         if build.has_result and build.outcome is Outcome.FAILED and _is_undecided(runs):
             _add_causes(tx, build, ended)
     return RecordedTests(len(run.cases), sum(case.has_failed for case in run.cases))
@@ -97,7 +99,7 @@ def _is_undecided(runs: Sequence[RunRecord]) -> bool:
 
 def _add_causes(tx: Transaction, build: BuildRecord, tested: MachineReport) -> None:
     """Add the failed tests to the causes and failures of a build that has failed."""
-    before = tx.failures_of([build.id]).get(build.id, BuildFailures())
+    before = tx.failures.failures_of([build.id]).get(build.id, BuildFailures())
     failures, has_more = distinct([*before.failures, *tested.failures])
     new = [
         each
@@ -105,8 +107,8 @@ def _add_causes(tx: Transaction, build: BuildRecord, tested: MachineReport) -> N
         if not any(each.subject in cause for cause in build.causes)
     ]
     causes = failure_causes(new, is_cut=tested.is_cut and bool(new))
-    tx.keep_result(build.id, Outcome.FAILED, (*build.causes, *causes))
-    tx.store_failures(build.id, BuildFailures(failures, before.is_cut or tested.is_cut or has_more))
+    tx.external.keep_result(build.id, Outcome.FAILED, (*build.causes, *causes))
+    tx.failures.store_failures(build.id, BuildFailures(failures, before.is_cut or tested.is_cut or has_more))
 
 
 def _kept(

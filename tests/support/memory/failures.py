@@ -28,7 +28,6 @@ from service.ports.failures.storing import (
     Failures,
     KnownFailures,
     KnownNow,
-    Proposals,
     UnknownSignature,
 )
 from tests.support.memory.audit import MemoryAudit
@@ -162,7 +161,7 @@ class MemoryFailures(MemorySightings, Failures):
         return Rate(len(failed), len(builds))
 
 
-class MemoryKnownFailures(MemoryAudit, KnownFailures):
+class MemoryKnownFailures(MemorySightings, MemoryAudit, KnownFailures):
     def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
         digest = new.signature.digest if new.signature else None
         values: dict[str, Any] = {
@@ -213,8 +212,6 @@ class MemoryKnownFailures(MemoryAudit, KnownFailures):
         self.record_act(kind, author.account, known_subject(known), known_details(known, author))
         return known
 
-
-class MemoryProposals(MemorySightings, MemoryAudit, Proposals):
     def unknown_signatures(self) -> Sequence[UnknownSignature]:
         found: dict[tuple[bytes, Scope], list[Sighting]] = {}
         for build in self._recent():

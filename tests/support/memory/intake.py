@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from service.domain.review.change import ChangeStatus, patch_sets_with_code_of
 from service.domain.values.identity import ChangeKey
 from service.ports.records import ChangeRecord, CommentSource, ReviewComment, SyncCursor
-from service.ports.store import Changes, Events, ReviewComments, SyncCursors, Visibility
+from service.ports.store import Changes, Events, ReviewComments, Visibility
 from tests.support.memory.state import InMemory, StoredEvent, StoredPatchSet, row
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ class MemoryEvents(InMemory, Events):
     def mark_handled(self, event_id: int) -> None:
         self._m.events[event_id - 1] = replace(self._m.events[event_id - 1], is_handled=True)
 
-
-class MemorySyncCursors(InMemory, SyncCursors):
     def sync_cursor(self, instance: str) -> SyncCursor | None:
         return self._m.sync_cursors.get(instance)
 

@@ -16,7 +16,7 @@ from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.domain.review.change import ChangeStatus, patch_sets_with_code_of
 from service.domain.values.identity import ChangeKey
 from service.ports.records import ChangeRecord, CommentSource, CommentState, ReviewComment, SyncCursor
-from service.ports.store import Changes, Events, ReviewComments, SyncCursors
+from service.ports.store import Changes, Events, ReviewComments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +46,8 @@ _COMMENTS: Final = select(
 ).select_from(t.heard.join(t.change).join(t.patch_set, t.patch_set.c.id == t.heard.c.patch_set_id))
 
 
-class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
-    """Events, sync cursors, changes with their patch sets, and messages with their replies."""
+class PostgresEvents(Connected, Events):
+    """Rows of the tables ``event`` and ``server``."""
 
     @override
     def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
@@ -76,6 +76,10 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
         new = insert(t.server).values(instance=instance, first_contact=seen_until, seen_until=seen_until)
         later = func.greatest(t.server.c.seen_until, new.excluded.seen_until)
         self._execute(new.on_conflict_do_update(index_elements=["instance"], set_={"seen_until": later}))
+
+
+class PostgresChanges(Connected, Changes):
+    """Rows of the tables ``change`` and ``patch_set``."""
 
     @override
     def upsert_change(self, change: Change) -> ChangeRecord:
@@ -154,6 +158,10 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
             message=change.message,
         )
         return int(self._execute(new.returning(t.patch_set.c.id)).scalar_one())
+
+
+class PostgresComments(Connected, ReviewComments):
+    """Messages and requests with their replies."""
 
     @override
     def record_comments(self, record: ChangeRecord, messages: Sequence[PostedMessage]) -> Sequence[int]:

@@ -10,7 +10,7 @@ from typing_extensions import override
 from service.adapters.postgres.access.lookup_keys import ADDRESS, ID_AT_ADDRESS, address_keys, without_change
 from service.adapters.postgres.access.sight import OF_CHANGE, Sighted, visible_change
 from service.adapters.postgres.rows import from_row
-from service.adapters.postgres.runs.decisions import PostgresDecisions
+from service.adapters.postgres.runs.decisions import overrides_of
 from service.adapters.postgres.runs.failing_steps import failing_steps
 from service.adapters.postgres.runs.shown_builds import builds_of_run, runs_of_patch_set
 from service.adapters.postgres.runs.shown_decisions import decisions_of, override_views
@@ -170,7 +170,7 @@ class PostgresChanges(Sighted, ChangeReading):
                 raise NotFound(f"change {change} has no patch set {wanted}")
             runs = runs_of_patch_set(connection, row["id"])
             newest = next((run for run in runs if run.kind is RunKind.CHECK), None)
-            overrides = PostgresDecisions(connection).overrides(row["id"])
+            overrides = overrides_of(connection, row["id"])
             return PatchSetDetail(
                 change=shown,
                 patch_set=from_row(PatchSet, row),

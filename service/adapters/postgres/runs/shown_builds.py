@@ -20,7 +20,7 @@ from service.adapters.postgres.access.sight import (
 from service.adapters.postgres.failures.failures import PostgresFailures
 from service.adapters.postgres.failures.parent_failures import failing_on_parent, on_parent
 from service.adapters.postgres.rows import from_row
-from service.adapters.postgres.runs.decisions import PostgresDecisions
+from service.adapters.postgres.runs.decisions import overrides_of
 from service.adapters.postgres.runs.shown_decisions import decisions_of, waivers_among
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.verdict.shown_comparisons import comparisons_of, samples_of
@@ -121,7 +121,7 @@ class PostgresBuilds(Sighted, BuildReading):
             if row is None:
                 raise NotFound(f"there is no run {run_id}")
             patch_set_id = row["patch_set_id"]
-            overrides = () if patch_set_id is None else PostgresDecisions(connection).overrides(patch_set_id)
+            overrides = () if patch_set_id is None else overrides_of(connection, patch_set_id)
             run = from_row(Run, row)
             builds = builds_of_run(connection, run, overrides)
             return RunWithBuilds(run, builds, decisions_of(connection, run_id=run_id))

@@ -23,7 +23,7 @@ from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
 from service.ports.records import StoredPair
-from service.ports.store import Evidence, Pairs, Results
+from service.ports.store import Measurements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -103,7 +103,7 @@ ORDER BY s.digest, e.place
 """)  # noqa: S608 - put together from constants
 
 
-class PostgresMeasurements(Connected, Pairs, Results, Evidence):
+class PostgresMeasurements(Connected, Measurements):
     """Rows of the tables ``launch``, ``series``, ``result``, ``comparison`` and ``evidence``.
 
     Results are many rows at once, and the same rows if they are stored again.

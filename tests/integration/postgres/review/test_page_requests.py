@@ -21,11 +21,13 @@ pytestmark = pytest.mark.integration
 def test_requests_come_newest_first_with_their_answers_and_without_comments(database: Database) -> None:
     store, reading = PostgresStore(database.owner), PostgresReading(database.owner)
     with store.transaction() as tx:
-        record = tx.upsert_change(change())
-        first = tx.add_request(PageRequest(record.patch_set_id, "1", "Bob", "s-1", "cancel", b"1"))
-        second = tx.add_request(PageRequest(record.patch_set_id, "2", "Carol", "s-2", "recheck", b"2"))
+        record = tx.changes.upsert_change(change())
+        first = tx.comments.add_request(PageRequest(record.patch_set_id, "1", "Bob", "s-1", "cancel", b"1"))
+        second = tx.comments.add_request(
+            PageRequest(record.patch_set_id, "2", "Carol", "s-2", "recheck", b"2")
+        )
         assert first is not None
-        tx.answer(first, "no run is in progress")
+        tx.comments.answer(first, "no run is in progress")
     shown = reading.patch_set(ChangeAddress(7))
     assert shown.patch_set.id == record.patch_set_id
     assert [(each.id, each.person, each.text, each.is_pending, each.answer) for each in shown.requests] == [

@@ -29,12 +29,12 @@ def test_the_same_report_sent_twice_at_once_has_one_effect(store: PostgresStore,
 
     def send_again() -> SentReport | None:
         with store.transaction() as tx:
-            return tx.claim_report(sent)
+            return tx.external.claim_report(sent)
 
     with ThreadPoolExecutor(1) as pool:
         with store.transaction() as tx:
-            assert tx.claim_report(sent) is None
+            assert tx.external.claim_report(sent) is None
             second = pool.submit(send_again)
             assert eventually(lambda: database.value(_WAITING) == 1)
-            tx.answer_report(sent, is_news=True)
+            tx.external.answer_report(sent, is_news=True)
         assert second.result(timeout=20) == SentReport(b"digest", is_news=True)

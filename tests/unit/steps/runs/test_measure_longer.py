@@ -56,7 +56,7 @@ def measured(service: Service, build: int, verdicts: Mapping[str, Verdict], pair
     ]
     with service.store.transaction() as tx:
         kinds = dict.fromkeys(series.values(), ("ns", "lower"))
-        tx.store_results(record, RunKind.CHECK, kinds, [], rows)
+        tx.measurements.store_results(record, RunKind.CHECK, kinds, [], rows)
     service.store.update(build, state=BuildState.FINISHED, outcome=Outcome.UNDECIDED)
 
 
