@@ -18,7 +18,10 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.identity import ChangeKey, RunKind, SeriesKey, Side, digest_of
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import NewBuild, NewDecision, NewRun, StoredComparison, StoredResult
+from service.ports.runs.builds import NewBuild
+from service.ports.runs.decisions import NewDecision
+from service.ports.runs.runs import NewRun
+from service.ports.verdict import StoredComparison, StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from structlog.contextvars import bind_contextvars, clear_contextvars
 from service.config import ControlSettings
 from service.domain.runs.health import RECONCILE, VISIBILITY
 from service.domain.values.errors import Transient
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.failures.configured_failures import Search
 from service.steps.failures.read_bugs import post_counts, read_bugs
 from service.steps.review.deliver import deliver_reviews
@@ -32,7 +32,7 @@ from workers.app import app
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
 
 log = structlog.get_logger()
 

@@ -24,7 +24,7 @@ from service.domain.wording.measured_causes import (
     measured_notes,
     unused_notes,
 )
-from service.ports.records import BuildRecord, StoredComparison, StoredResult
+from service.ports.verdict import StoredComparison, StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from service.domain.runs.build_outcome import Withheld
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
-    from service.ports.store import Measurements
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.verdict import Measurements
 
     _Former = Mapping[tuple[str, str], str]  # by suite and benchmark
 

@@ -19,7 +19,7 @@ from service.domain.review.change import Account
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.page_requests import ShownRequest
+from service.ports.review.shown import ShownRequest
 from service.steps.review.offered_actions import ActionOffers
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer

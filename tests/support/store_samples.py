@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from service.domain.project.job_kinds import JobKind
 from service.domain.review.change import Change, ChangeStatus, PatchSet, Person
 from service.domain.values.identity import ChangeKey, RunKind
-from service.ports.records import NewBuild, NewRun
+from service.ports.runs.builds import NewBuild
+from service.ports.runs.runs import NewRun
 
 if TYPE_CHECKING:
     from service.ports.store import Store, Transaction

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from service.domain.review.change import Account
     from service.ports.failures.storing import KnownChange, NewKnown
-    from service.ports.review import AccountRights
+    from service.ports.review.server import AccountRights
     from service.ports.store import Store
 
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.ports.failures.storing import Failures
-    from service.ports.records import BuildRecord, RunRecord
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
 
 
 def keep_matches(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> None:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from service.domain.failures.signature import Signature
     from service.domain.review.comment_commands import OverrideCommand
     from service.domain.review.links import Links
-    from service.ports.records import BuildRecord, ReviewComment, RunRecord
+    from service.ports.review.changes import ReviewComment
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
     from service.ports.store import Transaction
 
 

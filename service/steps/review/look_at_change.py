@@ -16,9 +16,9 @@ from service.steps.runs.new_run import check_of, run_of, start_run
 
 if TYPE_CHECKING:
     from service.domain.values.identity import ChangeKey
-    from service.ports.records import ChangeRecord
-    from service.ports.review import ReviewServer
-    from service.ports.store import Events, Store, Transaction
+    from service.ports.review.changes import ChangeRecord, Events
+    from service.ports.review.server import ReviewServer
+    from service.ports.store import Store, Transaction
 
 
 def handle_event(store: Store, server: ReviewServer, event_id: int) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.review.events import parse_event
 from service.domain.values.errors import BadEvent
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

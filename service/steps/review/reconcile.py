@@ -6,13 +6,13 @@ import hashlib
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from service.domain.values.identity import ChangeKey
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
     from service.ports.store import Store
 
 # By the server's clock. If a change appears in the server's lists even later, the next full reconciliation

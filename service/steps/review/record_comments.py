@@ -9,14 +9,14 @@ from service.domain.review.change import person_of
 from service.domain.review.comment_commands import may_be_command
 from service.domain.review.vote_override import person_overrides
 from service.domain.runs.overrides import OverrideKind
-from service.ports.queue import Task
-from service.ports.records import NewOverride
+from service.ports.runs.decisions import NewOverride
+from service.ports.runs.queue import Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.review.change import Change, PostedMessage
-    from service.ports.records import ChangeRecord, SyncCursor
+    from service.ports.review.changes import ChangeRecord, SyncCursor
     from service.ports.store import Transaction
 
 # After a long outage, a command from yesterday must not stop a run of today.

@@ -18,7 +18,7 @@ from service.domain.wording.health import QUESTION_REJECTED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
     from service.ports.store import Store
 
 _LOG = structlog.get_logger(__name__)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.review.change import Change, PostedMessage
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
     from service.ports.store import Store, Transaction
 
 

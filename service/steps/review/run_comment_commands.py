@@ -22,7 +22,8 @@ from service.domain.runs.states import RunState
 from service.domain.values.errors import BadInput, Permanent
 from service.domain.values.text import literal
 from service.domain.wording import replies
-from service.ports.records import CommentSource, NewOverride
+from service.ports.review.changes import CommentSource
+from service.ports.runs.decisions import NewOverride
 from service.steps.project.read_project_file import NoProjectFile, read_project_file
 from service.steps.runs.apply_override import accept_benchmarks, override_builds, undo_overrides
 from service.steps.runs.measure_longer import measure_longer
@@ -36,10 +37,11 @@ if TYPE_CHECKING:
     from service.domain.review.comment_commands import ReviewCommand
     from service.domain.review.links import Links
     from service.domain.sources.workspace import Workspace
-    from service.ports.building import Source
-    from service.ports.records import ReviewComment, RunRecord
-    from service.ports.review import ReviewServer
-    from service.ports.store import Runs, Store, Transaction
+    from service.ports.review.changes import ReviewComment
+    from service.ports.review.server import ReviewServer
+    from service.ports.runs.runs import RunRecord, Runs
+    from service.ports.sources import Source
+    from service.ports.store import Store, Transaction
 
 
 @dataclass(frozen=True, slots=True)

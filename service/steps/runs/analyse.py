@@ -9,7 +9,7 @@ from service.domain.runs.machine_report import BuildEnd
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.ports.failures.storing import BuildFailures
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.failures.configured_failures import with_configured
 from service.steps.runs.store_tests import store_tests
 

@@ -8,7 +8,7 @@ from service.domain.project.benchmark_names import is_chosen
 from service.domain.runs.overrides import ACCEPTABLE, OverrideKind, active_overrides
 from service.domain.runs.states import BuildState, RunState
 from service.domain.wording.replies import NO_OVERRIDE, RECORDED, nothing_to_accept, nothing_to_override
-from service.ports.records import NewOverride
+from service.ports.runs.decisions import NewOverride
 from service.steps.failures.make_known import make_known
 from service.steps.runs.decide_run import decide_run, has_failed
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from service.domain.review.comment_commands import AcceptCommand, OverrideCommand
     from service.domain.review.links import Links
     from service.domain.runs.slowdown import Slowdown
-    from service.ports.records import BuildRecord, ReviewComment, RunRecord
-    from service.ports.store import Builds, Transaction
+    from service.ports.review.changes import ReviewComment
+    from service.ports.runs.builds import BuildRecord, Builds
+    from service.ports.runs.runs import RunRecord
+    from service.ports.store import Transaction
 
 
 def override_builds(

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 from service.domain.runs.overrides import ACCEPTABLE, OverrideKind, active_overrides
 from service.domain.values.identity import RunKind
-from service.ports.records import NewOverride
+from service.ports.runs.decisions import NewOverride
 from service.steps.runs.decide_run import has_failed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from service.domain.runs.overrides import Override
-    from service.ports.records import BuildRecord, RunRecord
-    from service.ports.store import Builds, Transaction
+    from service.ports.runs.builds import BuildRecord, Builds
+    from service.ports.runs.runs import RunRecord
+    from service.ports.store import Transaction
 
 
 def carry_overrides(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]) -> None:

@@ -26,8 +26,8 @@ from service.domain.wording.message import (
 )
 from service.domain.wording.next_steps import EndedBuild, Step, last_line, next_steps
 from service.domain.wording.overrides import beyond_sentences, waiver_sentence
-from service.ports.failures.matching import known_by_build
-from service.ports.records import BuildRecord, NewDecision, RunRecord, review_key
+from service.ports.failures.storing import known_by_build
+from service.ports.runs.decisions import NewDecision, review_key
 from service.steps.failures.known_failures import keep_matches
 from service.steps.runs.log_context import bind_run
 
@@ -41,7 +41,12 @@ if TYPE_CHECKING:
     from service.domain.values.identity import ChangeKey
     from service.domain.wording.next_steps import NextStep
     from service.ports.failures.storing import Failures
-    from service.ports.store import Changes, Measurements, Outbox, Overrides, Transaction
+    from service.ports.review.changes import Changes
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.decisions import Outbox, Overrides
+    from service.ports.runs.runs import RunRecord
+    from service.ports.store import Transaction
+    from service.ports.verdict import Measurements
 
     _BuildAndWaiver = tuple[BuildRecord, Waiver | None]
 

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.review.comment_commands import MorePairsCommand
-    from service.ports.records import BuildRecord, RunRecord
-    from service.ports.store import Measurements, Transaction
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
+    from service.ports.store import Transaction
+    from service.ports.verdict import Measurements
 
 
 def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsCommand, comment_id: int) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.values.identity import RunKind
-from service.ports.queue import Task
-from service.ports.records import NewRun
+from service.ports.runs.queue import Task
+from service.ports.runs.runs import NewRun
 
 if TYPE_CHECKING:
     from service.domain.review.change import Change

@@ -18,8 +18,8 @@ from service.domain.verdict.calibration.schedule import is_calibrated
 from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.message import Header, compose
 from service.domain.wording.outlook import LAST_RUNS, expected_duration
-from service.ports.queue import Task
-from service.ports.records import NewBuild, RunRecord
+from service.ports.runs.builds import NewBuild
+from service.ports.runs.queue import Task
 from service.steps.project.read_project_file import NoProjectFile, read_project_file
 from service.steps.runs.check_own_file import OwnFile, read_own_file
 from service.steps.runs.log_context import bind_run
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from service.domain.project.job import Job
     from service.domain.project.project_file import ProjectFile
     from service.domain.sources.workspace import Workspace
-    from service.ports.building import Source
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
+    from service.ports.runs.runs import RunRecord
+    from service.ports.sources import Source
     from service.ports.store import Store, Transaction
 
 # A person waits for a check; no person waits for the other kinds.

@@ -26,8 +26,9 @@ from service.steps.runs.rerun import run_again
 if TYPE_CHECKING:
     from service.domain.failures.configured import ConfiguredPatterns
     from service.domain.runs.external import ExternalBuild, Report
-    from service.ports.records import BuildRecord, NewReport, RunRecord
-    from service.ports.store import ExternalBuilds, Store, Transaction
+    from service.ports.runs.builds import BuildRecord, ExternalBuilds, NewReport
+    from service.ports.runs.runs import RunRecord
+    from service.ports.store import Store, Transaction
 
 _UNSEEN_SECONDS: Final = 15.0  # five attempts last longer than a poll for changes, which needs no event
 

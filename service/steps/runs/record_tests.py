@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from service.domain.failures.failure import Failure
     from service.domain.measuring.tests.cases import TestRun
     from service.ports.building import Artifacts
-    from service.ports.records import BuildRecord, RunRecord
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
     from service.ports.store import Store, Transaction
 
 MOST_SUITES: Final = 100

@@ -19,7 +19,7 @@ from service.domain.wording.replies import (
     nothing_built,
     nothing_to_measure,
 )
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.runs.decide_run import outcome_of, waivers_on
 from service.steps.runs.plan_run import DEADLINE
 
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from service.domain.project.project_file import ProjectFile
     from service.domain.review.comment_commands import RecheckCommand
     from service.domain.sources.workspace import Workspace
-    from service.ports.records import BuildRecord, RunRecord
-    from service.ports.store import Measurements, Transaction
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
+    from service.ports.store import Transaction
+    from service.ports.verdict import Measurements
 
 # Of these, the pairs decide. A build of another outcome failed before, and may not fail again.
 _MEASURED: Final = frozenset(

@@ -11,13 +11,13 @@ from service.domain.measuring.tests.record import RECORD_BYTES, read_tests
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, SeriesKey, Side
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import StoredComparison, StoredResult
+from service.ports.verdict import StoredComparison, StoredResult
 
 if TYPE_CHECKING:
     from service.domain.runs.machine_report import MachineReport
     from service.ports.building import Artifacts
-    from service.ports.records import BuildRecord
-    from service.ports.store import Measurements
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.verdict import Measurements
 
 _MOST: Final = 5000  # series of a job; of more tests, the slowest, whose durations matter
 _METRIC: Final = "real_time"

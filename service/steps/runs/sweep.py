@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.runs.states import MAX_ATTEMPTS
 from service.domain.wording.build_causes import CANCELLED, NO_MACHINE, NO_RESULT, unresponsive
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.runs.analyse import give_up
 
 if TYPE_CHECKING:
     from service.ports.building import Artifacts
-    from service.ports.queue import Queue
+    from service.ports.runs.queue import Hints, Queue
+    from service.ports.runs.upkeep import Heartbeats, OldLogs, Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Heartbeats, Hints, OldLogs, Upkeep
 
 CONTROL: Final = "control"
 STALLED_AFTER: Final = 5.0  # seconds; a task that is not lost arrives within a fraction of one

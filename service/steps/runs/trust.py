@@ -11,9 +11,10 @@ from service.domain.wording.refusals import UNTRUSTED_PARENT, held, not_trusted,
 
 if TYPE_CHECKING:
     from service.domain.building.spec import Revision
-    from service.ports.records import RunRecord
-    from service.ports.review import ReviewServer
-    from service.ports.store import Overrides, Store
+    from service.ports.review.server import ReviewServer
+    from service.ports.runs.decisions import Overrides
+    from service.ports.runs.runs import RunRecord
+    from service.ports.store import Store
 
 
 def reason_to_hold(

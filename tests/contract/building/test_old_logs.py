@@ -19,8 +19,8 @@ from tests.support.store_samples import named, post_submit_run, start
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from service.ports.runs.upkeep import OldLogs
     from service.ports.store import Transaction
-    from service.ports.upkeep import OldLogs
     from tests.support.postgres import Database, Server
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64

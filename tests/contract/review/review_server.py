@@ -12,7 +12,7 @@ from service.domain.values.errors import NotFound, Permanent
 from service.domain.values.identity import ChangeKey
 
 if TYPE_CHECKING:
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
 
 FIRST, SECOND, UNKNOWN = "1" * 40, "2" * 40, "f" * 40
 PARENT = "a" * 40

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from service.adapters.postgres.machines.worklist import ClaimedBuild
     from service.ports.access import AuditLog
-    from service.ports.records import StoredPair
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
+    from service.ports.verdict import StoredPair
     from tests.support.postgres import Database
 
 CONFIG: Final[Mapping[str, Any]] = {"kind": "benchmark"}

@@ -13,7 +13,7 @@ from service.domain.review.change import Person, PostedMessage
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.slowdown import Slowdown
 from service.domain.values.errors import NotFound
-from service.ports.records import NewOverride
+from service.ports.runs.decisions import NewOverride
 from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:

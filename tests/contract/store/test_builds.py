@@ -20,13 +20,13 @@ from service.domain.verdict.calibration.evidence import RECALLED, Session
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import StoredComparison, StoredPair, StoredResult
+from service.ports.verdict import StoredComparison, StoredPair, StoredResult
 from tests.support.store_samples import BUILD, change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
-    from service.ports.records import BuildRecord
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
     from tests.contract.store.sites import StoreSite
 
 UNIT: Final = ("s", "lower")

@@ -16,16 +16,16 @@ from service.domain.runs.states import RunState
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey
 from service.domain.wording.delivery import WITHOUT_COMMENTS
-from service.ports.queue import Task
-from service.ports.records import NewDecision, NewOverride, ReviewState, review_key
+from service.ports.runs.decisions import NewDecision, NewOverride, ReviewState, review_key
+from service.ports.runs.queue import Task
 from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from service.ports.records import RunRecord
+    from service.ports.runs.runs import RunRecord
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store, Transaction
-    from service.ports.upkeep import Upkeep
     from tests.contract.store.sites import StoreSite
 
 FIRST, SECOND = "1" * 40, "2" * 40

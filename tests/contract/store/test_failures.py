@@ -14,8 +14,7 @@ from service.domain.failures.known import KnownMatches, Scope, TriageState
 from service.domain.failures.signature import signature_of
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import NotFound
-from service.ports.failures.matching import known_by_build
-from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown
+from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown, known_by_build
 from service.steps.failures.known_failures import keep_matches
 from tests.support.store_samples import change, check_run, named, post_submit_run, start
 

@@ -11,13 +11,12 @@ import pytest
 from service.domain.review.change import Change, ChangeStatus, Person, PostedMessage
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey
-from service.ports.page_requests import PageRequest
-from service.ports.records import CommentSource, SyncCursor
+from service.ports.review.changes import CommentSource, PageRequest, SyncCursor
 from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
 
 BOB = Person("Bob", "bob@example.com", "bob", "1000003")
 

@@ -14,11 +14,11 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey, RunKind
-from service.ports.records import NewReport, SentReport
+from service.ports.runs.builds import NewReport, SentReport
 from tests.support.store_samples import change, named, queue
 
 if TYPE_CHECKING:
-    from service.ports.records import BuildRecord, NewBuild
+    from service.ports.runs.builds import BuildRecord, NewBuild
     from service.ports.store import Store
     from tests.contract.store.sites import StoreSite
 

@@ -15,13 +15,14 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey, RunKind
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
-    from service.ports.records import BuildRecord, NewRun
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import NewRun
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
     from tests.contract.store.sites import StoreSite
 
 KEY = ChangeKey("review", 7)

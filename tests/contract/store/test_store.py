@@ -10,12 +10,12 @@ from service.domain.review.change import Review
 from service.domain.runs.external import ExternalBuild
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from tests.support.store_samples import change, check_run, named, queue, start
 
 if TYPE_CHECKING:
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
 
 
 class TestStore:

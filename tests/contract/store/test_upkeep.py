@@ -11,14 +11,14 @@ from service.domain.review.change import Person, PostedMessage
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.verdict.calibration.schedule import ASKED_WITHIN
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from tests.contract.store.sites import IDLE_JOB
 from tests.support.store_samples import NOON, change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
-    from service.ports.records import BuildRecord
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
     from tests.contract.store.sites import StoreSite
 
 LEASE = 31.0  # seconds after which a silent machine has lost its build

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from service.adapters.postgres.store import PostgresStore
-    from service.ports.records import RunRecord
+    from service.ports.runs.runs import RunRecord
     from service.ports.store import Transaction
     from tests.support.postgres import Database
 

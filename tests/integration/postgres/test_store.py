@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from service.adapters.postgres.machines.worklist import ClaimedBuild, MachineWorklist
     from service.adapters.postgres.upkeep import PostgresUpkeep
     from service.ports.machines import Claimed, Worklist
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
     from tests.support.postgres import Database
 
     def is_a_store(found: PostgresStore) -> Store:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from service.ports.machines import Claimed
-    from service.ports.views import Point
+    from service.ports.verdict import Point
 
 pytestmark = pytest.mark.integration
 NATIVE = Path(__file__).parents[3] / "native"

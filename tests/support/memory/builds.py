@@ -11,8 +11,8 @@ from service.domain.verdict.calibration.evidence import History
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, has_kind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import BuildRecord
-from service.ports.store import Builds, Measurements
+from service.ports.runs.builds import BuildRecord, Builds
+from service.ports.verdict import Measurements
 from tests.support.memory.state import InMemory, Waiting, row
 from tests.support.memory.state import Results as StoredResults
 from tests.support.runs.build_states import state_after
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from service.domain.runs.vote import Outcome
     from service.domain.values.identity import RunKind, SeriesKey
     from service.domain.verdict.calibration.evidence import Session
-    from service.ports.records import NewBuild, RunRecord, StoredComparison, StoredPair, StoredResult
+    from service.ports.runs.builds import NewBuild
+    from service.ports.runs.runs import RunRecord
+    from service.ports.verdict import StoredComparison, StoredPair, StoredResult
 
 
 class MemoryBuilds(InMemory, Builds):

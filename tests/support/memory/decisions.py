@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.runs.overrides import Override
 from service.domain.wording.delivery import WITHOUT_COMMENTS
-from service.ports.audited import KINDS, details_of, subject_of
-from service.ports.records import Hint, ReviewState, review_key
-from service.ports.store import Decisions, Outbox, Overrides
+from service.ports.runs.decisions import (
+    KINDS,
+    Decisions,
+    Outbox,
+    Overrides,
+    ReviewState,
+    details_of,
+    review_key,
+    subject_of,
+)
+from service.ports.runs.queue import Hint
 from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.state import InMemory, StoredReview, row
 
@@ -18,8 +26,9 @@ if TYPE_CHECKING:
 
     from service.domain.review.change import Review
     from service.domain.values.identity import ChangeKey
-    from service.ports.queue import Task
-    from service.ports.records import NewDecision, NewOverride, RunRecord
+    from service.ports.runs.decisions import NewDecision, NewOverride
+    from service.ports.runs.queue import Task
+    from service.ports.runs.runs import RunRecord
 
 _UNPOSTED: Final = {ReviewState.SUPERSEDED, ReviewState.DEAD}
 

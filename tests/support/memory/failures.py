@@ -22,13 +22,16 @@ from service.domain.failures.signature import signature_of
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import CONSEQUENCES, Outcome, Result
 from service.domain.values.identity import BuildName, RunKind
-from service.ports.audited import PROPOSER, known_details, known_subject, proposal_details
 from service.ports.failures.storing import (
+    PROPOSER,
     BuildFailures,
     Failures,
     KnownFailures,
     KnownNow,
     UnknownSignature,
+    known_details,
+    known_subject,
+    proposal_details,
 )
 from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.state import NOW, InMemory, row
@@ -40,7 +43,8 @@ if TYPE_CHECKING:
     from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.failure import Failure
     from service.ports.failures.storing import Author, KnownChange, Matches, NewKnown
-    from service.ports.records import BuildRecord, RunRecord
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
 
 _DAYS = 30
 _COUNTED = {Result.SUCCESS, Result.UNSTABLE, Result.FAILURE}

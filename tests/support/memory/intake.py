@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 from service.domain.review.change import ChangeStatus, patch_sets_with_code_of
 from service.domain.values.identity import ChangeKey
-from service.ports.records import ChangeRecord, CommentSource, ReviewComment, SyncCursor
-from service.ports.store import Changes, Events, ReviewComments, Visibility
+from service.ports.review.changes import (
+    ChangeRecord,
+    Changes,
+    CommentSource,
+    Events,
+    ReviewComment,
+    ReviewComments,
+    SyncCursor,
+    Visibility,
+)
 from tests.support.memory.state import InMemory, StoredEvent, StoredPatchSet, row
 
 if TYPE_CHECKING:
@@ -16,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from service.domain.review.change import Change, PostedMessage
-    from service.ports.page_requests import PageRequest
+    from service.ports.review.changes import PageRequest
 
 
 class MemoryEvents(InMemory, Events):

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from service.domain.runs.states import BuildState
-from service.ports.records import SentReport
-from service.ports.store import ExternalBuilds
+from service.ports.runs.builds import ExternalBuilds, SentReport
 from tests.support.memory.state import InMemory, row
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from service.domain.runs.external import ExternalBuild
     from service.domain.runs.vote import Outcome
-    from service.ports.records import BuildRecord, NewReport
+    from service.ports.runs.builds import BuildRecord, NewReport
 
 
 class MemoryExternalBuilds(InMemory, ExternalBuilds):

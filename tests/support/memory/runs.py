@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.values.identity import RunKind
-from service.ports.records import RunRecord
-from service.ports.store import Runs
+from service.ports.runs.runs import RunRecord, Runs
 from tests.support.memory.state import InMemory, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.values.identity import ChangeKey
-    from service.ports.records import NewRun
+    from service.ports.runs.runs import NewRun
 
 
 class MemoryRuns(InMemory, Runs):

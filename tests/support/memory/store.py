@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from service.domain.values.errors import Transient
-from service.ports.queue import Queue
+from service.ports.runs.queue import Queue
 from service.ports.store import Store, Transaction
 from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.builds import MemoryBuilds, MemoryMeasurements
@@ -26,7 +26,7 @@ from tests.support.memory.upkeep import MemoryUpkeep
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from service.ports.queue import Task
+    from service.ports.runs.queue import Task
     from tests.support.memory.state import Memory
 
 

@@ -14,7 +14,7 @@ from service.domain.runs.health import VISIBILITY, part_of
 from service.domain.values.errors import Transient
 from service.domain.values.identity import ChangeKey
 from service.ports.failures.bugs import Bug
-from service.ports.queue import Task, reconciliation
+from service.ports.runs.queue import Task, reconciliation
 from tests.support.failures.notes import MemoryBugNotes
 from tests.support.failures.tracker import FakeBugTracker
 from tests.support.fakes import FakeReviewServer

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from service.ports.machines import Claimed
-    from service.ports.records import BuildRecord
+    from service.ports.runs.builds import BuildRecord
     from service.steps.building.session import BuildHost
     from service.wiring.control import Control
     from tools.demo.repository import Commit

@@ -18,8 +18,14 @@ from service.domain.access.audit import AuditKind
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.known import CLOSED, DEFAULT_DAYS, PROPOSABLE, Scope, is_specific
 from service.domain.values.errors import NotFound
-from service.ports.audited import PROPOSER, known_details, known_subject, proposal_details
-from service.ports.failures.storing import KnownFailures, UnknownSignature
+from service.ports.failures.storing import (
+    PROPOSER,
+    KnownFailures,
+    UnknownSignature,
+    known_details,
+    known_subject,
+    proposal_details,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +33,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from service.domain.failures.known import KnownFailure
+    from service.ports.access import Audit
     from service.ports.failures.storing import Author, KnownChange, NewKnown
-    from service.ports.store import Audit
 
 # Sightings, and signatures, that are looked at at once. The newest come first: a new sighting brings its
 # signature to the front, with those before it. So a flood of failures hides nothing for long.

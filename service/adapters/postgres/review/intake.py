@@ -15,8 +15,16 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.domain.review.change import ChangeStatus, patch_sets_with_code_of
 from service.domain.values.identity import ChangeKey
-from service.ports.records import ChangeRecord, CommentSource, CommentState, ReviewComment, SyncCursor
-from service.ports.store import Changes, Events, ReviewComments
+from service.ports.review.changes import (
+    ChangeRecord,
+    Changes,
+    CommentSource,
+    CommentState,
+    Events,
+    ReviewComment,
+    ReviewComments,
+    SyncCursor,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from service.domain.review.change import Change, PostedMessage
-    from service.ports.page_requests import PageRequest
+    from service.ports.review.changes import PageRequest
 
 # Built once: bursts of events come in, and building it takes longer than its execution.
 _ADD_EVENT: Final = (

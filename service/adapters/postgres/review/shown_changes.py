@@ -19,9 +19,8 @@ from service.adapters.postgres.verdict.shown_comparisons import measured_patch_s
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.wording.health import failure_sentences
-from service.ports.page_requests import ShownRequest
 from service.ports.reading import ChangeReading
-from service.ports.views import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail
+from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail, ShownRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping, TextClause
 
     from service.domain.values.identity import ChangeAddress
-    from service.ports.cursor import Cursor
-    from service.ports.views import MeasuredPatchSets
+    from service.ports.review.shown import Cursor
+    from service.ports.verdict import MeasuredPatchSets
 
 _QUERY: Final = text("""
 SELECT id, person, text, created_at, state = 'pending' AS is_pending, answer FROM heard

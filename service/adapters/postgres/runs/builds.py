@@ -16,8 +16,7 @@ from service.domain.building.findings import findings_from
 from service.domain.runs.slowdown import slowdowns_from
 from service.domain.runs.states import UNFINISHED, BuildState
 from service.domain.runs.vote import CONSEQUENCES, LASTING, Outcome
-from service.ports.records import BuildRecord
-from service.ports.store import Builds
+from service.ports.runs.builds import BuildRecord, Builds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from service.domain.building.spec import BuildSpec
-    from service.ports.records import NewBuild, RunRecord
+    from service.ports.runs.builds import NewBuild
+    from service.ports.runs.runs import RunRecord
 
 
 _REPEATED: Final = ("job", "kind", "pool", "priority", "is_voting", "is_exclusive", "spec", "sequence_id")

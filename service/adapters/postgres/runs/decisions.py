@@ -17,9 +17,16 @@ from service.domain.runs.overrides import Override, OverrideKind
 from service.domain.runs.slowdown import mappings_of, slowdowns_from
 from service.domain.values.identity import ChangeKey
 from service.domain.wording.delivery import WITHOUT_COMMENTS
-from service.ports.audited import KINDS, details_of, subject_of
-from service.ports.records import ReviewState, review_key
-from service.ports.store import Decisions, Outbox, Overrides
+from service.ports.runs.decisions import (
+    KINDS,
+    Decisions,
+    Outbox,
+    Overrides,
+    ReviewState,
+    details_of,
+    review_key,
+    subject_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -27,9 +34,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from service.domain.review.change import Review
-    from service.ports.queue import Task
-    from service.ports.records import NewDecision, NewOverride, RunRecord
-    from service.ports.store import Audit
+    from service.ports.access import Audit
+    from service.ports.runs.decisions import NewDecision, NewOverride
+    from service.ports.runs.queue import Task
+    from service.ports.runs.runs import RunRecord
 
 CONTROL_POOL: Final = "control"
 

@@ -13,8 +13,7 @@ from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.runs.builds import build_record, ended
 from service.domain.runs.external import Notice
 from service.domain.runs.states import BuildState
-from service.ports.records import SentReport
-from service.ports.store import ExternalBuilds
+from service.ports.runs.builds import ExternalBuilds, SentReport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from service.domain.runs.external import ExternalBuild
     from service.domain.runs.vote import Outcome
-    from service.ports.records import BuildRecord, NewReport
+    from service.ports.runs.builds import BuildRecord, NewReport
 
 
 # Each file of a build's tests replaces the record of them all; upkeep deletes the old one, as those of logs.

@@ -15,15 +15,14 @@ from service.adapters.postgres.rows import from_row
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.values.identity import ChangeKey, RunKind
-from service.ports.records import RunRecord
-from service.ports.store import Runs
+from service.ports.runs.runs import RunRecord, Runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, RowMapping
 
-    from service.ports.records import NewRun
+    from service.ports.runs.runs import NewRun
 
 _UNFINISHED: Final = t.run.c.state.in_(UNFINISHED)
 _NEWER: Final = t.patch_set.alias("newer")

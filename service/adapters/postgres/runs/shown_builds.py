@@ -33,9 +33,9 @@ from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadProjectFile, NotFound
 from service.domain.wording.overrides import waiver_sentence
-from service.ports.failures.matching import known_by_build
+from service.ports.failures.storing import known_by_build
 from service.ports.reading import BuildReading
-from service.ports.views import Build, BuildDetail, BuildOfRun, Run, RunWithBuilds
+from service.ports.runs.shown import Build, BuildDetail, BuildOfRun, Run, RunWithBuilds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from service.domain.failures.known import Ends
     from service.domain.project.job import Job
     from service.domain.runs.overrides import Override
-    from service.ports.views import Comparison, Samples
+    from service.ports.verdict import Comparison, Samples
 
 _GROWING: Final = (BuildState.QUEUED, BuildState.RUNNING)
 _BUILD_COLUMNS: Final = """

@@ -22,8 +22,7 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
-from service.ports.records import StoredPair
-from service.ports.store import Measurements
+from service.ports.verdict import Measurements, StoredPair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
     from service.domain.runs.slowdown import Slowdown
     from service.domain.values.identity import SeriesKey
     from service.domain.verdict.inference.reasons import ReasonKind
-    from service.ports.records import BuildRecord, StoredComparison, StoredResult
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.verdict import StoredComparison, StoredResult
 
 _PARTS: Final = ("instance", "project", "branch", "machine_class", "job", "suite", "benchmark", "metric")
 _SIDES: Final = {Side.BASE: 0, Side.PATCH: 1}

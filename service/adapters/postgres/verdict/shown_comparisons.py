@@ -16,7 +16,7 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, Reason
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
-from service.ports.views import Comparison, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets, Samples
+from service.ports.verdict import Comparison, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets, Samples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,7 +21,7 @@ from tests.support.store_samples import named, post_submit_run, queue, start
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep import PostgresUpkeep
-    from service.ports.records import NewBuild
+    from service.ports.runs.builds import NewBuild
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

@@ -16,7 +16,7 @@ from service.adapters.postgres.reading import PostgresReading
 from service.domain.building.spec import BinaryKey
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.runs.states import BuildState
-from service.ports.records import StoredPair
+from service.ports.verdict import StoredPair
 from service.steps.building.build_log import BuildLog
 from tests.integration.postgres.samples import CLEANED, NASTY, claimed, worklist
 from tests.support.memory.files import MemoryArtifacts

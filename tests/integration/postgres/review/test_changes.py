@@ -10,7 +10,7 @@ import pytest
 
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
-from service.ports.records import NewDecision
+from service.ports.runs.decisions import NewDecision
 from tests.integration.postgres.samples import CLEANED, NASTY
 from tests.support.store_samples import change, check_run, named
 

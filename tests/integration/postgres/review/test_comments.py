@@ -11,7 +11,7 @@ from sqlalchemy.exc import ProgrammingError
 from service.domain.review.change import Person, PostedMessage
 from service.domain.runs.overrides import OverrideKind
 from service.domain.values.identity import ChangeKey
-from service.ports.records import NewOverride
+from service.ports.runs.decisions import NewOverride
 from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:

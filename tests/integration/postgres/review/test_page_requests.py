@@ -9,7 +9,7 @@ import pytest
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.domain.values.identity import ChangeAddress
-from service.ports.page_requests import PageRequest
+from service.ports.review.changes import PageRequest
 from tests.support.store_samples import change
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, SeriesKey, Side
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import StoredComparison, StoredResult
+from service.ports.verdict import StoredComparison, StoredResult
 from tests.integration.postgres.samples import CLEANED, NASTY
 from tests.support.store_samples import named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
-    from service.ports.records import BuildRecord
+    from service.ports.runs.builds import BuildRecord
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

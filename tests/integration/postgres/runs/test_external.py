@@ -32,7 +32,7 @@ from tests.support.store_samples import change, check_run, named, post_submit_ru
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep import PostgresUpkeep
-    from service.ports.records import BuildRecord, NewBuild
+    from service.ports.runs.builds import BuildRecord, NewBuild
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

@@ -18,7 +18,7 @@ from service.domain.runs.slowdown import Slowdown
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import BuildName, ChangeAddress
-from service.ports.records import NewDecision, NewOverride, ReviewState, review_key
+from service.ports.runs.decisions import NewDecision, NewOverride, ReviewState, review_key
 from tests.support.store_samples import change, check_run, named, post_submit_run
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep import PostgresUpkeep
-    from service.ports.records import NewRun
+    from service.ports.runs.runs import NewRun
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

@@ -10,7 +10,7 @@ import pytest
 
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.ports.access import NewToken
-from service.ports.records import NewReport, SentReport
+from service.ports.runs.builds import NewReport, SentReport
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from service.domain.review.change import Review
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import ChangeKey
-from service.ports.queue import Task
-from service.ports.records import ReviewState
+from service.ports.runs.decisions import ReviewState
+from service.ports.runs.queue import Task
 from tests.integration.postgres.samples import CLEANED, NASTY, claimed, worklist
 from tests.support.store_samples import named, queue
 

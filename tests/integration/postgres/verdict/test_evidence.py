@@ -15,13 +15,14 @@ from service.domain.verdict.calibration.evidence import Session
 from service.domain.verdict.calibration.schedule import ASKED_WITHIN, BranchKey
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import NewBuild, NewRun
+from service.ports.runs.runs import NewRun
 from tests.integration.postgres.samples import NASTY, claimed, worklist
 from tests.support.store_samples import BUILD, change, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep import PostgresUpkeep
+    from service.ports.runs.builds import NewBuild
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

@@ -18,8 +18,8 @@ from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.values.errors import Transient
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.page_requests import ShownRequest
-from service.ports.records import CommentSource
+from service.ports.review.changes import CommentSource
+from service.ports.review.shown import ShownRequest
 from service.steps.review.offered_actions import ActionOffers
 from service.web.access.tickets import ticket_for
 from tests.support.access.accounts import CountedAccounts
@@ -33,7 +33,7 @@ from tests.support.web import build_app, call
 if TYPE_CHECKING:
     import httpx
 
-    from service.ports.views import PatchSetDetail
+    from service.ports.review.shown import PatchSetDetail
 
 PATH: Final = "/changes/7/1/actions"
 FORM: Final = "application/x-www-form-urlencoded"

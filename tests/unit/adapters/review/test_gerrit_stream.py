@@ -15,7 +15,7 @@ import pytest
 from service.adapters.review.gerrit.stream import Cutter, GerritLines, GerritStream
 from service.domain.review.events import MAX_BYTES, parse_event
 from service.domain.values.errors import Refused, Transient
-from service.ports.event_stream import Line
+from service.ports.review.server import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

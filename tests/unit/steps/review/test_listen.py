@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.values.errors import BadEvent, Refused, Transient
-from service.ports.event_stream import Line
+from service.ports.review.server import Line
 from service.steps.review.listen import Actions, Timing, failures_after, is_loss, listen, pause
 from service.steps.review.receive_event import receive_event
 from tests.support.memory.store import MemoryStore

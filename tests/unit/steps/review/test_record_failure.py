@@ -6,7 +6,7 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Permanent, Refused, Transient
 from service.domain.wording.health import HIDDEN_ERROR
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.review.record_failure import DEFECT_ATTEMPTS, TRANSIENT_ATTEMPTS, record_failure
 from tests.support.fakes import WRITTEN
 from tests.support.review.changes import KEY, LINKS, Service, change_at

@@ -10,14 +10,14 @@ import pytest
 from service.domain.review.change import Review
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
-from service.ports.records import NewDecision, review_key
+from service.ports.runs.decisions import NewDecision, review_key
 from service.steps.review.recover_vote import recover_vote
 from tests.support.memory.runs import MemoryRuns
 from tests.support.memory.store import unit_of_work
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
 
 if TYPE_CHECKING:
-    from service.ports.records import RunRecord
+    from service.ports.runs.runs import RunRecord
 
 LOST = "Vote cast again: the review server lost it, and no person removed it."
 

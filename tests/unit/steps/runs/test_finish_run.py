@@ -15,7 +15,7 @@ from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import BuildName, RunKind
 from service.ports.failures.storing import BuildFailures
-from service.ports.records import NewRun
+from service.ports.runs.runs import NewRun
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.runs.finished import Farm
 from tests.support.store_samples import named, start

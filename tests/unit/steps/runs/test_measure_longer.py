@@ -15,7 +15,7 @@ from service.domain.values.identity import RunKind, SeriesKey
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.replies import OVERRIDDEN
-from service.ports.records import StoredComparison, StoredPair
+from service.ports.verdict import StoredComparison, StoredPair
 from tests.support.fakes import WRITTEN
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
 

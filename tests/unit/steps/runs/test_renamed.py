@@ -25,7 +25,7 @@ from tests.support.runs.finished import Farm
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.ports.records import BuildRecord
+    from service.ports.runs.builds import BuildRecord
 
 RENAMING: Final = PROJECT_FILE.replace("build/bench}", "build/bench, renamed: {BM_a: BM_c}}")
 PAIR: Final = "compared as renamed: BM_a → BM_c"

@@ -5,7 +5,7 @@ import pytest
 from service.domain.runs.states import MAX_ATTEMPTS, BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Transient
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.runs.plan_run import DEADLINE
 from service.steps.runs.sweep import CONTROL, ask_for_heartbeats, relay_hints, sweep
 from tests.support.memory.store import MemoryQueue
