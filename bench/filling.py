@@ -217,5 +217,14 @@ def _comparison(
     old, new = sorted(base)[SAMPLES // 2], sorted(patch)[SAMPLES // 2]
     ratio = new / old
     return StoredComparison(
-        key, position, SAMPLES, verdict, ratio, ratio - 0.011, ratio + 0.012, old, new, reasons
+        series=key,
+        position=position,
+        pairs=SAMPLES,
+        verdict=verdict,
+        ratio=ratio,
+        low=ratio - 0.011,
+        high=ratio + 0.012,
+        base=old,
+        patch=new,
+        reasons=reasons,
     )

@@ -24,7 +24,7 @@ from service.domain.wording.measured_causes import (
     measured_notes,
     unused_notes,
 )
-from service.ports.verdict import StoredComparison, StoredResult
+from service.ports.verdict import Compared, StoredComparison, StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -149,18 +149,7 @@ def _store(
         if any(value is not None for value in samples)
     ]
     comparisons = [
-        StoredComparison(
-            series=key,
-            position=position,
-            pairs=row.pairs,
-            verdict=row.verdict,
-            ratio=row.ratio,
-            low=row.interval[0] if row.interval else None,
-            high=row.interval[1] if row.interval else None,
-            base=row.base,
-            patch=row.patch,
-            reasons=row.reasons,
-        )
+        StoredComparison(series=key, position=position, reasons=row.reasons, **Compared.values_of(row))
         for position, (key, row) in enumerate(zip(keys, rows, strict=True))
     ]
     stored.store_results(build, spec.kind, series, results, comparisons)

@@ -6,7 +6,7 @@ A field's ``metadata`` describes the field in the API's document. All times are 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Final, Protocol
 
@@ -17,6 +17,7 @@ from service.domain.values.identity import RunKind, SeriesKey, Side
 from service.domain.values.text import change, interval
 from service.domain.verdict.calibration.evidence import History, Session, VotingStatus
 from service.domain.verdict.inference.reasons import Reason
+from service.domain.verdict.inference.verdict import Comparison as JudgedRow
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.builds import BuildRecord
 from service.ports.runs.shown import ADDRESS, PAGES_ONLY
@@ -27,7 +28,10 @@ _BETTER: Final = {"description": "the direction in which the metric improves"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """Base against patch for one metric; values are medians over launches."""
+    """Base against patch for one metric; values are medians over launches.
+
+    Each field is a column of the table of comparisons, and has the name of its value in a judged row.
+    """
 
     verdict: Verdict
     pairs: int
@@ -36,6 +40,11 @@ class Compared:
     high: float | None = field(metadata={"description": "upper end of the ratio's interval"})
     base: float | None
     patch: float | None
+
+    @staticmethod
+    def values_of(row: JudgedRow) -> dict[str, Any]:
+        """Return the fields' values of a judged row."""
+        return {each.name: getattr(row, each.name) for each in fields(Compared)}
 
     @property
     def change_text(self) -> str:
@@ -66,19 +75,12 @@ class StoredResult:
     samples: tuple[float | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredComparison:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredComparison(Compared):
     """A comparison as it is stored."""
 
     series: SeriesKey
     position: int
-    pairs: int
-    verdict: Verdict
-    ratio: float | None
-    low: float | None
-    high: float | None
-    base: float | None
-    patch: float | None
     reasons: tuple[Reason, ...] = ()
 
 

@@ -11,8 +11,12 @@ from service.domain.review.change import Change, ChangeStatus, PatchSet, Person
 from service.domain.values.identity import ChangeKey, RunKind
 from service.ports.runs.builds import NewBuild
 from service.ports.runs.runs import NewRun
+from service.ports.verdict import StoredComparison
 
 if TYPE_CHECKING:
+    from service.domain.values.identity import SeriesKey
+    from service.domain.verdict.inference.reasons import Reason
+    from service.domain.verdict.inference.verdict import Verdict
     from service.ports.store import Store, Transaction
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -71,3 +75,20 @@ def queue(store: Store, *builds: NewBuild) -> list[int]:
 
 def named(job: str, **others: object) -> NewBuild:
     return replace(BUILD, job=job, **others)  # type: ignore[arg-type]
+
+
+def compared(
+    series: SeriesKey, verdict: Verdict, *reasons: Reason, position: int = 0, pairs: int = 8
+) -> StoredComparison:
+    return StoredComparison(
+        series=series,
+        position=position,
+        pairs=pairs,
+        verdict=verdict,
+        ratio=1.0,
+        low=0.99,
+        high=1.01,
+        base=2e-6,
+        patch=None,
+        reasons=reasons,
+    )

@@ -21,7 +21,16 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.verdict import StoredComparison, StoredPair, StoredResult
-from tests.support.store_samples import BUILD, change, check_run, named, post_submit_run, queue, start
+from tests.support.store_samples import (
+    BUILD,
+    change,
+    check_run,
+    compared,
+    named,
+    post_submit_run,
+    queue,
+    start,
+)
 
 if TYPE_CHECKING:
     from service.ports.runs.builds import BuildRecord
@@ -208,10 +217,6 @@ class TestPairs:
         assert build.sequence_id is not None
         with site.store.transaction() as tx:
             assert tx.measurements.listing(build.sequence_id) == listing
-
-
-def compared(series: SeriesKey, verdict: Verdict, *reasons: Reason) -> StoredComparison:
-    return StoredComparison(series, 0, 8, verdict, 1.0, 0.99, 1.01, 2e-6, None, reasons)
 
 
 class TestResults:

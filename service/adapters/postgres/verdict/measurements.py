@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +23,7 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
-from service.ports.verdict import Measurements, StoredPair
+from service.ports.verdict import Compared, Measurements, StoredPair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,9 +53,10 @@ ON CONFLICT (digest) DO UPDATE SET unit = excluded.unit WHERE series.unit <> exc
 """
 _FIND_SERIES: Final = "SELECT digest, id, unit FROM series WHERE digest = ANY(%b::bytea[])"
 _COPY_RESULTS: Final = "COPY result (measured_at, build_id, series_id, side, samples) FROM STDIN"
+_COMPARED: Final = tuple(each.name for each in fields(Compared))
 _COPY_COMPARISONS: Final = (
-    "COPY comparison (measured_at, series_id, build_id, kind, position, pairs, verdict,"
-    " ratio, low, high, base, patch, reason, reasons) FROM STDIN"
+    "COPY comparison (measured_at, series_id, build_id, kind, position,"
+    f" {', '.join(_COMPARED)}, reason, reasons) FROM STDIN"
 )
 _NOT_CONTINUED: Final = text("""
 SELECT newer.id AS newer, older.id AS older
@@ -266,7 +268,7 @@ def _array(samples: Sequence[float | None]) -> str:
 
 
 def _judgement(c: StoredComparison) -> tuple[object, ...]:
-    numbers = c.position, c.pairs, c.verdict, c.ratio, c.low, c.high, c.base, c.patch
+    numbers = (c.position, *(getattr(c, name) for name in _COMPARED))
     if not c.reasons:
         return *numbers, "", None
     # The text is for the version before typed reasons, which may still read.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +17,14 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, Reason
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
-from service.ports.verdict import Comparison, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets, Samples
+from service.ports.verdict import (
+    Compared,
+    Comparison,
+    MeasuredBuild,
+    MeasuredPatchSet,
+    MeasuredPatchSets,
+    Samples,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 
     from service.domain.values.identity import ChangeAddress
 # The columns of a comparison k of the series s, wherever one is read.
-COMPARED: Final = "k.verdict, k.pairs, k.ratio, k.low, k.high, k.base, k.patch"
+COMPARED: Final = ", ".join(f"k.{each.name}" for each in fields(Compared))
 COMPARISON: Final = (
     f"{COMPARED}, k.reason, k.reasons, k.series_id, s.suite, s.benchmark, s.metric, s.unit, s.better"
 )

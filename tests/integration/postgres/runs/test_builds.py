@@ -13,9 +13,9 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, SeriesKey, Side
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.verdict import StoredComparison, StoredResult
+from service.ports.verdict import StoredResult
 from tests.integration.postgres.samples import CLEANED, NASTY
-from tests.support.store_samples import named, post_submit_run, queue, start
+from tests.support.store_samples import compared, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
@@ -30,10 +30,6 @@ WHY = Reason(ReasonKind.FAILS, ("why",))
 
 def key(benchmark: str) -> SeriesKey:
     return SeriesKey("review", "kv_engine", "master", "c6i", "cv-perf", "executor", benchmark, "cpu_time")
-
-
-def compared(benchmark: str, verdict: Verdict = Verdict.SAME, *reasons: Reason) -> StoredComparison:
-    return StoredComparison(key(benchmark), 0, 8, verdict, 1.0, 0.99, 1.01, 2e-6, None, reasons)
 
 
 def test_builds_are_numbered_per_job_without_gaps(store: PostgresStore) -> None:
@@ -92,7 +88,7 @@ def test_results_are_stored_with_their_series(store: PostgresStore, database: Da
             RunKind.POST_SUBMIT,
             {key("BM_a"): UNIT},
             results,
-            [compared("BM_a", Verdict.UNDECIDED, WHY)],
+            [compared(key("BM_a"), Verdict.UNDECIDED, WHY)],
         )
     found = "SELECT side, samples, measured_at FROM result JOIN series ON series.id = series_id ORDER BY side"
     assert database.rows(found) == [
@@ -115,7 +111,7 @@ def test_storing_results_again_replaces_them(store: PostgresStore, database: Dat
                 RunKind.CHECK,
                 {key(name): UNIT for name in names},
                 [StoredResult(key(name), Side.BASE, (value,)) for name in names],
-                [compared(name) for name in names],
+                [compared(key(name), Verdict.SAME) for name in names],
             )
     found = "SELECT benchmark, samples FROM result JOIN series ON series.id = series_id ORDER BY 1"
     assert database.rows(found) == [("BM_b", [2.0]), ("BM_c", [2.0])]
@@ -134,7 +130,7 @@ def test_names_that_differ_only_in_refused_characters_stay_two_series(
             RunKind.CHECK,
             {key(name): UNIT for name in names},
             [StoredResult(key(name), Side.BASE, (float("inf"), float("nan"))) for name in names],
-            [compared(name, Verdict.SAME, Reason(ReasonKind.FAILS, (NASTY,))) for name in names],
+            [compared(key(name), Verdict.SAME, Reason(ReasonKind.FAILS, (NASTY,))) for name in names],
         )
     assert database.value("SELECT count(*) FROM series WHERE benchmark = :name", name=CLEANED) == 2
     assert database.value("SELECT count(DISTINCT series_id) FROM result") == 3
