@@ -9,7 +9,7 @@ from service.domain.measuring.pair_record import PairRecord
 from service.domain.measuring.renaming import former_names
 from service.domain.runs.build_outcome import Group
 from service.domain.runs.judge_build import judge_measured
-from service.domain.runs.machine_report import BuildEnd, MachineReport
+from service.domain.runs.machine_report import BuildEnd
 from service.domain.runs.slowdown import Slowdown
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, SeriesKey, Side
@@ -53,13 +53,12 @@ def judge(stored: Measurements, artifacts: Artifacts, build: BuildRecord) -> Bui
     job, is_calibration = spec.judged, spec.kind is RunKind.CALIBRATION
     listing = stored.listing(sequence)
     former = _former(spec, listing)
-    report = MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
     measured = judge_measured(
         job,
         listing,
         records,
         lambda rows: _withheld(stored, build, spec, rows, former),
-        report.circumstances,
+        build.report.circumstances,
     )
     everything = tuple(suite.name for suite in job.benchmark.suites)
     suites = everything if is_calibration else measured.notes.same_program

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import StoppedBy
 from service.domain.values.text import padded, plain
@@ -72,16 +72,6 @@ class Failure:
     line: str = ""
     place: str = ""
 
-    def to_mapping(self) -> dict[str, Any]:
-        """Convert to plain values for JSON."""
-        return {
-            "kind": str(self.kind),
-            "subject": self.subject,
-            "headline": self.headline,
-            "line": self.line,
-            "place": self.place,
-        }
-
 
 def failure_of(kind: FailureKind, subject: str, headline: str, line: str = "", place: str = "") -> Failure:
     """Make a failure of foreign texts, without control characters and shortened."""
@@ -116,7 +106,7 @@ def distinct(failures: Iterable[Failure]) -> tuple[tuple[Failure, ...], bool]:
 
 
 def failures_from(stored: object) -> tuple[tuple[Failure, ...], bool]:
-    """Parse a list of values from :meth:`Failure.to_mapping`.
+    """Parse a list of the plain values of failures.
 
     Returns:
         The first :data:`MOST` failures, and whether any value is missing: behind them, or unreadable.

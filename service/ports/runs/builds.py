@@ -11,6 +11,7 @@ from service.domain.building.findings import Finding
 from service.domain.building.spec import BuildSpec
 from service.domain.project.job_kinds import JobKind
 from service.domain.runs.external import ExternalBuild, Notice
+from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.slowdown import Slowdown
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
@@ -68,6 +69,11 @@ class BuildRecord:
     findings: tuple[Finding, ...] = ()
     reported: str = ""
     log_url: str = ""
+
+    @property
+    def report(self) -> MachineReport:
+        """The end of the machine's work; an empty one before it."""
+        return MachineReport.from_mapping(self.execution) if self.execution else MachineReport()
 
     @property
     def is_external(self) -> bool:

@@ -54,7 +54,7 @@ def with_configured(
         build = tx.builds.lock_build(build_id)
     if build.state is not BuildState.EXECUTED or build.execution is None:
         return None
-    report = MachineReport.from_mapping(build.execution)
+    report = build.report
     if report.outcome is not Outcome.FAILED or search is None or not len(search.patterns):
         return report
     may_replace = build.kind.has_only_exit_code and PATCH_BUILT in report.seconds and not report.is_cut

@@ -11,7 +11,7 @@ from service.domain.failures.known import KnownMatches
 from service.domain.project.policy import VoteWhen
 from service.domain.review.change import Review
 from service.domain.review.inline_comments import remarks
-from service.domain.runs.machine_report import CHECKED, PATCH_BUILT, MachineReport
+from service.domain.runs.machine_report import CHECKED, PATCH_BUILT
 from service.domain.runs.overrides import JudgedBuild, OverrideKind, beyond_acceptance, waived_by
 from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
 from service.domain.values.identity import BuildName, RunKind
@@ -183,8 +183,7 @@ def _is_built(build: BuildRecord, spec: BuildSpec) -> bool:
     """Return whether the sources of a failed build were built, or it ended without need of them."""
     if build.outcome is not Outcome.FAILED or spec.job.configuration.build is None:
         return True
-    report = MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
-    return not report.seconds.keys().isdisjoint((PATCH_BUILT, CHECKED))
+    return not build.report.seconds.keys().isdisjoint((PATCH_BUILT, CHECKED))
 
 
 def _remarks(

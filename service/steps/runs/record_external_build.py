@@ -20,7 +20,6 @@ from service.domain.wording.failures import failure_causes
 from service.domain.wording.refusals import LATE_RESULT
 from service.ports.failures.storing import BuildFailures
 from service.steps.runs.analyse import finish
-from service.steps.runs.record_tests import report_of
 from service.steps.runs.rerun import run_again
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def _announce(tx: Transaction, place: _Place, report: Report) -> bool:
 
 def _finish(tx: Transaction, place: _Place, report: Report, patterns: ConfiguredPatterns) -> bool:
     known = place.known(report.build)
-    tested = report_of(known) if known is not None else MachineReport()
+    tested = known.report if known is not None else MachineReport()
     if known is not None and known.has_result:
         if known.reported == report.result:
             return False

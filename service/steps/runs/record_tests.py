@@ -9,7 +9,6 @@ from service.domain.failures.failure import distinct
 from service.domain.measuring.tests.failed import OPENING_OF_OTHERS, failures_of, failures_of_ctest
 from service.domain.measuring.tests.junit import Dialect, read_junit
 from service.domain.measuring.tests.record import RECORD_BYTES, TestSuite, read_tests, write_tests
-from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadInput, NotFound
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from service.domain.failures.failure import Failure
     from service.domain.measuring.tests.cases import TestRun
+    from service.domain.runs.machine_report import MachineReport
     from service.ports.building import Artifacts
     from service.ports.runs.builds import BuildRecord
     from service.ports.runs.runs import RunRecord
@@ -77,7 +77,7 @@ def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) ->
         # The runs before the build, as everywhere: until the end of this, none of them is decided.
         runs = [tx.runs.lock_run(run) for run in tx.external.runs_with(named[-1].id)]
         build = tx.builds.lock_build(named[-1].id)
-        report = report_of(build)
+        report = build.report
         stored = _stored(artifacts, report)
         others = [each for each in stored if each.program != reported.suite]
         if len(others) == MOST_SUITES:
@@ -138,11 +138,6 @@ def _failures_of(run: TestRun, dialect: Dialect) -> Iterator[Failure]:
             return failures_of_ctest(run)
         case Dialect.GENERIC:
             return failures_of(run, opening=OPENING_OF_OTHERS)
-
-
-def report_of(build: BuildRecord) -> MachineReport:
-    """Return what is stored of a build's execution."""
-    return MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
 
 
 def _stored(artifacts: Artifacts, report: MachineReport) -> Sequence[TestSuite]:

@@ -11,9 +11,9 @@ from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.persisted import slowdowns_from
 from service.adapters.postgres.rows import from_row
 from service.domain.building.findings import findings_from
-from service.domain.runs.slowdown import slowdowns_from
 from service.domain.runs.states import UNFINISHED, BuildState
 from service.domain.runs.vote import CONSEQUENCES, LASTING, Outcome
 from service.ports.runs.builds import BuildRecord, Builds

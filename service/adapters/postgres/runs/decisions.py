@@ -12,9 +12,9 @@ from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.persisted import mappings_of, slowdowns_from
 from service.adapters.postgres.rows import review_of
 from service.domain.runs.overrides import Override, OverrideKind
-from service.domain.runs.slowdown import mappings_of, slowdowns_from
 from service.domain.values.identity import ChangeKey
 from service.domain.wording.delivery import WITHOUT_COMMENTS
 from service.ports.runs.decisions import (
@@ -130,7 +130,7 @@ class PostgresDecisions(Connected, Decisions):
 
 
 class OutgoingWork(Connected, Outbox):
-    """What a unit of work puts into the outbox, or revives there."""
+    """Outbox entries of a unit of work."""
 
     @override
     def queue_task(self, task: Task, *entities: int) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
+from service.adapters.postgres.persisted import slowdowns_from
 from service.adapters.postgres.rows import from_row
 from service.domain.runs.overrides import JudgedBuild, Override, revoked, waived_by
-from service.domain.runs.slowdown import slowdowns_from
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import BuildName
 from service.domain.wording.overrides import accepted_levels, override_sentence

@@ -14,9 +14,9 @@ from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.persisted import mappings_of
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import clean, clean_json
-from service.domain.runs.slowdown import mappings_of
 from service.domain.values.identity import RunKind, Side
 from service.domain.verdict.calibration.evidence import RECALLED, History, Session
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
@@ -177,8 +177,8 @@ class PostgresMeasurements(Connected, Measurements):
 
     @override
     def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
-        rows = [finding.to_mapping() for finding in findings]
-        self._execute(update(t.build).where(t.build.c.id == build_id).values(findings=rows))
+        stored = update(t.build).where(t.build.c.id == build_id)
+        self._execute(stored.values(findings=mappings_of(findings)))
 
     @override
     def continue_series(self, former: Mapping[SeriesKey, SeriesKey]) -> None:
@@ -272,7 +272,7 @@ def _judgement(c: StoredComparison) -> tuple[object, ...]:
     if not c.reasons:
         return *numbers, "", None
     # The text is for the version before typed reasons, which may still read.
-    typed = json.dumps(clean_json([each.to_mapping() for each in c.reasons]))
+    typed = json.dumps(clean_json(mappings_of(c.reasons)))
     return *numbers, clean(text_of(c.reasons)), typed
 
 

@@ -11,10 +11,11 @@ from sqlalchemy import text
 
 from service.adapters.postgres.access.lookup_keys import ID_AT_ADDRESS, address_keys, without_change
 from service.adapters.postgres.access.sight import visible_build
+from service.adapters.postgres.persisted import reasons_from
 from service.adapters.postgres.rows import from_row
 from service.domain.values.errors import NotFound
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
-from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, Reason
+from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
 from service.ports.verdict import (
@@ -101,7 +102,7 @@ def comparison_of(row: RowMapping) -> Comparison:
 def _reason(stored: Sequence[Mapping[str, Any]] | None, text: str) -> str:
     """Word typed reasons; the text is of a version that stored no others."""
     try:
-        return text_of(map(Reason.from_mapping, stored)) if stored else text
+        return text_of(reasons_from(stored)) if stored else text
     except ValueError:  # a kind of a later version, which also stored its sentence
         return text
 
