@@ -120,9 +120,9 @@ class Filler:
         keys, results, comparisons = _rows(job, samples)
         begun = time.perf_counter()
         with self.store.transaction() as tx:
-            build = tx.builds.lock_build(build_id)
+            build = tx.builds.lock(build_id)
             tx.measurements.store_results(build, kind, keys, results, comparisons)
-            tx.builds.finish_build(build_id, Outcome.SLOWER, _CAUSES)
+            tx.builds.finish(build_id, Outcome.SLOWER, _CAUSES)
         self._decide(run_id)
         self.results += len(results)
         return Filled(len(results), seconds + time.perf_counter() - begun)
@@ -132,30 +132,30 @@ class Filler:
         base = Revision("b" + revision[1:], "c" + revision[1:], "refs/heads/main", "reviewed")
         spec = BuildSpec(kind, "review", "engine", "main", base, patch, job)
         with self.store.transaction() as tx:
-            patch_set = None if change is None else tx.changes.upsert_change(change).patch_set_id
-            run_id = tx.runs.add_run(
+            patch_set = None if change is None else tx.changes.upsert(change).patch_set_id
+            run_id = tx.runs.add(
                 NewRun(kind, patch_set, "review", "engine", "main", revision, "Batch", "Robin Hale")
             )
             if run_id is None:
                 raise RuntimeError(f"there is a run of {revision} already")
-            tx.runs.start_run(
+            tx.runs.start(
                 run_id, tree=patch.tree, parent=base.commit, parent_tree=base.tree, label=_JOBS.label
             )
             build = NewBuild(
                 job.name, job.kind, job.pool, 0, job.voting, spec.to_mapping(), spec.sequence, 86_400.0
             )
-            return run_id, tx.builds.add_build(run_id, 0, build)
+            return run_id, tx.builds.add(run_id, 0, build)
 
     def _decide(self, run_id: int) -> None:
         with self.store.transaction() as tx:
-            run = tx.runs.lock_run(run_id)
+            run = tx.runs.lock(run_id)
             message = "\n\n".join(("Build Failed", *_CAUSES, f"http://localhost/runs/{run_id}#v1"))
-            tx.decisions.add_decision(
+            tx.decisions.add(
                 NewDecision(
-                    run_id, run.patch_set_id, tx.decisions.next_decision(run), -1, "Build Failed", message
+                    run_id, run.patch_set_id, tx.decisions.next_number(run), -1, "Build Failed", message
                 )
             )
-            tx.runs.end_run(run_id, RunState.FINISHED)
+            tx.runs.end(run_id, RunState.FINISHED)
 
     def _set_back(self, build_id: int, moment: datetime) -> None:
         with self.engine.begin() as connection:

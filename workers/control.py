@@ -49,21 +49,21 @@ def control() -> Control:
 
 def _handle_event(plane: Control, event: int) -> str | None:
     with plane.store.transaction() as tx:
-        key = tx.events.event_change(event)
+        key = tx.events.change_of(event)
     instance = next(iter(plane.servers)) if key is None else key.instance
     return instance if handle_event(plane.store, plane.server_of(instance), event) else None
 
 
 def _plan(plane: Control, run: int) -> None:
     with plane.store.transaction() as tx:
-        instance = tx.runs.lock_run(run).instance
+        instance = tx.runs.lock(run).instance
     server, source = plane.server_of(instance), plane.source_of(instance)
     plan_run(plane.store, server, source, run, plane.links.run(run))
 
 
 def _run_comment_commands(plane: Control, comment: int) -> None:
     with plane.store.transaction() as tx:
-        instance = tx.comments.lock_comment(comment).change.instance
+        instance = tx.comments.lock(comment).change.instance
     server, source = plane.server_of(instance), plane.source_of(instance)
     run_comment_commands(plane.store, server, source, plane.links, comment)
 

@@ -43,7 +43,7 @@ LONG = "CB3ExecutorBench/OneShotScheduleRun/real_time/threads:4"
 def store() -> MemoryStore:
     store = MemoryStore()
     with store.transaction() as tx:
-        tx.changes.upsert_change(change())
+        tx.changes.upsert(change())
     return store
 
 

@@ -59,18 +59,18 @@ def post_submit_run(revision: str = "2" * 40) -> NewRun:
 
 def start(tx: Transaction, run: NewRun) -> int:
     """A run that is planned."""
-    run_id = tx.runs.add_run(run)
+    run_id = tx.runs.add(run)
     assert run_id is not None
-    tx.runs.start_run(run_id, tree="t" * 40, parent="p" * 40, parent_tree="q" * 40, label="Verified")
+    tx.runs.start(run_id, tree="t" * 40, parent="p" * 40, parent_tree="q" * 40, label="Verified")
     return run_id
 
 
 def queue(store: Store, *builds: NewBuild) -> list[int]:
     """The builds of a new check run."""
     with store.transaction() as tx:
-        record = tx.changes.upsert_change(change())
+        record = tx.changes.upsert(change())
         run_id = start(tx, check_run(record.patch_set_id))
-        return [tx.builds.add_build(run_id, place, build) for place, build in enumerate(builds or (BUILD,))]
+        return [tx.builds.add(run_id, place, build) for place, build in enumerate(builds or (BUILD,))]
 
 
 def named(job: str, **others: object) -> NewBuild:

@@ -119,17 +119,17 @@ class Failures(Protocol):
 class KnownFailures(Protocol):
     """Known failures and proposals of them; each act is recorded in the audit log."""
 
-    def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
+    def make(self, new: NewKnown, author: Author) -> KnownFailure:
         """Confirm a failure with a bug: make a known failure, or renew the one of this scope.
 
         One that is invalid stays so; another is made beside it. A signature that no failure has is stored:
         those of the failures may be of other rules.
         """
 
-    def lock_known(self, known_id: int) -> KnownFailure:
+    def lock(self, known_id: int) -> KnownFailure:
         """Return a known failure, locked until the transaction ends. NotFound without such a one."""
 
-    def change_known(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
+    def change(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
         """Replace values of a known failure."""
 
     def unknown_signatures(self) -> Sequence[UnknownSignature]:
@@ -138,7 +138,7 @@ class KnownFailures(Protocol):
         Those with a known failure of their project, branch and job, in any state, are left out.
         """
 
-    def propose_known(self, found: UnknownSignature, grounds: Sequence[str]) -> int | None:
+    def propose(self, found: UnknownSignature, grounds: Sequence[str]) -> int | None:
         """Store a proposal, which waives nothing; return its id, None if there is a known failure by now."""
 
 

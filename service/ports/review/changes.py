@@ -96,32 +96,32 @@ class PageRequest:
 class Events(Protocol):
     """Hints of review servers that a change moved, and how far each server was read."""
 
-    def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
+    def add(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
         """Store an event; return its id. A duplicate is counted and is unhandled again."""
 
-    def event_change(self, event_id: int) -> ChangeKey | None:
+    def change_of(self, event_id: int) -> ChangeKey | None:
         """Return the change an event hints at; None if it concerns none. NotFound without such an event."""
 
     def mark_handled(self, event_id: int) -> None:
         """Record that an event needs no more work."""
 
-    def sync_cursor(self, instance: str) -> SyncCursor | None:
+    def cursor(self, instance: str) -> SyncCursor | None:
         """Return how far a server was read; None before the first contact."""
 
-    def move_sync_cursor(self, instance: str, seen_until: datetime) -> None:
+    def move_cursor(self, instance: str, seen_until: datetime) -> None:
         """Record that every change updated before then is stored; a cursor never moves back."""
 
 
 class Changes(Protocol):
     """Changes and their patch sets, as the review server last showed them."""
 
-    def upsert_change(self, change: Change) -> ChangeRecord:
+    def upsert(self, change: Change) -> ChangeRecord:
         """Store a change and its current patch set unless a newer state is stored; lock the change.
 
         Newer is the later update; of updates at the same moment, the higher patch set.
         """
 
-    def stored_change(self, key: ChangeKey) -> int | None:
+    def lock(self, key: ChangeKey) -> int | None:
         """Return the id of a change, which is locked until the transaction ends; None if none is stored."""
 
     def same_code(self, change: ChangeKey, revision: str) -> Sequence[int]:
@@ -163,13 +163,13 @@ class Visibility(Protocol):
 class ReviewComments(Protocol):
     """Messages on changes, and requests on pages, that may hold commands; each is answered once."""
 
-    def record_comments(self, record: ChangeRecord, messages: Sequence[PostedMessage]) -> Sequence[int]:
+    def record(self, record: ChangeRecord, messages: Sequence[PostedMessage]) -> Sequence[int]:
         """Store messages on the current patch set in their order; return the ids of the new ones."""
 
     def add_request(self, request: PageRequest) -> int | None:
         """Store a request of a page as a message; return its id, None if its ticket was used before."""
 
-    def lock_comment(self, comment_id: int) -> ReviewComment:
+    def lock(self, comment_id: int) -> ReviewComment:
         """Return a message; its change is locked until the transaction ends. NotFound without such a one."""
 
     def pending_until(self, comment_id: int) -> Sequence[ReviewComment]:

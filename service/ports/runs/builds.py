@@ -111,10 +111,10 @@ class SentReport:
 class Builds(Protocol):
     """Numbered executions of jobs; one may be a part of several runs, and may run again."""
 
-    def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
+    def add(self, run_id: int, position: int, build: NewBuild) -> int:
         """Queue a numbered build as part of a run, or store it as finished; return its id."""
 
-    def adopt_build(
+    def adopt(
         self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
     ) -> BuildRecord | None:
         """Make the newest build of a sequence that has or will have a result a part of a run too.
@@ -122,19 +122,19 @@ class Builds(Protocol):
         It is of the run's branch, and has at least so much time left from now on. None if there is none.
         """
 
-    def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
+    def of_run(self, run_id: int) -> Sequence[BuildRecord]:
         """Return the builds of a run in their order."""
 
-    def builds_of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+    def of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
         """Return a job's builds in all runs of the run's kind and revision, oldest first.
 
         Builds that were replaced there are among them.
         """
 
-    def lock_build(self, build_id: int) -> BuildRecord:
+    def lock(self, build_id: int) -> BuildRecord:
         """Return a build, locked until the transaction ends. NotFound without such a build."""
 
-    def finish_build(
+    def finish(
         self,
         build_id: int,
         outcome: Outcome,
@@ -148,16 +148,16 @@ class Builds(Protocol):
         holds a lease on it loses it.
         """
 
-    def take_build(self, run_id: int, position: int, build_id: int) -> None:
+    def take(self, run_id: int, position: int, build_id: int) -> None:
         """Make a build of an earlier run a part of a run."""
 
-    def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
+    def repeat(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
         """Store a new build that does the same as another, in no run yet; queued unless it is another CI's.
 
         ``spec`` is what it does instead, if its job was configured otherwise since.
         """
 
-    def put_build(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
+    def put(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
         """Give a job's place in a run to a new build; the build that it replaces is remembered."""
 
 

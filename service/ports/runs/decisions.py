@@ -82,26 +82,26 @@ class NewOverride:
 class Overrides(Protocol):
     """The log of what people decided about patch sets; entries are only ever added."""
 
-    def add_override(self, patch_set_id: int, entry: NewOverride) -> int:
+    def add(self, patch_set_id: int, entry: NewOverride) -> int:
         """Append an entry, and record it in the audit log; return its id. NotFound without the patch set."""
 
-    def overrides(self, patch_set_id: int) -> Sequence[Override]:
+    def of(self, patch_set_id: int) -> Sequence[Override]:
         """Return all entries of a patch set, oldest first, also those that were revoked."""
 
-    def overrides_on(self, change: ChangeKey, patch_sets: Sequence[int]) -> Mapping[int, Sequence[Override]]:
+    def of_change(self, change: ChangeKey, patch_sets: Sequence[int]) -> Mapping[int, Sequence[Override]]:
         """Return all entries of patch sets by their numbers, oldest first; one without any is left out."""
 
 
 class Decisions(Protocol):
     """Votes with their messages."""
 
-    def next_decision(self, run: RunRecord) -> int:
+    def next_number(self, run: RunRecord) -> int:
         """Return the number of the run's next decision, counted per patch set, else per run.
 
         The patch set is locked until the transaction ends, so that no other run gets the same number.
         """
 
-    def add_decision(self, decision: NewDecision) -> int:
+    def add(self, decision: NewDecision) -> int:
         """Store a decision; return its number."""
 
 

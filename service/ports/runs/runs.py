@@ -58,21 +58,21 @@ class RunRecord:
 class Runs(Protocol):
     """Runs from planning to their end, and those that patch sets, changes and commits had."""
 
-    def add_run(self, run: NewRun) -> int | None:
+    def add(self, run: NewRun) -> int | None:
         """Store a run in state planning; return its id, None if the same one exists."""
 
-    def lock_run(self, run_id: int) -> RunRecord:
+    def lock(self, run_id: int) -> RunRecord:
         """Return a run; its change and itself are locked until the transaction ends. NotFound without it."""
 
-    def start_run(
+    def start(
         self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
     ) -> None:
         """Move a planned run to running. A run in any other state stays as it is."""
 
-    def end_run(self, run_id: int, state: RunState, reason: str = "") -> None:
+    def end(self, run_id: int, state: RunState, reason: str = "") -> None:
         """Move a run to an end state; a run that has ended keeps its state."""
 
-    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
+    def cancel(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
         """Cancel unfinished check runs of a change, except those of one patch set.
 
         Their builds go on until :meth:`LostBuilds.drop_unwanted_builds` finds that no other run adopted them.
@@ -81,7 +81,7 @@ class Runs(Protocol):
     def cancel_check(self, run_id: int) -> None:
         """End an unfinished run because a person asked for it; the service does not start it anew."""
 
-    def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
+    def follow(self, previous: RunRecord, comment_id: int | None) -> int:
         """Store a running run without builds that follows a finished one of the same revision."""
 
     def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:

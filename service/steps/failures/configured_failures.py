@@ -51,7 +51,7 @@ def with_configured(
     exception, stays unless a pattern matches the line itself.
     """
     with store.transaction() as tx:
-        build = tx.builds.lock_build(build_id)
+        build = tx.builds.lock(build_id)
     if build.state is not BuildState.EXECUTED or build.execution is None:
         return None
     report = build.report

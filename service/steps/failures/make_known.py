@@ -50,7 +50,7 @@ def make_known(
                 unknown = True
     # In one order for all commands: two with the same failures would otherwise wait for each other's rows.
     known = {
-        (job, signature): tx.known.make_known(
+        (job, signature): tx.known.make(
             NewKnown(
                 signature=signature,
                 scope=recognised[job, signature][0],

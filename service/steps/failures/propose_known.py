@@ -27,8 +27,6 @@ def propose_known(store: Store) -> int:
             if proposal is None:
                 continue
             with store.transaction() as tx:
-                is_new = (
-                    tx.known.propose_known(each, [str(ground) for ground in proposal.grounds]) is not None
-                )
+                is_new = tx.known.propose(each, [str(ground) for ground in proposal.grounds]) is not None
             made += is_new
         return made

@@ -37,7 +37,7 @@ def reconcile(
             return None
         now = server.now()
         with store.transaction() as tx:
-            cursor = tx.events.sync_cursor(server.instance)
+            cursor = tx.events.cursor(server.instance)
         since = None if cursor is None else cursor.seen_until - OVERLAP
         updated = {change.key: change.updated for change in server.changes_since(since)}
         listed: dict[ChangeKey, datetime] = dict(updated)
@@ -57,8 +57,8 @@ def reconcile(
             for key, moment in listed.items():
                 # The same state of a change is one event, which is handled again.
                 digest = hashlib.sha256(f"{KIND} {key.number} {moment.isoformat()}".encode()).digest()
-                event_id = tx.events.add_event(key.instance, digest, KIND, key.number, b"")
+                event_id = tx.events.add(key.instance, digest, KIND, key.number, b"")
                 tx.outbox.queue_task(Task.HANDLE_EVENT, event_id)
             # Only the query by time is complete up to its newest change.
-            tx.events.move_sync_cursor(server.instance, max(updated.values(), default=now) if cursor else now)
+            tx.events.move_cursor(server.instance, max(updated.values(), default=now) if cursor else now)
     return len(listed)

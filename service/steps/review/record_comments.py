@@ -27,11 +27,11 @@ def record_comments(
     tx: Transaction, change: Change, record: ChangeRecord, messages: Sequence[PostedMessage], account: str
 ) -> None:
     """Store possible commands on the current patch set of a locked change, and overrides by hand."""
-    cursor = tx.events.sync_cursor(change.key.instance)
+    cursor = tx.events.cursor(change.key.instance)
     if cursor is None:
         return  # the first reconciliation sets the time of first contact; older comments are ignored
     commands = [m for m in messages if _may_be_command(m, change, account, cursor)]
-    tx.outbox.queue_task(Task.RUN_COMMENT_COMMANDS, *tx.comments.record_comments(record, commands))
+    tx.outbox.queue_task(Task.RUN_COMMENT_COMMANDS, *tx.comments.record(record, commands))
     _record_person_overrides(tx, change, record, messages, account)
 
 
@@ -53,12 +53,10 @@ def _record_person_overrides(
     run = tx.runs.newest_check(record.patch_set_id)
     if bot is None or run is None:
         return
-    known = {
-        o.account for o in tx.overrides.overrides(record.patch_set_id) if o.kind is OverrideKind.PERSON_VOTE
-    }
+    known = {o.account for o in tx.overrides.of(record.patch_set_id) if o.kind is OverrideKind.PERSON_VOTE}
     for by_hand in person_overrides(messages, change.current.number, run.label, bot):
         if by_hand.account not in known:
             override = NewOverride(
                 OverrideKind.PERSON_VOTE, by_hand.account, by_hand.who, bug=by_hand.bug, reason=by_hand.reason
             )
-            tx.overrides.add_override(record.patch_set_id, override)
+            tx.overrides.add(record.patch_set_id, override)

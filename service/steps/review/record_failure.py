@@ -50,13 +50,13 @@ def record_failure(
         give_up(store, entity, not_analysed(text))
     if task is Task.RUN_COMMENT_COMMANDS:
         with store.transaction() as tx:
-            comment = tx.comments.lock_comment(entity)
+            comment = tx.comments.lock(entity)
         # On the comment's own revision: if that is outdated by now, no person waits for the reply.
         answer(store, comment, comment.revision, links, command_failed(text))
     if task in _ABORTED:
         state, reason = _ABORTED[task]
         with store.transaction() as tx:
-            run = tx.runs.lock_run(entity)
+            run = tx.runs.lock(entity)
             if run.state is state:
                 refuse(tx, run, reason(text), links.run(run.id), header=Header.ABORTED)
     return True

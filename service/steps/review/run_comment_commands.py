@@ -63,7 +63,7 @@ def run_comment_commands(
     Permissions are those at the time of the call. No transaction is open during server calls.
     """
     with store.transaction() as tx:
-        key = tx.comments.lock_comment(comment_id).change
+        key = tx.comments.lock(comment_id).change
     with store.exclusive(f"comments {key.instance}/{key.number}") as is_ours:
         if not is_ours:
             return  # the sweep queues a comment again if it is still pending later
@@ -106,7 +106,7 @@ def _run_commands(
                 for each in admitted
             ]
     with store.transaction() as tx:
-        if tx.comments.lock_comment(comment.id).is_pending:
+        if tx.comments.lock(comment.id).is_pending:
             answers = [each if isinstance(each, str) else _run(tx, request, each) for each in admitted]
             _reply(tx, comment, change.current.revision, links, "\n\n".join(filter(None, answers)))
 
@@ -114,7 +114,7 @@ def _run_commands(
 def answer(store: Store, comment: ReviewComment, revision: str, links: Links, text: str) -> None:
     """Settle a comment without running its commands, with a reply unless the text is empty."""
     with store.transaction() as tx:
-        if tx.comments.lock_comment(comment.id).is_pending:
+        if tx.comments.lock(comment.id).is_pending:
             _reply(tx, comment, revision, links, text)
 
 
@@ -188,7 +188,7 @@ def _allow(tx: Transaction, request: CommandRequest, run: RunRecord | None) -> s
         comment_id=comment.id,
         signed_in_as=comment.signed_in_as,
     )
-    tx.overrides.add_override(comment.patch_set_id, override)
+    tx.overrides.add(comment.patch_set_id, override)
     if run is not None and run.state is not RunState.REFUSED:
         return ""
     return _recheck(tx, request, run, RecheckCommand())

@@ -24,7 +24,7 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | 
     if (report := with_configured(store, artifacts, build_id, search)) is None:
         return
     with store.transaction() as tx:
-        build = tx.builds.lock_build(build_id)
+        build = tx.builds.lock(build_id)
         if build.state is not BuildState.EXECUTED:
             return
         if report.outcome is None:
@@ -47,7 +47,7 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | 
 def give_up(store: Store, build_id: int, cause: str) -> None:
     """Finish a build that no machine could finish, as an infrastructure failure or as cancelled."""
     with store.transaction() as tx:
-        build = tx.builds.lock_build(build_id)
+        build = tx.builds.lock(build_id)
         if build.state is not BuildState.FINISHED:
             outcome = Outcome.CANCELLED if build.cancel_requested else Outcome.INFRASTRUCTURE
             finish(tx, build_id, BuildEnd(outcome, (cause,)))
@@ -57,5 +57,5 @@ def finish(tx: Transaction, build_id: int, end: BuildEnd) -> None:
     """Finish a build, store its failures, and queue the vote of each run that waits for it."""
     if end.failures or end.is_cut or end.cleared:
         tx.failures.store_failures(build_id, BuildFailures(end.failures, end.is_cut), end.cleared)
-    for run_id in tx.builds.finish_build(build_id, end.outcome, end.causes, end.blamed, end.notes):
+    for run_id in tx.builds.finish(build_id, end.outcome, end.causes, end.blamed, end.notes):
         tx.outbox.queue_task(Task.VOTE, run_id)

@@ -88,9 +88,7 @@ def _levels(failed: Sequence[BuildRecord], benchmark_filter: str) -> tuple[Slowd
 
 def undo_overrides(tx: Transaction, run: RunRecord | None, comment: ReviewComment, links: Links) -> str:
     """Revoke every override and acceptance of this patch set, and return the reply, as above."""
-    active = (
-        () if run is None else active_overrides(tx.overrides.overrides(comment.patch_set_id), run.revision)
-    )
+    active = () if run is None else active_overrides(tx.overrides.of(comment.patch_set_id), run.revision)
     if run is None or not any(o.kind in {OverrideKind.OVERRIDE, OverrideKind.ACCEPT} for o in active):
         return NO_OVERRIDE
     override = NewOverride(
@@ -106,13 +104,13 @@ def undo_overrides(tx: Transaction, run: RunRecord | None, comment: ReviewCommen
 def _add_override(
     tx: Transaction, run: RunRecord, comment: ReviewComment, override: NewOverride, links: Links
 ) -> str:
-    tx.overrides.add_override(comment.patch_set_id, override)
+    tx.overrides.add(comment.patch_set_id, override)
     if run.state is not RunState.FINISHED:
         return RECORDED
-    decide_run(tx, run, tx.builds.builds_of(run.id), links)
+    decide_run(tx, run, tx.builds.of_run(run.id), links)
     return ""
 
 
 def _finished(stored: Builds, run: RunRecord | None) -> Sequence[BuildRecord]:
-    builds = () if run is None else stored.builds_of(run.id)
+    builds = () if run is None else stored.of_run(run.id)
     return [build for build in builds if build.state is BuildState.FINISHED]

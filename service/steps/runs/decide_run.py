@@ -68,14 +68,14 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     header = header_of(vote, [_ballot(each) for each in reported], _failed_headers(judged, specs))
     if run.kind is not RunKind.CHECK:
         vote = None  # the run measures a branch; a merged commit needs no vote
-    number = tx.decisions.next_decision(run)
+    number = tx.decisions.next_number(run)
     rates = _rates(tx.failures, judged)
     again, parents = _lines_beyond(tx, run, builds), _parents(tx.failures, run, judged)
     reports = [_report(each, rates, links.build, _causes(each, again, parents)) for each in reported]
     last = last_line(_next_steps(tx.measurements, judged, specs)) if run.kind is RunKind.CHECK else ""
     kept = _kept(tx.changes, run, builds, specs)
     message = compose(header, reports, links.decision(run.id, number), kept, last)
-    tx.decisions.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
+    tx.decisions.add(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     _LOG.info("run.decided", decision=number, vote=vote, header=str(header))
     # A merged change without a build has no trend, and its message would say nothing.
     is_silent = run.kind is RunKind.POST_SUBMIT and header is Header.NOT_EXECUTED
@@ -122,7 +122,7 @@ def _lines_beyond(
 
 
 def _overrides_of(stored: Overrides, run: RunRecord) -> Sequence[Override]:
-    return stored.overrides(run.patch_set_id) if run.patch_set_id is not None else ()
+    return stored.of(run.patch_set_id) if run.patch_set_id is not None else ()
 
 
 def outcome_of(build: BuildRecord) -> Outcome:

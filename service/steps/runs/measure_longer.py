@@ -41,7 +41,7 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
     """
     if run is None or run.state not in {RunState.RUNNING, RunState.FINISHED}:
         return NOT_MEASURED
-    builds = tx.builds.builds_of(run.id)
+    builds = tx.builds.of_run(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
     undecided = [
         build

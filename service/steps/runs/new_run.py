@@ -34,7 +34,7 @@ def run_of(change: Change, kind: RunKind, patch_set_id: int, revision: str) -> N
 
 def start_run(tx: Transaction, run: NewRun) -> bool:
     """Store a run and queue its planning; return False if the same one exists."""
-    run_id = tx.runs.add_run(run)
+    run_id = tx.runs.add(run)
     if run_id is not None:
         tx.outbox.queue_task(Task.PLAN, run_id)
     return run_id is not None

@@ -44,7 +44,7 @@ DEADLINE: Final = 24 * 3600.0
 def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, run_url: str) -> None:
     """Plan a run, unless it is already planned or cancelled. ``run_url`` is the address of its page."""
     with store.transaction() as tx:
-        run = tx.runs.lock_run(run_id)
+        run = tx.runs.lock(run_id)
     bind_run(run)
     if run.state is not RunState.PLANNING:
         return
@@ -62,7 +62,7 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
         _refuse(store, run, reason, run_url, is_held=True)
         return
     with store.transaction() as tx:
-        if tx.runs.lock_run(run.id).state is RunState.PLANNING:
+        if tx.runs.lock(run.id).state is RunState.PLANNING:
             _store(tx, run, plan)
             _announce(tx, run, plan, run_url)
 
@@ -124,7 +124,7 @@ def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revisio
 
 def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
     base = plan.base
-    tx.runs.start_run(
+    tx.runs.start(
         run.id,
         tree=plan.patch.tree,
         parent=base.commit if base else None,
@@ -154,7 +154,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
         waits |= _place(tx, run, position, spec_of(build.job), is_needed=build.is_needed)
     if own := plan.own_file:
         new = _new_build(spec_of(own.job), own.end)
-        tx.measurements.store_findings(tx.builds.add_build(run.id, len(plan.builds), new), own.findings)
+        tx.measurements.store_findings(tx.builds.add(run.id, len(plan.builds), new), own.findings)
     if not waits:
         tx.outbox.queue_task(Task.VOTE, run.id)
 
@@ -169,10 +169,10 @@ def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, i
     if not is_needed:
         ended = BuildEnd(Outcome.NOT_BUILT, (NO_MATCHING_FILES,))
     if ended is None and run.kind is RunKind.CHECK and spec.shared_sequence:
-        adopted = tx.builds.adopt_build(run, position, spec.shared_sequence, DEADLINE)
+        adopted = tx.builds.adopt(run, position, spec.shared_sequence, DEADLINE)
         if adopted is not None:
             return adopted.state is not BuildState.FINISHED
-    build_id = tx.builds.add_build(run.id, position, _new_build(spec, ended))
+    build_id = tx.builds.add(run.id, position, _new_build(spec, ended))
     if ended is None and not spec.job.kind.is_external:
         tx.outbox.queue_task(Task.EXECUTE, build_id)
     return ended is None
@@ -210,7 +210,7 @@ def _refuse(
 ) -> None:
     """End a run that is still to be planned; ``is_held``: unless somebody allowed it in the meantime."""
     with store.transaction() as tx:
-        if tx.runs.lock_run(run.id).state is not RunState.PLANNING:
+        if tx.runs.lock(run.id).state is not RunState.PLANNING:
             return
         if is_held and is_allowed(tx.overrides, run):
             tx.outbox.queue_task(Task.PLAN, run.id)
@@ -222,7 +222,7 @@ def refuse(
     tx: Transaction, run: RunRecord, reason: str, run_url: str, *, header: Header, is_posted: bool = True
 ) -> None:
     """End a run that cannot be planned, and post the reason on the change, without a vote."""
-    tx.runs.end_run(run.id, RunState.REFUSED, reason)
+    tx.runs.end(run.id, RunState.REFUSED, reason)
     if is_posted and run.change is not None and run.kind is RunKind.CHECK:
         message = compose(header, (), run_url, last=literal(plain(reason, 2000)))
         tx.outbox.queue_review(f"run/{run.id}/refused", Review(run.change, run.revision, message))

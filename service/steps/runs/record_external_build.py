@@ -133,7 +133,7 @@ def _finish(tx: Transaction, place: _Place, report: Report, patterns: Configured
     end = _end_of(report, tested, patterns)
     if known is not None and known.id != build_id and known.execution:
         tx.external.store_execution(build_id, known.execution)
-    if tx.builds.lock_build(build_id).state is BuildState.FINISHED:
+    if tx.builds.lock(build_id).state is BuildState.FINISHED:
         tx.external.keep_result(build_id, end.outcome, end.causes)
         tx.failures.store_failures(build_id, BuildFailures(end.failures, end.is_cut))
     else:
@@ -202,7 +202,7 @@ def _place_of(tx: Transaction, report: Report) -> _Place | None:
         )
     if run.state is RunState.PLANNING:
         raise Transient(f"run {run.id} is not planned yet")
-    planned = tx.builds.builds_of(run.id)
+    planned = tx.builds.of_run(run.id)
     build = next((build for build in planned if build.job == job), None)
     if build is None:
         if not planned:
@@ -210,7 +210,7 @@ def _place_of(tx: Transaction, report: Report) -> _Place | None:
         raise NotFound(f"run {run.id} has no job {job}")
     if not build.is_external:
         raise BadInput(f"{job} is not of kind external", "job")
-    place = _Place(run, tx.builds.lock_build(build.id), tuple(tx.builds.builds_of_job(run, job)))
+    place = _Place(run, tx.builds.lock(build.id), tuple(tx.builds.of_job(run, job)))
     _check_number(tx.external, place, report.build)
     return place
 
@@ -237,5 +237,5 @@ def _adopt(tx: Transaction, place: _Place, report: Report) -> int:
     if place.is_late and place.run.state is RunState.FINISHED:
         # The new run only shows the result beside the other builds.
         new = tx.runs.newest_run(target.change, target.kind, target.revision)
-        tx.runs.end_run((new or place.run).id, RunState.CANCELLED, LATE_RESULT)
+        tx.runs.end((new or place.run).id, RunState.CANCELLED, LATE_RESULT)
     return build_id

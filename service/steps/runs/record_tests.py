@@ -75,8 +75,8 @@ def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) ->
                 "report its start"
             )
         # The runs before the build, as everywhere: until the end of this, none of them is decided.
-        runs = [tx.runs.lock_run(run) for run in tx.external.runs_with(named[-1].id)]
-        build = tx.builds.lock_build(named[-1].id)
+        runs = [tx.runs.lock(run) for run in tx.external.runs_with(named[-1].id)]
+        build = tx.builds.lock(named[-1].id)
         report = build.report
         stored = _stored(artifacts, report)
         others = [each for each in stored if each.program != reported.suite]

@@ -56,7 +56,7 @@ def recheck(
     for each sequence. A build that measured nothing gets the other repositories as they are now, in
     ``workspace``. The reply is empty if new builds were started that have something to measure.
     """
-    builds = tx.builds.builds_of(run.id)
+    builds = tx.builds.of_run(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
     targets = _targets(tx, run, finished, wanted)
     if not targets:
@@ -98,21 +98,21 @@ def run_again(
     ``jobs`` maps each job to its new spec; None: the spec of its last build. After a finished run, the new
     builds form the next run together with the other builds; in a running run they replace the old builds.
     """
-    builds = tx.builds.builds_of(run.id)
+    builds = tx.builds.of_run(run.id)
     by_job = {build.job: build for build in builds}
     # In the order of their names, so that two concurrent reruns of the same jobs cannot deadlock.
     new = {job: _repeat(tx, by_job[job], jobs[job]) for job in sorted(jobs)}
     if run.state is RunState.FINISHED:
-        run_id = tx.runs.follow_run(run, comment_id)
+        run_id = tx.runs.follow(run, comment_id)
         places = next_run([Place(build.job, build.id) for build in builds], [*jobs])
     else:
         run_id = run.id
         places = rerun_in([Place(build.job, build.id) for build in builds], jobs)
     for position, place in enumerate(places):
         if place.build_id is None:
-            tx.builds.put_build(run_id, position, place.job, new[place.job], comment_id)
+            tx.builds.put(run_id, position, place.job, new[place.job], comment_id)
         elif place.is_reused:
-            tx.builds.take_build(run_id, position, place.build_id)
+            tx.builds.take(run_id, position, place.build_id)
     return [new[job] for job in jobs]
 
 
@@ -175,7 +175,7 @@ def _nothing_to_measure(stored: Measurements, build: BuildRecord) -> str:
 
 
 def _repeat(tx: Transaction, build: BuildRecord, spec: BuildSpec | None) -> int:
-    build_id = tx.builds.repeat_build(build, spec, DEADLINE)
+    build_id = tx.builds.repeat(build, spec, DEADLINE)
     kind = build.kind if spec is None else spec.job.kind
     if not kind.is_external:  # the other CI starts its own builds
         tx.outbox.queue_task(Task.EXECUTE, build_id)

@@ -37,7 +37,7 @@ def sweep(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX
             give_up(store, build_id, unresponsive(max_attempts))
         for build_id in upkeep.overdue_builds():
             with store.transaction() as tx:
-                is_external = tx.builds.lock_build(build_id).is_external
+                is_external = tx.builds.lock(build_id).is_external
             give_up(store, build_id, NO_RESULT if is_external else NO_MACHINE)
         upkeep.preempt_calibrations()
         upkeep.drop_unwanted_builds()

@@ -50,7 +50,7 @@ def reason_to_hold(
 
 def is_allowed(stored: Overrides, run: RunRecord) -> bool:
     """Return whether a trusted person allowed the code of a check's patch set to run."""
-    entries = () if run.patch_set_id is None else stored.overrides(run.patch_set_id)
+    entries = () if run.patch_set_id is None else stored.of(run.patch_set_id)
     return any(override.kind is OverrideKind.TRUST for override in entries)
 
 

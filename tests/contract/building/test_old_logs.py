@@ -43,8 +43,8 @@ def make_known(tx: Transaction, failure: Failure, state: str = "confirmed") -> i
     scope = Scope(instance="review", project="kv_engine")
     author = Author(account="1000003", name="Bob")
     new = NewKnown(signature=signature_of(failure), scope=scope, bug="MB-1", reason="flaky", days=1)
-    known = tx.known.make_known(new, author)
-    tx.known.change_known(known.id, KnownChange(state=TriageState(state), bug="MB-1", assignee=""), author)
+    known = tx.known.make(new, author)
+    tx.known.change(known.id, KnownChange(state=TriageState(state), bug="MB-1", assignee=""), author)
     return known.id
 
 
@@ -95,7 +95,7 @@ class PostgresSite:
     def _add_build(self, job: str) -> int:
         with self._store.transaction() as tx:
             run = start(tx, post_submit_run(job.ljust(40, "0")))
-            return tx.builds.add_build(run, 0, named(job))
+            return tx.builds.add(run, 0, named(job))
 
     def add_log(self, job: str, *artifacts: str, ended: float | None, is_failed: bool = False) -> None:
         build = self._add_build(job)

@@ -54,7 +54,7 @@ def key(benchmark: str = "BM_a", metric: str = "cpu_time") -> SeriesKey:
 
 def locked(store: Store, build_id: int) -> BuildRecord:
     with store.transaction() as tx:
-        return tx.builds.lock_build(build_id)
+        return tx.builds.lock(build_id)
 
 
 class TestBuilds:
@@ -69,8 +69,8 @@ class TestBuilds:
     def test_builds_are_numbered_per_job(self, store: Store) -> None:
         with store.transaction() as tx:
             runs = [start(tx, post_submit_run(revision * 40)) for revision in "abc"]
-            builds = [tx.builds.add_build(run, 0, named(job)) for run, job in zip(runs, "xyx", strict=True)]
-            assert [tx.builds.lock_build(build).number for build in builds] == [1, 1, 2]
+            builds = [tx.builds.add(run, 0, named(job)) for run, job in zip(runs, "xyx", strict=True)]
+            assert [tx.builds.lock(build).number for build in builds] == [1, 1, 2]
 
     def test_a_job_that_is_not_needed_is_finished_at_once(self, store: Store) -> None:
         causes = ("no matching files changed",)
@@ -90,28 +90,28 @@ class TestBuilds:
 
     def test_the_builds_of_a_run_come_in_their_order(self, store: Store) -> None:
         with store.transaction() as tx:
-            run = start(tx, check_run(tx.changes.upsert_change(change()).patch_set_id))
+            run = start(tx, check_run(tx.changes.upsert(change()).patch_set_id))
             for position, job in ((2, "c"), (0, "a"), (1, "b")):
-                tx.builds.add_build(run, position, named(job))
-            assert [build.job for build in tx.builds.builds_of(run)] == ["a", "b", "c"]
-            assert tx.builds.builds_of(run + 1) == []
+                tx.builds.add(run, position, named(job))
+            assert [build.job for build in tx.builds.of_run(run)] == ["a", "b", "c"]
+            assert tx.builds.of_run(run + 1) == []
 
     @pytest.mark.parametrize("number", [0, 1])
     def test_an_unknown_build_is_not_found(self, store: Store, number: int) -> None:
         with store.transaction() as tx, pytest.raises(NotFound):
-            tx.builds.lock_build(number)
+            tx.builds.lock(number)
 
     def test_finishing_a_build_names_the_unfinished_runs_that_have_it(self, store: Store) -> None:
         [build_id] = queue(store, named("a", sequence="trees"))
         with store.transaction() as tx:
             runs = []
             for patch_set in (2, 3):
-                record = tx.changes.upsert_change(change(patch_set=patch_set, minutes=patch_set))
+                record = tx.changes.upsert(change(patch_set=patch_set, minutes=patch_set))
                 runs.append(start(tx, check_run(record.patch_set_id)))
-                assert tx.builds.adopt_build(tx.runs.lock_run(runs[-1]), 0, "trees", 60.0) is not None
-            tx.runs.end_run(1, RunState.CANCELLED)
+                assert tx.builds.adopt(tx.runs.lock(runs[-1]), 0, "trees", 60.0) is not None
+            tx.runs.end(1, RunState.CANCELLED)
             assert (
-                tx.builds.finish_build(build_id, Outcome.SLOWER, ["worst BM_a"], ["BM_a"], ["a busy machine"])
+                tx.builds.finish(build_id, Outcome.SLOWER, ["worst BM_a"], ["BM_a"], ["a busy machine"])
                 == runs
             )
         build = locked(store, build_id)
@@ -123,7 +123,7 @@ class TestBuilds:
         [build_id] = queue(store)
         with store.transaction() as tx:
             for outcome in (Outcome.PASSED, Outcome.INFRASTRUCTURE):
-                assert tx.builds.finish_build(build_id, outcome, [outcome]) == [1]
+                assert tx.builds.finish(build_id, outcome, [outcome]) == [1]
         build = locked(store, build_id)
         assert (build.outcome, build.causes) == (Outcome.PASSED, ("passed",))
 
@@ -131,7 +131,7 @@ class TestBuilds:
         queue(site.store)
         build_id = site.claim()
         with site.store.transaction() as tx:
-            tx.builds.finish_build(build_id, Outcome.CANCELLED, [])
+            tx.builds.finish(build_id, Outcome.CANCELLED, [])
         site.wait(60.0)
         assert site.upkeep.requeue_lost_builds(1) == []
 
@@ -141,10 +141,10 @@ class TestAdoption:
 
     def adopt(self, store: Store, sequence: str = "trees", branch: str = "master") -> BuildRecord | None:
         with store.transaction() as tx:
-            record = tx.changes.upsert_change(change(patch_set=2, minutes=1))
+            record = tx.changes.upsert(change(patch_set=2, minutes=1))
             run = start(tx, replace(check_run(record.patch_set_id), branch=branch))
-            adopted = tx.builds.adopt_build(tx.runs.lock_run(run), 0, sequence, 7200.0)
-            assert tx.builds.builds_of(run) == ([adopted] if adopted else [])
+            adopted = tx.builds.adopt(tx.runs.lock(run), 0, sequence, 7200.0)
+            assert tx.builds.of_run(run) == ([adopted] if adopted else [])
             return adopted
 
     def test_an_unfinished_build_goes_on_with_time_left(self, site: StoreSite) -> None:
@@ -166,7 +166,7 @@ class TestAdoption:
     ) -> None:
         [build_id] = queue(store, named("cv-perf", sequence="trees"))
         with store.transaction() as tx:
-            tx.builds.finish_build(build_id, outcome, [])
+            tx.builds.finish(build_id, outcome, [])
         passing = {Outcome.MISCONFIGURED, Outcome.PARENT_BROKEN, Outcome.INFRASTRUCTURE}
         passing |= {Outcome.CANCELLED, Outcome.NOT_BUILT}
         assert (self.adopt(store) is None) == (outcome in passing)
@@ -183,7 +183,7 @@ class TestAdoption:
     def test_a_build_whose_end_is_requested_is_not_revived(self, store: Store, upkeep: Upkeep) -> None:
         queue(store, named("cv-perf", sequence="trees"))
         with store.transaction() as tx:
-            tx.runs.cancel_runs(tx.changes.upsert_change(change()).change_id, keep_patch_set=None)
+            tx.runs.cancel(tx.changes.upsert(change()).change_id, keep_patch_set=None)
         upkeep.drop_unwanted_builds()
         assert self.adopt(store) is None
 
@@ -219,7 +219,7 @@ class TestPairs:
             assert tx.measurements.listing(build.sequence_id) == listing
 
 
-class TestResults:
+class TestMeasurements:
     @pytest.fixture
     def build(self, store: Store) -> BuildRecord:
         [build_id] = queue(store)
@@ -262,9 +262,9 @@ class TestResults:
         with store.transaction() as tx:
             for findings in (FINDINGS[1:], FINDINGS):
                 tx.measurements.store_findings(build.id, findings)
-            assert tx.builds.lock_build(build.id).findings == FINDINGS
-            again = tx.builds.repeat_build(tx.builds.lock_build(build.id), None, 60.0)
-            assert tx.builds.lock_build(again).findings == ()
+            assert tx.builds.lock(build.id).findings == FINDINGS
+            again = tx.builds.repeat(tx.builds.lock(build.id), None, 60.0)
+            assert tx.builds.lock(again).findings == ()
 
     def test_a_build_keeps_the_slow_downs_that_were_stored_last(
         self, store: Store, build: BuildRecord
@@ -273,9 +273,9 @@ class TestResults:
         with store.transaction() as tx:
             for slowdowns in (SLOWDOWNS[1:], SLOWDOWNS):
                 tx.measurements.store_slowdowns(build.id, slowdowns)
-            assert tx.builds.lock_build(build.id).slowdowns == SLOWDOWNS
-            again = tx.builds.repeat_build(tx.builds.lock_build(build.id), None, 60.0)
-            assert tx.builds.lock_build(again).slowdowns is None
+            assert tx.builds.lock(build.id).slowdowns == SLOWDOWNS
+            again = tx.builds.repeat(tx.builds.lock(build.id), None, 60.0)
+            assert tx.builds.lock(again).slowdowns is None
 
 
 class TestRenamedSeries:
@@ -332,12 +332,12 @@ class TestEvidence:
     ) -> None:
         with store.transaction() as tx:
             run = start(tx, replace(post_submit_run(), kind=RunKind.CALIBRATION, pool="perf"))
-            build = tx.builds.lock_build(tx.builds.add_build(run, 0, named("cv-perf", sequence=sequence)))
+            build = tx.builds.lock(tx.builds.add(run, 0, named("cv-perf", sequence=sequence)))
             build = replace(build, machine=machine)
             tx.measurements.store_results(build, RunKind.CALIBRATION, dict.fromkeys(sessions, UNIT), [], [])
             tx.measurements.store_evidence(build, sessions)
-            tx.builds.finish_build(build.id, Outcome.PASSED, [])
-            tx.runs.end_run(run, RunState.FINISHED)
+            tx.builds.finish(build.id, Outcome.PASSED, [])
+            tx.runs.end(run, RunState.FINISHED)
 
     def test_sessions_of_a_machine_come_newest_first(self, store: Store) -> None:
         self.calibrate(store, "1", {key(): QUIET, key("BM_b"): QUIET})

@@ -46,7 +46,7 @@ def send(store: Store, key: str, queued: Review) -> None:
 
 
 def decided(tx: Transaction, run: RunRecord) -> NewDecision:
-    return NewDecision(run.id, run.patch_set_id, tx.decisions.next_decision(run), -1, "Build Failed", "m")
+    return NewDecision(run.id, run.patch_set_id, tx.decisions.next_number(run), -1, "Build Failed", "m")
 
 
 class TestOverrides:
@@ -55,14 +55,14 @@ class TestOverrides:
             OverrideKind.OVERRIDE, "1000003", "Bob", builds=[3, 4], pattern="BM_*", bug="MB-1", reason="known"
         )
         with store.transaction() as tx:
-            old = tx.changes.upsert_change(change())
-            new = tx.changes.upsert_change(change(patch_set=2, minutes=1))
-            numbers = [tx.overrides.add_override(old.patch_set_id, entry)]
-            tx.overrides.add_override(new.patch_set_id, entry)
+            old = tx.changes.upsert(change())
+            new = tx.changes.upsert(change(patch_set=2, minutes=1))
+            numbers = [tx.overrides.add(old.patch_set_id, entry)]
+            tx.overrides.add(new.patch_set_id, entry)
             numbers.append(
-                tx.overrides.add_override(old.patch_set_id, NewOverride(OverrideKind.UNDO, "1000004", "Eve"))
+                tx.overrides.add(old.patch_set_id, NewOverride(OverrideKind.UNDO, "1000004", "Eve"))
             )
-            first, second = tx.overrides.overrides(old.patch_set_id)
+            first, second = tx.overrides.of(old.patch_set_id)
         assert [first.id, second.id] == numbers
         assert (first.kind, first.builds, first.filter) == (
             OverrideKind.OVERRIDE,
@@ -77,11 +77,11 @@ class TestOverrides:
         entry = NewOverride(OverrideKind.OVERRIDE, "1000003", "Bob", builds=[3], carried_from=2)
         with store.transaction() as tx:
             for number in (1, 2, 3):
-                patch_set = tx.changes.upsert_change(change(patch_set=number, minutes=number)).patch_set_id
+                patch_set = tx.changes.upsert(change(patch_set=number, minutes=number)).patch_set_id
                 if number != 2:
-                    tx.overrides.add_override(patch_set, entry)
-            tx.overrides.add_override(tx.changes.upsert_change(change(8)).patch_set_id, entry)
-            found = tx.overrides.overrides_on(change().key, [1, 2])
+                    tx.overrides.add(patch_set, entry)
+            tx.overrides.add(tx.changes.upsert(change(8)).patch_set_id, entry)
+            found = tx.overrides.of_change(change().key, [1, 2])
         assert {number: [each.carried_from for each in made] for number, made in found.items()} == {1: [2]}
 
     @pytest.mark.parametrize("levels", [None, (), (SLOWDOWN, replace(SLOWDOWN, most=math.inf))])
@@ -90,29 +90,29 @@ class TestOverrides:
     ) -> None:
         entry = NewOverride(OverrideKind.ACCEPT, "1000003", "Bob", pattern="BM_*", levels=levels)
         with store.transaction() as tx:
-            patch_set = tx.changes.upsert_change(change()).patch_set_id
-            tx.overrides.add_override(patch_set, entry)
+            patch_set = tx.changes.upsert(change()).patch_set_id
+            tx.overrides.add(patch_set, entry)
         with store.transaction() as tx:
-            assert [each.levels for each in tx.overrides.overrides(patch_set)] == [levels]
+            assert [each.levels for each in tx.overrides.of(patch_set)] == [levels]
 
     def test_a_patch_set_without_entries_has_none(self, store: Store) -> None:
         with store.transaction() as tx:
-            assert tx.overrides.overrides(tx.changes.upsert_change(change()).patch_set_id) == []
+            assert tx.overrides.of(tx.changes.upsert(change()).patch_set_id) == []
 
 
 class TestDecisions:
     def test_decisions_are_counted_per_patch_set_and_else_per_run(self, store: Store) -> None:
         with store.transaction() as tx:
-            patch_set = tx.changes.upsert_change(change()).patch_set_id
-            first = tx.runs.lock_run(start(tx, check_run(patch_set)))
-            merged = tx.runs.lock_run(start(tx, post_submit_run()))
-            other = tx.runs.lock_run(start(tx, post_submit_run("3" * 40)))
-            assert tx.decisions.next_decision(first) == tx.decisions.next_decision(first) == 1
-            assert [tx.decisions.add_decision(decided(tx, first)) for _ in range(2)] == [1, 2]
-            tx.runs.end_run(first.id, RunState.FINISHED)
-            assert tx.decisions.next_decision(tx.runs.lock_run(start(tx, check_run(patch_set)))) == 3
-            assert tx.decisions.add_decision(decided(tx, merged)) == 1
-            assert (tx.decisions.next_decision(merged), tx.decisions.next_decision(other)) == (2, 1)
+            patch_set = tx.changes.upsert(change()).patch_set_id
+            first = tx.runs.lock(start(tx, check_run(patch_set)))
+            merged = tx.runs.lock(start(tx, post_submit_run()))
+            other = tx.runs.lock(start(tx, post_submit_run("3" * 40)))
+            assert tx.decisions.next_number(first) == tx.decisions.next_number(first) == 1
+            assert [tx.decisions.add(decided(tx, first)) for _ in range(2)] == [1, 2]
+            tx.runs.end(first.id, RunState.FINISHED)
+            assert tx.decisions.next_number(tx.runs.lock(start(tx, check_run(patch_set)))) == 3
+            assert tx.decisions.add(decided(tx, merged)) == 1
+            assert (tx.decisions.next_number(merged), tx.decisions.next_number(other)) == (2, 1)
 
 
 class TestOutbox:
@@ -146,11 +146,11 @@ class TestOutbox:
         self, store: Store, upkeep: Upkeep, state: ReviewState
     ) -> None:
         with store.transaction() as tx:
-            patch_set = tx.changes.upsert_change(change()).patch_set_id
+            patch_set = tx.changes.upsert(change()).patch_set_id
             tx.outbox.revive_review(patch_set)  # there is none yet
-            run = tx.runs.lock_run(start(tx, check_run(patch_set)))
+            run = tx.runs.lock(start(tx, check_run(patch_set)))
             for message in ("first", "last"):
-                number = tx.decisions.add_decision(decided(tx, run))
+                number = tx.decisions.add(decided(tx, run))
                 tx.outbox.queue_review(review_key(run.id, number), review(7, message))
         for _ in range(2):
             upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, state)
@@ -164,10 +164,10 @@ class TestOutbox:
         self, store: Store, upkeep: Upkeep, state: ReviewState
     ) -> None:
         with store.transaction() as tx:
-            patch_set = tx.changes.upsert_change(change()).patch_set_id
+            patch_set = tx.changes.upsert(change()).patch_set_id
             assert tx.outbox.sent_review(patch_set) is None
-            run = tx.runs.lock_run(start(tx, check_run(patch_set)))
-            tx.outbox.queue_review(review_key(run.id, tx.decisions.add_decision(decided(tx, run))), review())
+            run = tx.runs.lock(start(tx, check_run(patch_set)))
+            tx.outbox.queue_review(review_key(run.id, tx.decisions.add(decided(tx, run))), review())
         upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, state)
         with store.transaction() as tx:
             assert tx.outbox.sent_review(patch_set) == (review() if state is ReviewState.SENT else None)
@@ -183,9 +183,9 @@ class TestOutbox:
         self, store: Store, upkeep: Upkeep
     ) -> None:
         with store.transaction() as tx:
-            patch_set = tx.changes.upsert_change(change()).patch_set_id
-            run = tx.runs.lock_run(start(tx, check_run(patch_set)))
-            tx.outbox.queue_review(review_key(run.id, tx.decisions.add_decision(decided(tx, run))), review())
+            patch_set = tx.changes.upsert(change()).patch_set_id
+            run = tx.runs.lock(start(tx, check_run(patch_set)))
+            tx.outbox.queue_review(review_key(run.id, tx.decisions.add(decided(tx, run))), review())
         upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, ReviewState.SENT, WITHOUT_COMMENTS)
         with store.transaction() as tx:
             assert tx.outbox.sent_review(patch_set) == review()

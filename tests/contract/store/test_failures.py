@@ -38,20 +38,20 @@ BOTH: Final = BuildFailures((FLAKY, CRASH))
 def finished(
     tx: Transaction, run: int, outcome: Outcome, *found: Failure, job: str = "linux", position: int = 0
 ) -> int:
-    build = tx.builds.add_build(run, position, named(job, sequence=""))
+    build = tx.builds.add(run, position, named(job, sequence=""))
     tx.failures.store_failures(build, BuildFailures(found))
-    tx.builds.finish_build(build, outcome, [])
+    tx.builds.finish(build, outcome, [])
     return build
 
 
 def checked(tx: Transaction, number: int = 7, patch_set: int = 1) -> int:
-    record = tx.changes.upsert_change(change(number, patch_set, minutes=patch_set))
+    record = tx.changes.upsert(change(number, patch_set, minutes=patch_set))
     return start(tx, check_run(record.patch_set_id, f"{number:020x}{patch_set:020x}"))
 
 
 def known(tx: Transaction, failure: Failure = FLAKY, author: Author = BOB, days: int = 30) -> KnownFailure:
     new = NewKnown(signature=signature_of(failure), scope=SCOPE, bug="MB-1", reason="flaky here", days=days)
-    return tx.known.make_known(new, author)
+    return tx.known.make(new, author)
 
 
 def acts(log: AuditLog) -> list[tuple[str, str, str]]:
@@ -96,10 +96,10 @@ class TestFailures:
             build = finished(tx, run, Outcome.FAILED)
             tx.failures.store_failures(build, BuildFailures((CRASH,)), (FLAKY,))
             made = known(tx, CRASH)
-            keep_matches(tx.failures, tx.runs.lock_run(run), [tx.builds.lock_build(build)])
+            keep_matches(tx.failures, tx.runs.lock(run), [tx.builds.lock(build)])
             assert known_by_build(tx.failures, run) == {build: KnownMatches((made,))}
             known(tx, FLAKY)
-            keep_matches(tx.failures, tx.runs.lock_run(run), [tx.builds.lock_build(build)])
+            keep_matches(tx.failures, tx.runs.lock(run), [tx.builds.lock(build)])
             assert known_by_build(tx.failures, run) == {build: KnownMatches((made,))}
 
     def test_matches_are_kept_as_they_were_first(self, store: Store) -> None:
@@ -120,7 +120,7 @@ class TestFailures:
             build = finished(tx, run, Outcome.FAILED, FLAKY)
             made = known(tx)
             tx.failures.keep_matches(run, {(build, 0): made.id})
-            tx.known.change_known(made.id, KnownChange(state=TriageState.FIXED, bug="MB-2", assignee=""), BOB)
+            tx.known.change(made.id, KnownChange(state=TriageState.FIXED, bug="MB-2", assignee=""), BOB)
             assert tx.failures.matches_of(run)[build, 0].bug == "MB-2"
 
     def test_a_rate_counts_the_builds_in_the_scope(self, store: Store) -> None:
@@ -150,7 +150,7 @@ class TestFailures:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED, FLAKY)
             new = NewKnown(pattern="ep.expiry", scope=SCOPE, bug="MB-1", reason="flaky here", days=30)
-            made = tx.known.make_known(new, BOB)
+            made = tx.known.make(new, BOB)
             tx.failures.keep_matches(run, {(build, 0): made.id})
             assert tx.failures.rates_of([made.id]) == {made.id: Rate(1, 1)}
 
@@ -163,7 +163,7 @@ class TestFailures:
         site.wait(3600)
         with site.store.transaction() as tx:
             new = NewKnown(pattern="ep.expiry", scope=SCOPE, bug="MB-1", reason="flaky here", days=30)
-            made = tx.known.make_known(new, BOB)
+            made = tx.known.make(new, BOB)
             assert tx.failures.rates_of([made.id]) == {made.id: Rate(0, 0)}
         site.wait(3600)
         with site.store.transaction() as tx:
@@ -189,9 +189,9 @@ class TestFailures:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED, FLAKY)
             made = known(tx)
-            again = tx.builds.repeat_build(tx.builds.lock_build(build), None, 60.0)
-            tx.builds.put_build(run, 0, "linux", again, None)
-            tx.builds.finish_build(again, Outcome.PASSED, [])
+            again = tx.builds.repeat(tx.builds.lock(build), None, 60.0)
+            tx.builds.put(run, 0, "linux", again, None)
+            tx.builds.finish(again, Outcome.PASSED, [])
         with store.transaction() as tx:
             assert tx.failures.rates_of([made.id]) == {made.id: Rate(1, 2)}
 
@@ -215,7 +215,7 @@ class TestKnownFailures:
         site.wait(86400)
         with site.store.transaction() as tx:
             now = tx.failures.known_now("review", "kv_engine")
-            assert tx.known.lock_known(made.id).expires_at <= now.at
+            assert tx.known.lock(made.id).expires_at <= now.at
         assert now.known == ()
 
     def test_those_of_another_project_are_not(self, store: Store) -> None:
@@ -242,7 +242,7 @@ class TestKnownFailures:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             made = known(tx)
-            tx.known.change_known(made.id, KnownChange(state=TriageState.FIXED, bug="MB-1", assignee=""), BOB)
+            tx.known.change(made.id, KnownChange(state=TriageState.FIXED, bug="MB-1", assignee=""), BOB)
             assert tx.failures.known_now("review", "kv_engine").known == ()
             assert (known(tx).id, known(tx).state) == (made.id, TriageState.CONFIRMED)
 
@@ -250,26 +250,26 @@ class TestKnownFailures:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             state = TriageState.INFRASTRUCTURE
-            tx.known.change_known(known(tx).id, KnownChange(state=state, bug="MB-1", assignee=""), BOB)
+            tx.known.change(known(tx).id, KnownChange(state=state, bug="MB-1", assignee=""), BOB)
             assert known(tx).state is state
 
     def test_beside_an_invalid_one_another_is_made(self, store: Store) -> None:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             invalid = KnownChange(state=TriageState.INVALID, bug="MB-1", assignee="")
-            first = tx.known.change_known(known(tx).id, invalid, BOB)
+            first = tx.known.change(known(tx).id, invalid, BOB)
             assert known(tx).id != first.id
-            assert tx.known.lock_known(first.id).state is TriageState.INVALID
+            assert tx.known.lock(first.id).state is TriageState.INVALID
 
     def test_a_change_replaces_the_values_and_is_recorded(self, store: Store, audit_log: AuditLog) -> None:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             made = known(tx, days=2)
             values = KnownChange(state=TriageState.CONFIRMED, bug="MB-2", assignee="Ann")
-            changed = tx.known.change_known(made.id, values, EVE)
+            changed = tx.known.change(made.id, values, EVE)
             values = KnownChange(state=TriageState.FIXED, bug="MB-2", assignee="Ann", days=5)
-            closed = tx.known.change_known(made.id, values, EVE)
-            assert tx.known.lock_known(made.id) == closed
+            closed = tx.known.change(made.id, values, EVE)
+            assert tx.known.lock(made.id) == closed
         assert (changed.bug, changed.assignee, changed.owner) == ("MB-2", "Ann", "Bob")
         assert changed.expires_at == made.expires_at
         assert closed.expires_at - made.expires_at == timedelta(days=3)
@@ -286,7 +286,7 @@ class TestKnownFailures:
 
     def test_what_does_not_exist_is_not_found(self, store: Store) -> None:
         with store.transaction() as tx, pytest.raises(NotFound, match="known failure 99"):
-            tx.known.lock_known(99)
+            tx.known.lock(99)
 
     def test_a_failure_that_was_stored_with_other_rules_can_be_made_known(self, store: Store) -> None:
         with store.transaction() as tx:
@@ -326,9 +326,9 @@ class TestProposals:
 
     def test_a_parent_with_the_failure_is_noticed(self, store: Store) -> None:
         with store.transaction() as tx:
-            merged = tx.runs.add_run(post_submit_run("p" * 40))
+            merged = tx.runs.add(post_submit_run("p" * 40))
             assert merged is not None
-            tx.runs.start_run(merged, tree="t" * 40, parent="o" * 40, parent_tree="q" * 40, label="Verified")
+            tx.runs.start(merged, tree="t" * 40, parent="o" * 40, parent_tree="q" * 40, label="Verified")
             finished(tx, merged, Outcome.FAILED, FLAKY)
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
         [found] = self.unknown(store)
@@ -338,11 +338,11 @@ class TestProposals:
         with store.transaction() as tx:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED, FLAKY)
-            again = tx.builds.repeat_build(tx.builds.lock_build(build), None, 60.0)
-            tx.builds.put_build(run, 0, "linux", again, None)
+            again = tx.builds.repeat(tx.builds.lock(build), None, 60.0)
+            tx.builds.put(run, 0, "linux", again, None)
         assert [each.passed_on_retry for each in self.unknown(store)[0].sightings] == [False]
         with store.transaction() as tx:
-            tx.builds.finish_build(again, Outcome.PASSED, [])
+            tx.builds.finish(again, Outcome.PASSED, [])
         assert [each.passed_on_retry for each in self.unknown(store)[0].sightings] == [True]
 
     @pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED])
@@ -360,9 +360,9 @@ class TestProposals:
 
     def test_a_parent_on_which_a_retry_cleared_it_does_not_fail(self, store: Store) -> None:
         with store.transaction() as tx:
-            merged = tx.runs.add_run(post_submit_run("p" * 40))
+            merged = tx.runs.add(post_submit_run("p" * 40))
             assert merged is not None
-            tx.runs.start_run(merged, tree="t" * 40, parent="o" * 40, parent_tree="q" * 40, label="Verified")
+            tx.runs.start(merged, tree="t" * 40, parent="o" * 40, parent_tree="q" * 40, label="Verified")
             tx.failures.store_failures(finished(tx, merged, Outcome.PASSED), BuildFailures(), (FLAKY,))
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
         [found] = self.unknown(store)
@@ -374,10 +374,10 @@ class TestProposals:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
         [found] = self.unknown(store)
         with store.transaction() as tx:
-            made = tx.known.propose_known(found, ["fails on the parent"])
+            made = tx.known.propose(found, ["fails on the parent"])
             assert made is not None
-            assert tx.known.propose_known(found, []) is None
-            proposal = tx.known.lock_known(made)
+            assert tx.known.propose(found, []) is None
+            proposal = tx.known.lock(made)
             assert tx.failures.known_now("review", "kv_engine").known == ()
         assert (proposal.state, proposal.bug, proposal.owner) == (TriageState.UNTRIAGED, "", "")
         assert self.unknown(store) == []
@@ -389,7 +389,7 @@ class TestProposals:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             invalid = KnownChange(state=TriageState.INVALID, bug="", assignee="")
-            tx.known.change_known(known(tx).id, invalid, BOB)
+            tx.known.change(known(tx).id, invalid, BOB)
         assert self.unknown(store) == []
 
     def test_a_known_failure_of_all_jobs_covers_each(self, store: Store) -> None:
@@ -397,5 +397,5 @@ class TestProposals:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY, CRASH)
             new = NewKnown(signature=signature_of(FLAKY), scope=everywhere, bug="MB-1", reason="x", days=1)
-            tx.known.make_known(new, BOB)
+            tx.known.make(new, BOB)
         assert [each.signature for each in self.unknown(store)] == [signature_of(CRASH).digest]

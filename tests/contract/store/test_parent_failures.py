@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 def planned(tx: Transaction, revision: str, branch: str, tree: str) -> int:
     """Plan the run of a merged commit."""
-    run = tx.runs.add_run(replace(post_submit_run(revision), branch=branch))
+    run = tx.runs.add(replace(post_submit_run(revision), branch=branch))
     assert run is not None
-    tx.runs.start_run(run, tree=tree, parent="o" * 40, parent_tree="q" * 40, label="Verified")
+    tx.runs.start(run, tree=tree, parent="o" * 40, parent_tree="q" * 40, label="Verified")
     return run
 
 

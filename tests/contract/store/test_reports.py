@@ -47,7 +47,7 @@ class TestReports:
 
     def test_a_report_that_failed_is_new_again(self, store: Store, report: NewReport) -> None:
         with pytest.raises(NotFound), store.transaction() as tx:
-            tx.builds.lock_build(0 if tx.external.claim_report(report) is None else 1)
+            tx.builds.lock(0 if tx.external.claim_report(report) is None else 1)
         with store.transaction() as tx:
             assert tx.external.claim_report(report) is None
 
@@ -59,7 +59,7 @@ def external(job: str = "linux") -> NewBuild:
 
 def locked(store: Store, build_id: int) -> BuildRecord:
     with store.transaction() as tx:
-        return tx.builds.lock_build(build_id)
+        return tx.builds.lock(build_id)
 
 
 class TestExternalBuilds:
@@ -98,7 +98,7 @@ class TestExternalBuilds:
             tx.external.keep_result(build_id, Outcome.PASSED, [])
         assert locked(store, build_id).state is BuildState.RUNNING, "it has not ended"
         with store.transaction() as tx:
-            tx.builds.finish_build(build_id, Outcome.CANCELLED, ["cancelled"])
+            tx.builds.finish(build_id, Outcome.CANCELLED, ["cancelled"])
             tx.external.keep_result(build_id, Outcome.FAILED, ["a test"])
         build = locked(store, build_id)
         assert (build.state, build.outcome, build.causes) == (
@@ -112,9 +112,9 @@ class TestExternalBuilds:
         with store.transaction() as tx:
             assert tx.external.runs_with(build_id) == [1]
             assert tx.external.runs_with(99) == []
-            tx.runs.end_run(1, RunState.FINISHED)
-            following = tx.runs.follow_run(tx.runs.lock_run(1), None)
-            tx.builds.take_build(following, 0, build_id)
+            tx.runs.end(1, RunState.FINISHED)
+            following = tx.runs.follow(tx.runs.lock(1), None)
+            tx.builds.take(following, 0, build_id)
             assert tx.external.runs_with(build_id) == [1, following]
 
     def test_the_execution_of_a_build_is_replaced(self, store: Store) -> None:
@@ -142,12 +142,12 @@ class TestOutdatedRuns:
     def test_a_newer_patch_set_outdates_it(self, store: Store) -> None:
         queue(store, external())
         with store.transaction() as tx:
-            tx.changes.upsert_change(change(patch_set=2, minutes=1))
+            tx.changes.upsert(change(patch_set=2, minutes=1))
         assert self.is_outdated(store)
 
     @pytest.mark.parametrize("status", [ChangeStatus.MERGED, ChangeStatus.ABANDONED])
     def test_the_end_of_the_change_outdates_it(self, store: Store, status: ChangeStatus) -> None:
         queue(store, external())
         with store.transaction() as tx:
-            tx.changes.upsert_change(replace(change(minutes=1), status=status))
+            tx.changes.upsert(replace(change(minutes=1), status=status))
         assert self.is_outdated(store)

@@ -24,8 +24,8 @@ class TestStore:
 
         def fail() -> None:
             with store.transaction() as tx:
-                patch_set = tx.changes.upsert_change(change(8)).patch_set_id
-                tx.builds.add_build(start(tx, check_run(patch_set)), 0, named("b"))
+                patch_set = tx.changes.upsert(change(8)).patch_set_id
+                tx.builds.add(start(tx, check_run(patch_set)), 0, named("b"))
                 tx.measurements.store_findings(build, [])
                 tx.external.record_report(build, ExternalBuild("cv-perf", 5, "http://ci"), "STARTED")
                 tx.outbox.queue_task(Task.PLAN, 1)
@@ -37,10 +37,10 @@ class TestStore:
         assert (upkeep.due_hints(), upkeep.due_reviews()) == ([], [])
         with store.transaction() as tx:
             assert tx.changes.open_changes("review") == [ChangeKey("review", 7)]
-            assert tx.builds.lock_build(build).external_number is None
+            assert tx.builds.lock(build).external_number is None
         for unknown in (build + 1, build + 2):
             with store.transaction() as tx, pytest.raises(NotFound):
-                tx.builds.lock_build(unknown)
+                tx.builds.lock(unknown)
 
     def test_a_section_is_exclusive_by_its_name(self, store: Store) -> None:
         with (

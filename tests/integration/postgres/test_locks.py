@@ -29,28 +29,28 @@ pytestmark = pytest.mark.integration
 
 
 def upsert(tx: Transaction, _: RunRecord) -> object:
-    return tx.changes.upsert_change(change())
+    return tx.changes.upsert(change())
 
 
 def lock_run(tx: Transaction, run: RunRecord) -> object:
-    return tx.runs.lock_run(run.id)
+    return tx.runs.lock(run.id)
 
 
 def lock_build(tx: Transaction, _: RunRecord) -> object:
-    return tx.builds.lock_build(1)
+    return tx.builds.lock(1)
 
 
 def next_decision(tx: Transaction, run: RunRecord) -> object:
-    return tx.decisions.next_decision(run)
+    return tx.decisions.next_number(run)
 
 
 # Work that locks a row, and work that then has to wait for it.
 LOCKS: Final[Mapping[str, tuple[Work, Work]]] = {
     "upsert_change": (upsert, upsert),
-    "lock_comment": (lambda tx, _: tx.comments.lock_comment(1), upsert),
+    "lock_comment": (lambda tx, _: tx.comments.lock(1), upsert),
     "lock_run": (lock_run, lock_run),
     "lock_run, its change": (lock_run, upsert),
-    "cancel_runs": (lambda tx, _: tx.runs.cancel_runs(1, keep_patch_set=None), lock_run),
+    "cancel_runs": (lambda tx, _: tx.runs.cancel(1, keep_patch_set=None), lock_run),
     "newest_check": (lambda tx, _: tx.runs.newest_check(1), lock_run),
     "newest_run": (
         lambda tx, _: tx.runs.newest_run(ChangeKey("review", 7), RunKind.CHECK, "1" * 40),
@@ -58,7 +58,7 @@ LOCKS: Final[Mapping[str, tuple[Work, Work]]] = {
     ),
     "lock_build": (lock_build, lock_build),
     "adopt_build": (
-        lambda tx, _: tx.builds.adopt_build(tx.runs.lock_run(start(tx, post_submit_run())), 0, "trees", 60.0),
+        lambda tx, _: tx.builds.adopt(tx.runs.lock(start(tx, post_submit_run())), 0, "trees", 60.0),
         lock_build,
     ),
     "next_decision": (next_decision, next_decision),
@@ -77,8 +77,8 @@ def test_other_work_waits_for_what_is_locked(store: PostgresStore, database: Dat
     queue(store, named("a", sequence="trees"))
     with store.transaction() as tx:
         message = PostedMessage("m", 1, Person("Bob", account="1"), NOON, "recheck")
-        tx.comments.record_comments(tx.changes.upsert_change(change()), [message])
-        run = tx.runs.lock_run(1)
+        tx.comments.record(tx.changes.upsert(change()), [message])
+        run = tx.runs.lock(1)
     holds, waits = LOCKS[name]
 
     with store.transaction() as tx:

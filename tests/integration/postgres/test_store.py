@@ -47,17 +47,17 @@ pytestmark = pytest.mark.integration
 def test_a_lost_connection_is_a_passing_fault(store: PostgresStore, database: Database) -> None:
     def lose() -> None:
         with store.transaction() as tx:
-            tx.changes.upsert_change(change())
+            tx.changes.upsert(change())
             database.change(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
-            tx.changes.upsert_change(change(8))
+            tx.changes.upsert(change(8))
 
     with pytest.raises(Transient, match="database: "):
         lose()
     with store.transaction() as tx:
-        assert tx.changes.upsert_change(change()).is_current
+        assert tx.changes.upsert(change()).is_current
 
 
 def test_a_server_that_is_away_is_a_passing_fault() -> None:
@@ -72,9 +72,9 @@ def test_a_deadlock_is_a_passing_fault(store: PostgresStore) -> None:
     def lock(first: int, second: int) -> str:
         try:
             with store.transaction() as tx:
-                tx.builds.lock_build(first)
+                tx.builds.lock(first)
                 both_hold.wait()
-                tx.builds.lock_build(second)
+                tx.builds.lock(second)
         except Transient as error:
             return str(error)
         return ""
@@ -87,9 +87,9 @@ def test_a_deadlock_is_a_passing_fault(store: PostgresStore) -> None:
 def test_a_violated_constraint_is_no_passing_fault(store: PostgresStore) -> None:
     with store.transaction() as tx:
         run = start(tx, post_submit_run())
-        tx.builds.add_build(run, 0, named("a"))
+        tx.builds.add(run, 0, named("a"))
     with pytest.raises(IntegrityError), store.transaction() as tx:
-        tx.builds.add_build(run, 1, named("a"))
+        tx.builds.add(run, 1, named("a"))
 
 
 def test_an_exclusive_section_is_for_one_process_and_never_waits(
@@ -139,7 +139,7 @@ def test_the_same_events_received_twice_at_once_do_not_block_each_other(
 
 def test_a_child_process_uses_no_connection_of_its_parent(store: PostgresStore, database: Database) -> None:
     with store.transaction() as tx:
-        tx.changes.upsert_change(change())
+        tx.changes.upsert(change())
     ours = database.value("SELECT pg_backend_pid()")
     reading, writing = os.pipe()
     child = os.fork()
@@ -161,7 +161,7 @@ def test_a_series_has_the_unit_of_the_newest_results(store: PostgresStore, datab
     series = SeriesKey("instance", "project", "master", "perf", "cv-perf", "executor", "BM_a", "PeakBytes")
     for unit in ("", "B"):
         with store.transaction() as tx:
-            build = tx.builds.lock_build(build_id)
+            build = tx.builds.lock(build_id)
             tx.measurements.store_results(build, RunKind.CHECK, {series: (unit, "lower")}, [], [])
 
     assert database.value("SELECT unit FROM series") == "B"

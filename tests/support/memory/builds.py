@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class MemoryBuilds(InMemory, Builds):
-    def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
+    def add(self, run_id: int, position: int, build: NewBuild) -> int:
         unfinished = BuildState.RUNNING if build.kind.is_external else BuildState.QUEUED
         number, now = len(self._m.builds) + 1, self._m.clock
         self._m.builds.append(
@@ -58,7 +58,7 @@ class MemoryBuilds(InMemory, Builds):
         self._place(run_id, position, number)
         return number
 
-    def adopt_build(
+    def adopt(
         self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
     ) -> BuildRecord | None:
         for build in reversed(self._m.builds):
@@ -73,13 +73,13 @@ class MemoryBuilds(InMemory, Builds):
                 return build
         return None
 
-    def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
+    def of_run(self, run_id: int) -> Sequence[BuildRecord]:
         return [self._m.builds[build - 1] for run, build in self._m.run_builds if run == run_id]
 
-    def lock_build(self, build_id: int) -> BuildRecord:
+    def lock(self, build_id: int) -> BuildRecord:
         return row(self._m.builds, build_id, "build")
 
-    def finish_build(
+    def finish(
         self,
         build_id: int,
         outcome: Outcome,
@@ -87,7 +87,7 @@ class MemoryBuilds(InMemory, Builds):
         blamed: Sequence[str] = (),
         notes: Sequence[str] = (),
     ) -> Sequence[int]:
-        build = self.lock_build(build_id)
+        build = self.lock(build_id)
         if build.state is not BuildState.FINISHED:
             event = BuildEvent.ANALYSED if build.state is BuildState.EXECUTED else BuildEvent.GIVEN_UP
             state = state_after(build.state, event)
@@ -105,16 +105,16 @@ class MemoryBuilds(InMemory, Builds):
         runs = sorted(run for run, number in self._m.run_builds if number == build_id)
         return [run for run in runs if self._m.runs[run - 1].state in UNFINISHED]
 
-    def builds_of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+    def of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
         wanted = (run.patch_set_id, run.kind, run.revision)
         runs = {each.id for each in self._m.runs if (each.patch_set_id, each.kind, each.revision) == wanted}
         ids = {build for number, build in self._m.run_builds + self._m.replaced if number in runs}
         return [build for build in self._m.builds if build.id in ids and build.job == job]
 
-    def take_build(self, run_id: int, position: int, build_id: int) -> None:
+    def take(self, run_id: int, position: int, build_id: int) -> None:
         self._place(run_id, position, build_id)
 
-    def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
+    def repeat(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
         was, now = self._m.waiting[build.id], self._m.clock
         kind = build.kind if spec is None else spec.job.kind
         again = replace(
@@ -147,7 +147,7 @@ class MemoryBuilds(InMemory, Builds):
         self._m.waiting[again.id] = Waiting(pool, was.priority, now + deadline_seconds, now, now)
         return again.id
 
-    def put_build(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
+    def put(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
         for place in self._m.run_builds:
             run, build = place
             if run == run_id and self._m.builds[build - 1].job == job:

@@ -166,7 +166,7 @@ class MemoryFailures(MemorySightings, Failures):
 
 
 class MemoryKnownFailures(MemorySightings, MemoryAudit, KnownFailures):
-    def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
+    def make(self, new: NewKnown, author: Author) -> KnownFailure:
         digest = new.signature.digest if new.signature else None
         values: dict[str, Any] = {
             "bug": new.bug,
@@ -194,11 +194,11 @@ class MemoryKnownFailures(MemorySightings, MemoryAudit, KnownFailures):
         self._m.known_since[made.id] = self._m.now
         return self._put(made, AuditKind.KNOWN_CREATED, author)
 
-    def lock_known(self, known_id: int) -> KnownFailure:
+    def lock(self, known_id: int) -> KnownFailure:
         return row(self._m.known, known_id, "known failure")
 
-    def change_known(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
-        was = self.lock_known(known_id)
+    def change(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
+        was = self.lock(known_id)
         end = was.expires_at if change.days is None else self._m.now + timedelta(days=change.days)
         known = replace(
             was,
@@ -226,7 +226,7 @@ class MemoryKnownFailures(MemorySightings, MemoryAudit, KnownFailures):
                     found.setdefault((digest, scope), []).append(self._sighting(build, run, digest))
         return [UnknownSignature(*key, tuple(sightings)) for key, sightings in found.items()]
 
-    def propose_known(self, found: UnknownSignature, grounds: Sequence[str]) -> int | None:
+    def propose(self, found: UnknownSignature, grounds: Sequence[str]) -> int | None:
         if self._is_known(found.signature, found.scope):
             return None
         number = len(self._m.known) + 1

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class MemoryRuns(InMemory, Runs):
-    def add_run(self, run: NewRun) -> int | None:
+    def add(self, run: NewRun) -> int | None:
         if any(other.kind is run.kind and _is_same(other, run) for other in self._m.runs):
             return None
         change = ref = None
@@ -48,37 +48,37 @@ class MemoryRuns(InMemory, Runs):
         )
         return number
 
-    def lock_run(self, run_id: int) -> RunRecord:
+    def lock(self, run_id: int) -> RunRecord:
         return row(self._m.runs, run_id, "run")
 
-    def start_run(
+    def start(
         self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
     ) -> None:
-        run = self.lock_run(run_id)
+        run = self.lock(run_id)
         if run.state is RunState.PLANNING:
             self._m.runs[run_id - 1] = replace(run, state=RunState.RUNNING, parent=parent, label=label)
             self._m.planned.add(run_id)
             self._m.trees[run_id] = tree, parent_tree
 
-    def end_run(self, run_id: int, state: RunState, reason: str = "") -> None:
-        run = self.lock_run(run_id)
+    def end(self, run_id: int, state: RunState, reason: str = "") -> None:
+        run = self.lock(run_id)
         if run.state in UNFINISHED:
             self._m.runs[run_id - 1] = replace(run, state=state)
             self._m.reasons[run_id] = reason
             self._m.ended[run_id] = self._m.clock
 
-    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
+    def cancel(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
         change = self._m.change_ids[change_id - 1]
         for run in self._m.runs:
             if run.kind is RunKind.CHECK and run.change == change and run.patch_set_id != keep_patch_set:
-                self.end_run(run.id, RunState.CANCELLED, reason)
+                self.end(run.id, RunState.CANCELLED, reason)
 
     def cancel_check(self, run_id: int) -> None:
-        run = self.lock_run(run_id)
+        run = self.lock(run_id)
         if run.state in UNFINISHED:
             self._m.runs[run_id - 1] = replace(run, state=RunState.CANCELLED, is_called_off=True)
 
-    def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
+    def follow(self, previous: RunRecord, comment_id: int | None) -> int:
         number = len(self._m.runs) + 1
         self._m.runs.append(replace(previous, id=number, state=RunState.RUNNING, is_called_off=False))
         self._m.created[number] = self._m.clock

@@ -136,7 +136,7 @@ def test_a_full_reconciliation_reports_what_keeps_it_from_asking_what_is_public(
 def test_an_event_that_names_no_change_hastens_nothing(plane: Plane) -> None:
     """The review server was not contacted."""
     with plane.store.transaction() as tx:
-        event = tx.events.add_event("gerrit", b"d", "project-created", None, b"")
+        event = tx.events.add("gerrit", b"d", "project-created", None, b"")
     run_step(Task.HANDLE_EVENT, event)
     plane.store.wait(15.0)
     assert plane.store.due_reviews() == []
@@ -192,7 +192,7 @@ def test_an_event_is_looked_up_on_its_own_server(two: TwoServers) -> None:
     two.servers["edge"].put(change_at(2, key=ChangeKey("edge", 7)))
     for name in two.servers:
         with two.store.transaction() as tx:
-            event = tx.events.add_event(name, name.encode(), "patchset-created", 7, b"")
+            event = tx.events.add(name, name.encode(), "patchset-created", 7, b"")
         run_step(Task.HANDLE_EVENT, event)
     runs = {(run.change, run.revision) for run in two.store.memory.runs}
     assert runs == {(ChangeKey("core", 7), "patch1"), (ChangeKey("edge", 7), "patch2")}

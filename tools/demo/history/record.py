@@ -197,7 +197,7 @@ def _measure(
     submit(plane, worklist, change_merged(commit, int(time.time())), work)
     [merged] = plane.reading.patch_set(ChangeAddress(change), 1).runs
     with plane.store.transaction() as tx:
-        builds = [each for each in tx.builds.builds_of(merged.id) if each.execution is not None]
+        builds = [each for each in tx.builds.of_run(merged.id) if each.execution is not None]
     return [_recorded(plane, change, build) for build in builds if build.job not in earlier]
 
 

@@ -102,7 +102,7 @@ class PostgresKnownFailures(Connected, KnownFailures):
         self._audit = audit
 
     @override
-    def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
+    def make(self, new: NewKnown, author: Author) -> KnownFailure:
         signature_id = None
         if new.signature is not None:
             of_digest = select(f.signature.c.id).where(f.signature.c.digest == new.signature.digest)
@@ -126,12 +126,12 @@ class PostgresKnownFailures(Connected, KnownFailures):
                 "days": new.days,
             },
         ).one()
-        known = self.lock_known(row.id)
+        known = self.lock(row.id)
         self._record(AuditKind.KNOWN_CREATED if row.is_new else AuditKind.KNOWN_CHANGED, known, author)
         return known
 
     @override
-    def lock_known(self, known_id: int) -> KnownFailure:
+    def lock(self, known_id: int) -> KnownFailure:
         locked = KNOWN.where(f.known_failure.c.id == known_id).with_for_update(of=f.known_failure)
         row = self._execute(locked).one_or_none()
         if row is None:
@@ -139,16 +139,16 @@ class PostgresKnownFailures(Connected, KnownFailures):
         return known_of(row)
 
     @override
-    def change_known(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
+    def change(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
         values: dict[str, Any] = {"state": change.state, "bug": change.bug, "assignee": change.assignee}
         changed = update(f.known_failure).where(f.known_failure.c.id == known_id)
-        was = self.lock_known(known_id)
+        was = self.lock(known_id)
         if not was.owner:
             values["owner"] = author.name
         if change.days is not None:
             values["expires_at"] = func.now() + func.make_interval(0, 0, 0, bindparam("days", change.days))
         self._execute(changed.values(values))
-        known = self.lock_known(known_id)
+        known = self.lock(known_id)
         is_closed = known.state in CLOSED and was.state not in CLOSED
         self._record(AuditKind.KNOWN_CLOSED if is_closed else AuditKind.KNOWN_CHANGED, known, author)
         return known
@@ -170,7 +170,7 @@ class PostgresKnownFailures(Connected, KnownFailures):
         ]
 
     @override
-    def propose_known(self, found: UnknownSignature, grounds: Sequence[str]) -> int | None:
+    def propose(self, found: UnknownSignature, grounds: Sequence[str]) -> int | None:
         scope = found.scope
         values = {
             "digest": found.signature,

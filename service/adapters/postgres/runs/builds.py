@@ -36,7 +36,7 @@ class PostgresBuilds(Connected, Builds):
     """Rows of the tables ``build``, ``run_build`` and ``replaced_build``."""
 
     @override
-    def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
+    def add(self, run_id: int, position: int, build: NewBuild) -> int:
         new = insert(t.build).values(
             job=build.job,
             number=self._next_number(build.job),
@@ -57,7 +57,7 @@ class PostgresBuilds(Connected, Builds):
         return added
 
     @override
-    def adopt_build(
+    def adopt(
         self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
     ) -> BuildRecord | None:
         is_fit = (t.build.c.state != BuildState.FINISHED.value) & ~t.build.c.cancel_requested
@@ -83,7 +83,7 @@ class PostgresBuilds(Connected, Builds):
         return build
 
     @override
-    def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
+    def of_run(self, run_id: int) -> Sequence[BuildRecord]:
         found = self._execute(
             select(t.build)
             .join(t.run_build, t.run_build.c.build_id == t.build.c.id)
@@ -93,7 +93,7 @@ class PostgresBuilds(Connected, Builds):
         return [build_record(row) for row in found.mappings()]
 
     @override
-    def builds_of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+    def of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
         runs = select(t.run.c.id).where(
             t.run.c.patch_set_id == run.patch_set_id,
             t.run.c.kind == run.kind.value,
@@ -107,12 +107,12 @@ class PostgresBuilds(Connected, Builds):
         return [build_record(row) for row in found.mappings()]
 
     @override
-    def lock_build(self, build_id: int) -> BuildRecord:
+    def lock(self, build_id: int) -> BuildRecord:
         locked = select(t.build).where(t.build.c.id == build_id).with_for_update(key_share=True)
         return build_record(self._one(locked, f"build {build_id}"))
 
     @override
-    def finish_build(
+    def finish(
         self,
         build_id: int,
         outcome: Outcome,
@@ -134,13 +134,13 @@ class PostgresBuilds(Connected, Builds):
         return runs.scalars().all()
 
     @override
-    def take_build(self, run_id: int, position: int, build_id: int) -> None:
+    def take(self, run_id: int, position: int, build_id: int) -> None:
         job = select(t.build.c.job).where(t.build.c.id == build_id).scalar_subquery()
         place = {"run_id": run_id, "position": position, "job": job, "build_id": build_id}
         self._execute(insert(t.run_build).values(**place, is_reused=True))
 
     @override
-    def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
+    def repeat(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
         kind = build.kind if spec is None else spec.job.kind
         state = BuildState.RUNNING if kind.is_external else BuildState.QUEUED
         values = [
@@ -163,7 +163,7 @@ class PostgresBuilds(Connected, Builds):
         return again
 
     @override
-    def put_build(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
+    def put(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
         place = (t.run_build.c.run_id == run_id) & (t.run_build.c.job == job)
         new = {"build_id": build_id, "position": position}
         replaced = self._execute(select(t.run_build.c.build_id, t.run_build.c.position).where(place)).first()

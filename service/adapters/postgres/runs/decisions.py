@@ -71,7 +71,7 @@ class PostgresOverrides(Connected, Overrides):
         self._audit = audit
 
     @override
-    def add_override(self, patch_set_id: int, entry: NewOverride) -> int:
+    def add(self, patch_set_id: int, entry: NewOverride) -> int:
         found = self._one(
             select(
                 t.change.c.instance,
@@ -96,11 +96,11 @@ class PostgresOverrides(Connected, Overrides):
         return int(self._execute(new.returning(t.ruling.c.id)).scalar_one())
 
     @override
-    def overrides(self, patch_set_id: int) -> Sequence[Override]:
+    def of(self, patch_set_id: int) -> Sequence[Override]:
         return overrides_of(self._connection, patch_set_id)
 
     @override
-    def overrides_on(self, change: ChangeKey, patch_sets: Sequence[int]) -> Mapping[int, Sequence[Override]]:
+    def of_change(self, change: ChangeKey, patch_sets: Sequence[int]) -> Mapping[int, Sequence[Override]]:
         of_change = (t.change.c.instance == change.instance) & (t.change.c.number == change.number)
         rows = self._execute(_RULINGS.where(of_change, t.patch_set.c.number.in_(patch_sets)))
         made: defaultdict[int, list[Override]] = defaultdict(list)
@@ -113,12 +113,12 @@ class PostgresDecisions(Connected, Decisions):
     """Rows of the table ``decision``."""
 
     @override
-    def add_decision(self, decision: NewDecision) -> int:
+    def add(self, decision: NewDecision) -> int:
         self._execute(insert(t.decision).values(asdict(decision)))
         return decision.number
 
     @override
-    def next_decision(self, run: RunRecord) -> int:
+    def next_number(self, run: RunRecord) -> int:
         counted = t.decision.c.run_id == run.id
         if run.patch_set_id is not None:
             counted = t.decision.c.patch_set_id == run.patch_set_id

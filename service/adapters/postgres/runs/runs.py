@@ -54,13 +54,13 @@ class PostgresRuns(Connected, Runs):
     """Rows of the table ``run``."""
 
     @override
-    def add_run(self, run: NewRun) -> int | None:
+    def add(self, run: NewRun) -> int | None:
         new = insert(t.run).values(state=RunState.PLANNING.value, **asdict(run))
         added = self._execute(new.on_conflict_do_nothing().returning(t.run.c.id)).scalar()
         return None if added is None else int(added)
 
     @override
-    def lock_run(self, run_id: int) -> RunRecord:
+    def lock(self, run_id: int) -> RunRecord:
         # In this order everywhere: comments lock the change first, too.
         self._execute(
             select(t.change.c.id)
@@ -72,7 +72,7 @@ class PostgresRuns(Connected, Runs):
         return _run_record(self._one(query, f"run {run_id}"))
 
     @override
-    def start_run(
+    def start(
         self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
     ) -> None:
         planned = update(t.run).where(t.run.c.id == run_id, t.run.c.state == RunState.PLANNING.value)
@@ -80,11 +80,11 @@ class PostgresRuns(Connected, Runs):
         self._execute(planned.values(state=RunState.RUNNING.value, **values))
 
     @override
-    def end_run(self, run_id: int, state: RunState, reason: str = "") -> None:
+    def end(self, run_id: int, state: RunState, reason: str = "") -> None:
         self._end(t.run.c.id == run_id, state, reason=reason)
 
     @override
-    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
+    def cancel(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
         kept = true() if keep_patch_set is None else t.patch_set.c.id != keep_patch_set
         runs = self._execute(
             select(t.run.c.id)
@@ -143,7 +143,7 @@ class PostgresRuns(Connected, Runs):
         return self._execute(query.order_by(t.run.c.id.desc()).limit(count)).scalars().all()
 
     @override
-    def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
+    def follow(self, previous: RunRecord, comment_id: int | None) -> int:
         new = {"state": RunState.RUNNING.value, "previous_id": previous.id, "asked_by": comment_id}
         columns = (*(t.run.c[name] for name in _COPIED), *map(literal, new.values()))
         copied = select(*columns).where(t.run.c.id == previous.id)

@@ -60,11 +60,11 @@ class Site:
     def fail(self, number: int = 7, *found: Failure, outcome: Outcome = Outcome.FAILED) -> int:
         """Finish a build of a change; return the run."""
         with self.store.transaction() as tx:
-            record = tx.changes.upsert_change(change(number))
+            record = tx.changes.upsert(change(number))
             run = start(tx, check_run(record.patch_set_id, f"{number:040x}"))
-            build = tx.builds.add_build(run, 0, named("linux", sequence="", spec=SPEC))
+            build = tx.builds.add(run, 0, named("linux", sequence="", spec=SPEC))
             tx.failures.store_failures(build, BuildFailures(found or (FLAKY,)))
-            tx.builds.finish_build(build, outcome, [])
+            tx.builds.finish(build, outcome, [])
         return run
 
     def make_known(self, days: int = 30, failure: Failure = FLAKY) -> int:
@@ -73,14 +73,14 @@ class Site:
             signature=signature, scope=SCOPE, bug="MB-37948", reason="known intermittent", days=days
         )
         with self.store.transaction() as tx:
-            return tx.known.make_known(new, BOB).id
+            return tx.known.make(new, BOB).id
 
     def make_pattern(self) -> int:
         new = NewKnown(
             pattern="ep[.]expiry", scope=SCOPE, bug="MB-37948", reason="known intermittent", days=9
         )
         with self.store.transaction() as tx:
-            return tx.known.make_known(new, BOB).id
+            return tx.known.make(new, BOB).id
 
     def publish(self, *numbers: int) -> None:
         with self.store.transaction() as tx:

@@ -84,11 +84,11 @@ class TestLists:
 
     def test_a_failure_that_a_retry_cleared_is_proposed(self, site: Site) -> None:
         with site.store.transaction() as tx:
-            record = tx.changes.upsert_change(change(7))
+            record = tx.changes.upsert(change(7))
             run = start(tx, check_run(record.patch_set_id, f"{7:040x}"))
-            build = tx.builds.add_build(run, 0, named("linux", sequence="", spec=SPEC))
+            build = tx.builds.add(run, 0, named("linux", sequence="", spec=SPEC))
             tx.failures.store_failures(build, BuildFailures(), (FLAKY,))
-            tx.builds.finish_build(build, Outcome.PASSED, [])
+            tx.builds.finish(build, Outcome.PASSED, [])
         assert propose_known(site.store) == 1
         [row] = site.reading.known_failures(KnownStatus.PROPOSED, 10)
         assert (row.state, row.failed, row.builds) == (TriageState.UNTRIAGED, 1, 1)

@@ -50,11 +50,11 @@ def page_of(**fields: str) -> str:
 def fail_on(site: Site, branch: str, group: str) -> None:
     """Finish a failed build of another branch, whose file names another group."""
     with site.store.transaction() as tx:
-        record = tx.changes.upsert_change(replace(change(99), branch=branch))
+        record = tx.changes.upsert(replace(change(99), branch=branch))
         run = start(tx, replace(check_run(record.patch_set_id, f"{99:040x}"), branch=branch))
         groups = {"override": group} if group else {}
-        build = tx.builds.add_build(run, 0, named("linux", sequence="", spec={"groups": groups}))
-        tx.builds.finish_build(build, Outcome.FAILED, [])
+        build = tx.builds.add(run, 0, named("linux", sequence="", spec={"groups": groups}))
+        tx.builds.finish(build, Outcome.FAILED, [])
 
 
 class TestPreview:

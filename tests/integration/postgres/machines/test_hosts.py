@@ -245,7 +245,7 @@ class Simulation:
     def add(self, store: PostgresStore, builds: list[NewBuild]) -> None:
         with store.transaction() as tx:
             run = start(tx, post_submit_run(f"{self.draw.getrandbits(160):040x}"))
-            numbers = [tx.builds.add_build(run, place, build) for place, build in enumerate(builds)]
+            numbers = [tx.builds.add(run, place, build) for place, build in enumerate(builds)]
         for build, number in zip(builds, numbers, strict=True):
             self.queued[number] = (build.priority, build.is_exclusive)
             self.classes[number] = build.is_exclusive

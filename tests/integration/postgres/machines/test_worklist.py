@@ -229,7 +229,7 @@ def test_control_reads_which_pairs_were_disturbed(store: PostgresStore, database
             )
         build.record(PairRecord(0, b"raw", 1), LAUNCHES)
     with store.transaction() as tx:
-        sequence = tx.builds.lock_build(build_id).sequence_id
+        sequence = tx.builds.lock(build_id).sequence_id
         assert sequence is not None
         assert tx.measurements.disturbed_pairs(sequence) == {0: False, 1: True, 2: False}
 
@@ -241,7 +241,7 @@ def test_control_reads_what_the_machine_stored(store: PostgresStore, database: D
         build.fix_listing([{"suite": "executor"}])
         build.record(PairRecord(0, b"raw"), LAUNCHES)
     with store.transaction() as tx:
-        sequence = tx.builds.lock_build(build_id).sequence_id
+        sequence = tx.builds.lock(build_id).sequence_id
         assert sequence is not None
         assert tx.measurements.listing(sequence) == [{"suite": "executor"}]
         assert tx.measurements.stored_pairs(sequence) == [StoredPair(0, artifacts.put(b"raw"))]
@@ -258,7 +258,7 @@ def test_an_executed_build_waits_for_its_analysis(store: PostgresStore, database
         with build.publish(log):
             build.complete({"outcome": None, "note": NASTY})
     with store.transaction() as tx:
-        record = tx.builds.lock_build(build_id)
+        record = tx.builds.lock(build_id)
     assert (record.state, record.machine) == (BuildState.EXECUTED, "perf-01")
     assert record.execution == {"outcome": None, "note": CLEANED}
     assert artifacts.get(database.value("SELECT artifact FROM log_chunk")) == b"the log"

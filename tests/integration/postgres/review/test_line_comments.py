@@ -37,7 +37,7 @@ def test_an_invalid_finding_is_ignored(store: PostgresStore, database: Database)
     [build] = queue(store)
     database.change("""UPDATE build SET findings = '[{"path": "/etc/passwd", "line": 1, "text": "x"}, 7]'""")
     with store.transaction() as tx:
-        assert tx.builds.lock_build(build).findings == ()
+        assert tx.builds.lock(build).findings == ()
 
 
 def test_a_review_without_line_comments_is_due(

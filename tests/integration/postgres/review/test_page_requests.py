@@ -21,7 +21,7 @@ pytestmark = pytest.mark.integration
 def test_requests_come_newest_first_with_their_answers_and_without_comments(database: Database) -> None:
     store, reading = PostgresStore(database.owner), PostgresReading(database.owner)
     with store.transaction() as tx:
-        record = tx.changes.upsert_change(change())
+        record = tx.changes.upsert(change())
         first = tx.comments.add_request(PageRequest(record.patch_set_id, "1", "Bob", "s-1", "cancel", b"1"))
         second = tx.comments.add_request(
             PageRequest(record.patch_set_id, "2", "Carol", "s-2", "recheck", b"2")

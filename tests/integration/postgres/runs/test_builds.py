@@ -39,20 +39,20 @@ def test_builds_are_numbered_per_job_without_gaps(store: PostgresStore) -> None:
     def add(_: int) -> None:
         with store.transaction() as tx:
             run = start(tx, post_submit_run(f"{_:040d}"))
-            tx.builds.add_build(run, 0, named("a"))
-            tx.builds.add_build(run, 1, named("b"))
+            tx.builds.add(run, 0, named("a"))
+            tx.builds.add(run, 1, named("b"))
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(add, range(12)))
     with store.transaction() as tx:
-        build = tx.builds.lock_build(tx.builds.add_build(run, 0, named("a")))
+        build = tx.builds.lock(tx.builds.add(run, 0, named("a")))
     assert build.number == 13
 
 
 def test_a_job_that_is_not_needed_is_finished_at_once(store: PostgresStore, database: Database) -> None:
     [build_id] = queue(store, named("lint", outcome=Outcome.NOT_BUILT, causes=("no matching files changed",)))
     with store.transaction() as tx:
-        build = tx.builds.lock_build(build_id)
+        build = tx.builds.lock(build_id)
     assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.NOT_BUILT)
     assert build.causes == ("no matching files changed",)
     assert database.value("SELECT result FROM build") == "NOT_BUILT"
@@ -61,7 +61,7 @@ def test_a_job_that_is_not_needed_is_finished_at_once(store: PostgresStore, data
 def test_builds_of_equal_sequence_share_its_pairs_and_seed(store: PostgresStore, database: Database) -> None:
     first, second, other = queue(store, named("a"), named("b"), named("c", sequence="e" * 64))
     with store.transaction() as tx:
-        sequences = [tx.builds.lock_build(build).sequence_id for build in (first, second, other)]
+        sequences = [tx.builds.lock(build).sequence_id for build in (first, second, other)]
         assert tx.measurements.stored_pairs(sequences[0] or 0) == []
         assert tx.measurements.listing(sequences[0] or 0) == []
     assert sequences[0] == sequences[1] != sequences[2]
@@ -73,7 +73,7 @@ def test_builds_of_equal_sequence_share_its_pairs_and_seed(store: PostgresStore,
 def stored_build(store: PostgresStore) -> BuildRecord:
     [build_id] = queue(store)
     with store.transaction() as tx:
-        return tx.builds.lock_build(build_id)
+        return tx.builds.lock(build_id)
 
 
 def test_results_are_stored_with_their_series(store: PostgresStore, database: Database) -> None:
@@ -145,7 +145,7 @@ def test_builds_that_store_the_same_new_series_at_once_share_them(
     def save(number: int) -> None:
         ordered = names if number % 2 else names[::-1]
         with store.transaction() as tx:
-            build = tx.builds.lock_build(builds[number])
+            build = tx.builds.lock(builds[number])
             tx.measurements.store_results(
                 build,
                 RunKind.CHECK,

@@ -61,7 +61,7 @@ def end(store: PostgresStore, job: str, number: int, result: str = "SUCCESS") ->
 
 def build(store: PostgresStore, build_id: int) -> BuildRecord:
     with store.transaction() as tx:
-        return tx.builds.lock_build(build_id)
+        return tx.builds.lock(build_id)
 
 
 @pytest.fixture
@@ -155,11 +155,11 @@ class TestResults:
             run = tx.runs.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
             assert run is not None
             assert (run.id, run.state) == (2, RunState.FINISHED)
-            assert [(each.job, each.external_number) for each in tx.builds.builds_of(2)] == [
+            assert [(each.job, each.external_number) for each in tx.builds.of_run(2)] == [
                 ("macos", 8),
                 ("linux", 6),
             ]
-            assert [each.external_number for each in tx.builds.builds_of_job(run, "macos")] == [7, 8]
+            assert [each.external_number for each in tx.builds.of_job(run, "macos")] == [7, 8]
 
     def test_what_it_replaced_in_its_round_is_remembered(
         self, store: PostgresStore, builds: list[int]
@@ -169,8 +169,8 @@ class TestResults:
         assert not end(store, "linux", 5, "FAILURE")
 
         with store.transaction() as tx:
-            assert [build.id for build in tx.builds.builds_of(1)] == [3, builds[1]]
-            assert [each.id for each in tx.builds.builds_of_job(tx.runs.lock_run(1), "linux")] == [
+            assert [build.id for build in tx.builds.of_run(1)] == [3, builds[1]]
+            assert [each.id for each in tx.builds.of_job(tx.runs.lock(1), "linux")] == [
                 builds[0],
                 3,
             ]
@@ -178,11 +178,11 @@ class TestResults:
     def test_another_revision_knows_nothing_of_it(self, store: PostgresStore, builds: list[int]) -> None:
         end(store, "linux", 5)
         with store.transaction() as tx:
-            tx.runs.cancel_runs(1, keep_patch_set=None)
+            tx.runs.cancel(1, keep_patch_set=None)
             run = start(
-                tx, check_run(tx.changes.upsert_change(change(patch_set=2, minutes=1)).patch_set_id, "2" * 40)
+                tx, check_run(tx.changes.upsert(change(patch_set=2, minutes=1)).patch_set_id, "2" * 40)
             )
-            tx.builds.add_build(run, 0, external("linux"))
+            tx.builds.add(run, 0, external("linux"))
         newer = replace(TARGET, revision="2" * 40)
 
         assert record_external_build(store, newer, told("linux", 4), "SUCCESS")
@@ -194,7 +194,7 @@ class TestResults:
     ) -> None:
         self._first_round(store)
         with store.transaction() as tx:
-            tx.changes.upsert_change(change(patch_set=2, minutes=1))
+            tx.changes.upsert(change(patch_set=2, minutes=1))
         hints = upkeep.due_hints()
 
         assert end(store, "macos", 8)
@@ -202,7 +202,7 @@ class TestResults:
             run = tx.runs.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
             assert run is not None
             assert (run.id, run.state, run.is_outdated) == (2, RunState.CANCELLED, True)
-            assert [each.external_number for each in tx.builds.builds_of(2)] == [5, 8]
+            assert [each.external_number for each in tx.builds.of_run(2)] == [5, 8]
         assert upkeep.due_hints() == hints
 
     def test_where_all_was_withdrawn_nothing_was_executed(
@@ -268,7 +268,7 @@ class TestResults:
         end(store, "macos", 2, "FAILURE")
         with store.transaction() as tx:
             merged = start(tx, post_submit_run())
-            moved = tx.builds.add_build(merged, 0, named("macos", kind=JobKind("ctest")))
+            moved = tx.builds.add(merged, 0, named("macos", kind=JobKind("ctest")))
         database.change("INSERT INTO log_end VALUES (:id, 1, 0, 0, 'ours')", id=moved)
 
         reading = PostgresReading(database.owner)

@@ -47,37 +47,33 @@ class ReviewSite:
         """Add a finished run in which each job failed; return it and its builds."""
         shown = change(patch_set=patch_set)
         with self.store.transaction() as tx:
-            record = tx.changes.upsert_change(shown)
+            record = tx.changes.upsert(shown)
             run = of or check_run(record.patch_set_id, shown.current.revision)
-            run_id = tx.runs.add_run(replace(run, patch_set_id=record.patch_set_id))
+            run_id = tx.runs.add(replace(run, patch_set_id=record.patch_set_id))
             assert run_id is not None
-            tx.runs.start_run(run_id, tree="t", parent="p", parent_tree="q", label="Performance")
-            builds = [tx.builds.add_build(run_id, place, named(job)) for place, job in enumerate(jobs)]
+            tx.runs.start(run_id, tree="t", parent="p", parent_tree="q", label="Performance")
+            builds = [tx.builds.add(run_id, place, named(job)) for place, job in enumerate(jobs)]
             for build in builds:
-                tx.builds.finish_build(build, Outcome.FAILED, ["it fails"])
-            tx.runs.end_run(run_id, RunState.FINISHED)
+                tx.builds.finish(build, Outcome.FAILED, ["it fails"])
+            tx.runs.end(run_id, RunState.FINISHED)
         return run_id, *builds
 
     def slow_down(self, *benchmarks: str, slowdowns: Sequence[Slowdown] = ()) -> int:
         """Add a finished run with a build that is slower in these benchmarks; return it."""
         shown = change()
         with self.store.transaction() as tx:
-            run_id = tx.runs.add_run(
-                check_run(tx.changes.upsert_change(shown).patch_set_id, shown.current.revision)
-            )
+            run_id = tx.runs.add(check_run(tx.changes.upsert(shown).patch_set_id, shown.current.revision))
             assert run_id is not None
-            build = tx.builds.add_build(run_id, 0, named("perf"))
-            tx.builds.finish_build(
-                build, Outcome.SLOWER, ["slower"], blamed=benchmarks, notes=["a busy machine"]
-            )
+            build = tx.builds.add(run_id, 0, named("perf"))
+            tx.builds.finish(build, Outcome.SLOWER, ["slower"], blamed=benchmarks, notes=["a busy machine"])
             tx.measurements.store_slowdowns(build, slowdowns)
-            tx.runs.end_run(run_id, RunState.FINISHED)
+            tx.runs.end(run_id, RunState.FINISHED)
         return run_id
 
     def override(self, override: NewOverride, *builds: int, patch_set: int = 1) -> None:
         with self.store.transaction() as tx:
-            record = tx.changes.upsert_change(change(patch_set=patch_set))
-            tx.overrides.add_override(record.patch_set_id, replace(override, builds=builds))
+            record = tx.changes.upsert(change(patch_set=patch_set))
+            tx.overrides.add(record.patch_set_id, replace(override, builds=builds))
 
     def waives(self, run_id: int) -> Mapping[str, str]:
         """Return by job the override that waives its build in a run."""
@@ -255,9 +251,9 @@ def test_builds_that_are_not_finished_are_not_judged(stage: ReviewSite) -> None:
     stage.override(OVERRIDE, flaky)
     with stage.store.transaction() as tx:
         shown = change()
-        run = tx.runs.add_run(check_run(tx.changes.upsert_change(shown).patch_set_id, shown.current.revision))
+        run = tx.runs.add(check_run(tx.changes.upsert(shown).patch_set_id, shown.current.revision))
         assert run is not None
-        tx.builds.add_build(run, 0, named("slow"))
+        tx.builds.add(run, 0, named("slow"))
 
     assert stage.waives(run) == {"slow": ""}
     assert [build.waived_by for build in stage.reading.patch_set(ChangeAddress(7), 1).builds] == [""]
@@ -293,11 +289,9 @@ class TestReviewNotes:
         run_id, _ = stage.fail("a")
         shown = change()
         with stage.store.transaction() as tx:
-            run = tx.runs.lock_run(run_id)
-            number = tx.decisions.next_decision(run)
-            tx.decisions.add_decision(
-                NewDecision(run_id, run.patch_set_id, number, -1, "Build Failed", "text")
-            )
+            run = tx.runs.lock(run_id)
+            number = tx.decisions.next_number(run)
+            tx.decisions.add(NewDecision(run_id, run.patch_set_id, number, -1, "Build Failed", "text"))
             review = Review(shown.key, shown.current.revision, "text", {"Performance": -1})
             tx.outbox.queue_review(review_key(run_id, number), review)
         return run_id

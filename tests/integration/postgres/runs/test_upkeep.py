@@ -79,8 +79,8 @@ def test_a_build_that_is_given_up_loses_its_lease_when_it_is_finished(
     for _ in range(2):  # the first caller died
         assert upkeep.requeue_lost_builds(2) == [build]
     with store.transaction() as tx:
-        assert tx.builds.lock_build(build).state is BuildState.RUNNING
-        tx.builds.finish_build(build, Outcome.INFRASTRUCTURE, ["the machine stopped responding 2 times"])
+        assert tx.builds.lock(build).state is BuildState.RUNNING
+        tx.builds.finish(build, Outcome.INFRASTRUCTURE, ["the machine stopped responding 2 times"])
     assert upkeep.requeue_lost_builds(2) == []
     assert database.value("SELECT count(*) FROM lease") == 0
 

@@ -58,14 +58,14 @@ def calibrate(
     """A whole calibration on a machine; builds of an equal sequence continue one another."""
     with store.transaction() as tx:
         run = start(tx, calibration_run())
-        build = tx.builds.lock_build(tx.builds.add_build(run, 0, calibration(sequence)))
+        build = tx.builds.lock(tx.builds.add(run, 0, calibration(sequence)))
         build = replace(build, machine=machine)
         tx.measurements.store_results(
             build, RunKind.CALIBRATION, dict.fromkeys(sessions, ("s", "lower")), [], []
         )
         tx.measurements.store_evidence(build, sessions)
-        tx.builds.finish_build(build.id, Outcome.PASSED, [])
-        tx.runs.end_run(run, RunState.FINISHED)
+        tx.builds.finish(build.id, Outcome.PASSED, [])
+        tx.runs.end(run, RunState.FINISHED)
 
 
 class TestEvidence:
@@ -112,7 +112,7 @@ class TestIdlePools:
         worklist(database)
         [build] = queue(store, CHECK)
         with store.transaction() as tx:
-            tx.builds.finish_build(build, Outcome.PASSED, [])
+            tx.builds.finish(build, Outcome.PASSED, [])
         return build
 
     def test_a_branch_that_was_checked_lately_may_be_calibrated(
@@ -169,7 +169,7 @@ class TestIdlePools:
     ) -> None:
         with store.transaction() as tx:
             run = start(tx, calibration_run())
-            tx.runs.end_run(run, RunState.REFUSED)
+            tx.runs.end(run, RunState.REFUSED)
         database.change("UPDATE run SET created_at = now() - interval '30 min' WHERE kind = 'calibration'")
         (job,) = upkeep.idle_jobs(ASKED_WITHIN)
         assert job.since == pytest.approx(1800, abs=60)
@@ -184,9 +184,9 @@ class TestIdlePools:
         database.change(age.format(50))
         with store.transaction() as tx:
             run = start(tx, calibration_run())
-            build = tx.builds.add_build(run, 0, calibration("2"))
-            tx.builds.finish_build(build, Outcome.CANCELLED, [])
-            tx.runs.end_run(run, RunState.FINISHED)
+            build = tx.builds.add(run, 0, calibration("2"))
+            tx.builds.finish(build, Outcome.CANCELLED, [])
+            tx.runs.end(run, RunState.FINISHED)
         newest = age + f" AND id = {run}"
         database.change(newest.format(9))
         (job,) = upkeep.idle_jobs(ASKED_WITHIN)
@@ -201,7 +201,7 @@ class TestPreemption:
     def calibrating(self, store: PostgresStore, database: Database) -> int:
         """A calibration that the pool's only machine holds."""
         with store.transaction() as tx:
-            build = tx.builds.add_build(start(tx, calibration_run()), 0, calibration("1"))
+            build = tx.builds.add(start(tx, calibration_run()), 0, calibration("1"))
         with claimed(worklist(database)):
             pass
         return build
@@ -226,8 +226,8 @@ class TestPreemption:
 def test_a_calibration_that_waits_is_not_reported(store: PostgresStore, database: Database) -> None:
     worklist(database)
     with store.transaction() as tx:
-        tx.changes.upsert_change(change())
-        tx.builds.add_build(start(tx, calibration_run()), 0, calibration("1"))
+        tx.changes.upsert(change())
+        tx.builds.add(start(tx, calibration_run()), 0, calibration("1"))
     (waiting,) = PostgresReading(database.owner).condition().queues
     assert (waiting.pool, waiting.waiting) == ("perf", 0)
 

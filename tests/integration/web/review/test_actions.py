@@ -68,7 +68,7 @@ class Site:
 
     def __post_init__(self) -> None:
         with self.store.transaction() as tx:
-            self.patch_set_id = tx.changes.upsert_change(change()).patch_set_id
+            self.patch_set_id = tx.changes.upsert(change()).patch_set_id
         view = change_view(7, "Speed up", run_id=1, run_state=RunState.FINISHED)
         rows = [comparison(n, name, 0.8, Verdict.SLOWER) for n, name in enumerate(BLAMED, 1)]
         add_patch_set(self.reading, view, [(SLOWER, rows)])

@@ -105,7 +105,7 @@ def test_a_run_whose_vote_cannot_be_decided_ends_visibly_without_a_vote(service:
 def test_a_run_that_was_decided_in_the_meantime_stays_finished(service: Service) -> None:
     service.plan()
     with service.store.transaction() as tx:
-        tx.runs.end_run(1, RunState.FINISHED)
+        tx.runs.end(1, RunState.FINISHED)
     fail(service, Task.VOTE, DEFECT_ATTEMPTS)
 
     assert service.runs() == [("patch1", RunState.FINISHED)]

@@ -95,8 +95,8 @@ def test_an_override_that_is_made_meanwhile_is_not_followed_by_the_lost_vote(
         locks.append(run)
         if len(locks) == 2:  # the transaction that would queue the review
             tx = unit_of_work(service.store.memory)
-            number = tx.decisions.next_decision(run)
-            tx.decisions.add_decision(NewDecision(run.id, patch_set_id, number, 1, "Build Successful", "m"))
+            number = tx.decisions.next_number(run)
+            tx.decisions.add(NewDecision(run.id, patch_set_id, number, 1, "Build Successful", "m"))
             tx.outbox.queue_review(
                 review_key(run.id, number), Review(KEY, run.revision, "m", {"Verified": 1})
             )

@@ -96,9 +96,9 @@ def test_a_failure_that_the_parent_has_too_is_named_and_still_counts(tmp_path: P
         RunKind.POST_SUBMIT, None, check.instance, check.project, check.branch, revision=check.parent
     )
     with farm.service.store.transaction() as tx:
-        build = tx.builds.add_build(start(tx, parent), 0, named("perf"))
+        build = tx.builds.add(start(tx, parent), 0, named("perf"))
         tx.failures.store_failures(build, BuildFailures((flaky,)))
-        tx.builds.finish_build(build, Outcome.FAILED, [])
+        tx.builds.finish(build, Outcome.FAILED, [])
     farm.report(MachineReport(Outcome.FAILED, (flaky.line,), failures=(flaky,)), 1)
     farm.analyse(1)
     farm.service.vote()

@@ -182,8 +182,8 @@ def test_a_recheck_goes_on_with_the_names_of_its_own_file(tmp_path: Path) -> Non
     store = farm.service.store
     comment = RecheckCommand(is_all=True)
     with store.transaction() as tx:
-        tx.runs.end_run(1, RunState.FINISHED)
-        recheck(tx, tx.runs.lock_run(1), comment, 0, parse_project_file(PROJECT_FILE))
+        tx.runs.end(1, RunState.FINISHED)
+        recheck(tx, tx.runs.lock(1), comment, 0, parse_project_file(PROJECT_FILE))
 
     again = store.memory.builds[-1]
     assert (again.number, again.sequence_id) == (2, build.sequence_id)

@@ -68,7 +68,7 @@ class TestSweep:
     def test_a_stalled_task_is_published_again(self, service: Service) -> None:
         queue = MemoryQueue()
         with service.store.transaction() as tx:
-            event = tx.events.add_event("gerrit", b"d", "patchset-created", 7, b"{}")
+            event = tx.events.add("gerrit", b"d", "patchset-created", 7, b"{}")
         service.store.wait(6.0)
         sweep(service.store, service.store, queue)
 

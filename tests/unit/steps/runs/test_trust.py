@@ -86,7 +86,7 @@ def test_an_approval_during_planning_takes_effect() -> None:
 
     def meanwhile() -> None:
         with service.store.transaction() as tx:
-            tx.overrides.add_override(1, NewOverride(OverrideKind.TRUST, "bob", "Bob"))
+            tx.overrides.add(1, NewOverride(OverrideKind.TRUST, "bob", "Bob"))
 
     original = service.server.is_member
 
