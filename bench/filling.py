@@ -18,7 +18,10 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.identity import ChangeKey, RunKind, SeriesKey, Side, digest_of
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import NewBuild, NewDecision, NewRun, StoredComparison, StoredResult
+from service.ports.runs.builds import NewBuild
+from service.ports.runs.decisions import NewDecision
+from service.ports.runs.runs import NewRun
+from service.ports.verdict import StoredComparison, StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,9 +120,9 @@ class Filler:
         keys, results, comparisons = _rows(job, samples)
         begun = time.perf_counter()
         with self.store.transaction() as tx:
-            build = tx.lock_build(build_id)
-            tx.store_results(build, kind, keys, results, comparisons)
-            tx.finish_build(build_id, Outcome.SLOWER, _CAUSES)
+            build = tx.builds.lock(build_id)
+            tx.measurements.store_results(build, kind, keys, results, comparisons)
+            tx.builds.finish(build_id, Outcome.SLOWER, _CAUSES)
         self._decide(run_id)
         self.results += len(results)
         return Filled(len(results), seconds + time.perf_counter() - begun)
@@ -129,28 +132,30 @@ class Filler:
         base = Revision("b" + revision[1:], "c" + revision[1:], "refs/heads/main", "reviewed")
         spec = BuildSpec(kind, "review", "engine", "main", base, patch, job)
         with self.store.transaction() as tx:
-            patch_set = None if change is None else tx.upsert_change(change).patch_set_id
-            run_id = tx.add_run(
+            patch_set = None if change is None else tx.changes.upsert(change).patch_set_id
+            run_id = tx.runs.add(
                 NewRun(kind, patch_set, "review", "engine", "main", revision, "Batch", "Robin Hale")
             )
             if run_id is None:
                 raise RuntimeError(f"there is a run of {revision} already")
-            tx.start_run(
+            tx.runs.start(
                 run_id, tree=patch.tree, parent=base.commit, parent_tree=base.tree, label=_JOBS.label
             )
             build = NewBuild(
                 job.name, job.kind, job.pool, 0, job.voting, spec.to_mapping(), spec.sequence, 86_400.0
             )
-            return run_id, tx.add_build(run_id, 0, build)
+            return run_id, tx.builds.add(run_id, 0, build)
 
     def _decide(self, run_id: int) -> None:
         with self.store.transaction() as tx:
-            run = tx.lock_run(run_id)
+            run = tx.runs.lock(run_id)
             message = "\n\n".join(("Build Failed", *_CAUSES, f"http://localhost/runs/{run_id}#v1"))
-            tx.add_decision(
-                NewDecision(run_id, run.patch_set_id, tx.next_decision(run), -1, "Build Failed", message)
+            tx.decisions.add(
+                NewDecision(
+                    run_id, run.patch_set_id, tx.decisions.next_number(run), -1, "Build Failed", message
+                )
             )
-            tx.end_run(run_id, RunState.FINISHED)
+            tx.runs.end(run_id, RunState.FINISHED)
 
     def _set_back(self, build_id: int, moment: datetime) -> None:
         with self.engine.begin() as connection:
@@ -212,5 +217,14 @@ def _comparison(
     old, new = sorted(base)[SAMPLES // 2], sorted(patch)[SAMPLES // 2]
     ratio = new / old
     return StoredComparison(
-        key, position, SAMPLES, verdict, ratio, ratio - 0.011, ratio + 0.012, old, new, reasons
+        series=key,
+        position=position,
+        pairs=SAMPLES,
+        verdict=verdict,
+        ratio=ratio,
+        low=ratio - 0.011,
+        high=ratio + 0.012,
+        base=old,
+        patch=new,
+        reasons=reasons,
     )

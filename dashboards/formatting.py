@@ -16,7 +16,7 @@ from service.domain.values.text import quantity as of_finite
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from service.ports.views import Comparison
+    from service.ports.verdict import Comparison
 
 NOTHING: Final = "–"
 _WEB_ADDRESS: Final = re.compile(r"https?://[!#-;=?-~]{1,2000}", re.ASCII | re.IGNORECASE)

@@ -25,7 +25,7 @@ from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
 from service.domain.values.search import parse_words
-from service.ports.cursor import Cursor
+from service.ports.review.shown import Cursor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dashboards.verdict.comparison_table import ComparisonTable
     from service.domain.building.logs.stored_log import Stream
     from service.ports.reading import BuildReading, ChangeReading, Reading
-    from service.ports.views import Build, BuildOfRun, Run
+    from service.ports.runs.shown import Build, BuildOfRun, Run
     from service.steps.runs.check_health import HealthCheck
 
     ReadingOf = Callable[[Request], Reading]

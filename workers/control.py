@@ -13,7 +13,7 @@ from structlog.contextvars import bind_contextvars, clear_contextvars
 from service.config import ControlSettings
 from service.domain.runs.health import RECONCILE, VISIBILITY
 from service.domain.values.errors import Transient
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.failures.configured_failures import Search
 from service.steps.failures.read_bugs import post_counts, read_bugs
 from service.steps.review.deliver import deliver_reviews
@@ -32,7 +32,7 @@ from workers.app import app
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
 
 log = structlog.get_logger()
 
@@ -49,21 +49,21 @@ def control() -> Control:
 
 def _handle_event(plane: Control, event: int) -> str | None:
     with plane.store.transaction() as tx:
-        key = tx.event_change(event)
+        key = tx.events.change_of(event)
     instance = next(iter(plane.servers)) if key is None else key.instance
     return instance if handle_event(plane.store, plane.server_of(instance), event) else None
 
 
 def _plan(plane: Control, run: int) -> None:
     with plane.store.transaction() as tx:
-        instance = tx.lock_run(run).instance
+        instance = tx.runs.lock(run).instance
     server, source = plane.server_of(instance), plane.source_of(instance)
     plan_run(plane.store, server, source, run, plane.links.run(run))
 
 
 def _run_comment_commands(plane: Control, comment: int) -> None:
     with plane.store.transaction() as tx:
-        instance = tx.lock_comment(comment).change.instance
+        instance = tx.comments.lock(comment).change.instance
     server, source = plane.server_of(instance), plane.source_of(instance)
     run_comment_commands(plane.store, server, source, plane.links, comment)
 

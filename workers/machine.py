@@ -11,7 +11,7 @@ from structlog.contextvars import bind_contextvars, clear_contextvars
 
 from service.config import MachineSettings
 from service.ports.machines import Upcoming
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.machines.execute import execute_build
 from service.wiring.machine import Machine, build_machine
 from workers.app import app

@@ -19,7 +19,7 @@ from service.domain.values.text import plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from service.ports.views import BuildDetail
+    from service.ports.runs.shown import BuildDetail
 
 _DIGEST_LENGTH: Final = 12  # as much of a digest as a person compares
 _GROUPS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(

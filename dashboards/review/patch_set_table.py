@@ -9,7 +9,7 @@ from dashboards.verdict.comparison_table import urgency
 
 if TYPE_CHECKING:
     from service.domain.values.search import Words
-    from service.ports.views import Comparison, MeasuredPatchSet, MeasuredPatchSets
+    from service.ports.verdict import Comparison, MeasuredPatchSet, MeasuredPatchSets
 
 MOST_COLUMNS: Final = 6  # more are not read side by side
 MOST_ROWS: Final = 200

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from service.domain.wording.next_steps import NextStep
     from service.domain.wording.offers import Offer
-    from service.ports.views import Build, Comparison, PatchSetDetail
+    from service.ports.review.shown import PatchSetDetail
+    from service.ports.runs.shown import Build
+    from service.ports.verdict import Comparison
     from service.steps.review.offered_actions import Compared, OfferedActions
 
     ActionsOf = Callable[[Request, PatchSetDetail, Compared], "ActionForms | None"]

@@ -10,12 +10,12 @@ from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.text import plain
-from service.ports.records import ReviewState
+from service.ports.runs.decisions import ReviewState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.ports.views import BuildOfRun, Decision, Override, Run
+    from service.ports.runs.shown import BuildOfRun, Decision, Override, Run
 
 _WORST_FIRST: Final = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS, Result.NOT_BUILT)
 _OVERRIDE_TEXTS: Final[Mapping[OverrideKind, str]] = MappingProxyType(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.values.search import Words
-    from service.ports.views import Compared, Comparison
+    from service.ports.verdict import Compared, Comparison
 
 
 class RowFilter(StrEnum):

@@ -16,7 +16,7 @@ from service.domain.verdict.inference.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.ports.views import Point, Series, SeriesWithPoints
+    from service.ports.verdict import Point, Series, SeriesWithPoints
 
 # Okabe and Ito's palette, which people with any kind of colour vision can distinguish.
 _BLUE: Final = "#0072B2"

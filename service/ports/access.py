@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from datetime import datetime, timedelta
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime, timedelta
-
-    from service.domain.access.audit import AuditEntry, AuditKind, ProtectionFault
-    from service.domain.access.caller import Role, TokenHolder, User
-    from service.domain.access.scopes import TokenScope
+from service.domain.access.audit import AuditEntry, AuditKind, ProtectionFault
+from service.domain.access.caller import Role, TokenHolder, User
+from service.domain.access.scopes import TokenScope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,3 +183,43 @@ class IdentityProvider(Protocol):
             NotAllowed: the provider refuses, or its answer is not valid.
             Transient: the provider does not answer.
         """
+
+
+class Audit(Protocol):
+    """The audit log, to which entries are only ever added."""
+
+    def record_act(self, kind: AuditKind, actor: str, subject: str, details: Mapping[str, str]) -> None:
+        """Append a :class:`service.domain.access.audit.AuditEntry` when the transaction is committed.
+
+        Appending is the last that a transaction does, because all others that append wait for its end.
+        """
+
+
+def token_subject(token: Token) -> str:
+    """Name a token: ``token 7``."""
+    return f"token {token.id}"
+
+
+def creator_of(token: Token) -> str:
+    """Return who created a token: a person's subject at the identity provider, or a command with its user."""
+    return token.subject or command_by(token.created_by)
+
+
+def command_by(user: str) -> str:
+    """Name a command as an actor: not as a person, because the user is what the shell's environment says."""
+    return f"command by {user}"
+
+
+def sessions_subject(subject: str | None) -> str:
+    """Name the person whose sessions end; None: everybody."""
+    return "everybody" if subject is None else subject
+
+
+def token_details(token: Token) -> Mapping[str, str]:
+    """Return what the log records of a token beside its number; never its text."""
+    return {
+        "name": token.name,
+        "scopes": ", ".join(sorted(map(str, token.scopes))),
+        "created by": token.created_by,
+        "expires at": f"{token.expires_at:%Y-%m-%dT%H:%M:%SZ}",
+    }

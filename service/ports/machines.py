@@ -1,17 +1,17 @@
-"""A machine's work: the worklist, the lease and the pairs recorded so far."""
+"""A machine's work: the worklist, the lease and the recorded pairs; and machines as pages show them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum, auto
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from service.domain.measuring.pair_record import PairRecord
+from service.domain.values.identity import BuildName
 from service.ports.building import Binaries
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from service.domain.measuring.pair_record import PairRecord
 
 
 class Lease(Protocol):
@@ -131,3 +131,19 @@ class Claimed(Lease, PairLog, Binaries, Protocol):
 
     def close(self) -> None:
         """Stop renewing; always called. The lease runs out by itself if the build was not completed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """A machine and the build that it holds now; machines of one ``host`` share its CPUs."""
+
+    name: str
+    machine_class: str
+    pool: str
+    host: str
+    first_seen_at: datetime
+    last_seen_at: datetime
+    environment_id: int | None
+    environment: Mapping[str, Any]
+    build: BuildName | None
+    obstacle: str  # why it takes no work; empty if it does

@@ -12,16 +12,12 @@ if TYPE_CHECKING:
     from service.domain.runs.health import Condition
     from service.domain.values.identity import ChangeAddress, ChangeKey
     from service.domain.values.search import Words
-    from service.ports.cursor import Cursor
-    from service.ports.views import (
-        BuildDetail,
-        Change,
-        ChangeWithPatchSets,
+    from service.ports.machines import Machine
+    from service.ports.review.shown import Change, ChangeWithPatchSets, Cursor, PatchSetDetail
+    from service.ports.runs.shown import BuildDetail, RunWithBuilds
+    from service.ports.verdict import (
         Comparison,
-        Machine,
         MeasuredPatchSets,
-        PatchSetDetail,
-        RunWithBuilds,
         Samples,
         Series,
         SeriesVotingStatus,

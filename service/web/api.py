@@ -9,8 +9,9 @@ from fastapi import APIRouter, Path, Query, Request
 from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.domain.values.search import parse_words
-from service.ports import views  # noqa: TC001 - FastAPI reads the annotations
-from service.ports.cursor import Cursor
+from service.ports.review.shown import ChangeWithPatchSets, Cursor
+from service.ports.runs.shown import RunWithBuilds
+from service.ports.verdict import Comparison, Samples, SeriesWithPoints
 from service.web import schemas
 from service.web.conditional import ConditionalRoute
 from service.web.problems import RESPONSES
@@ -58,7 +59,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf) -> None:
         return schemas.Changes(items=page, next=end)
 
     @router.get("/changes/{change}", operation_id="getChange", tags=["changes"])
-    def get_change(request: Request, change: Address) -> views.ChangeWithPatchSets:
+    def get_change(request: Request, change: Address) -> ChangeWithPatchSets:
         """A change with all its patch sets."""
         return reading_of(request).change(ChangeAddress.parse(change))
 
@@ -99,7 +100,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf) -> None:
 
 def _add_builds(router: APIRouter, reading_of: ReadingOf) -> None:
     @router.get("/runs/{run_id}", operation_id="getRun", tags=["builds"])
-    def get_run(request: Request, run_id: Id) -> views.RunWithBuilds:
+    def get_run(request: Request, run_id: Id) -> RunWithBuilds:
         """A run with its builds and the decisions it led to."""
         return reading_of(request).run(run_id)
 
@@ -121,7 +122,7 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf) -> None:
         suite: Annotated[str, Query(max_length=200)] = "",
         benchmark: Annotated[str, Query(max_length=10_000)] = "",
         metric: Annotated[str, Query(max_length=1000)] = "",
-    ) -> views.Samples:
+    ) -> Samples:
         """Every sample of one comparison, named by its series, or by suite, benchmark and metric."""
         reading = reading_of(request)
         build = reading.build(job, number).build
@@ -149,7 +150,7 @@ def _add_series(router: APIRouter, reading_of: ReadingOf) -> None:
         request: Request,
         series_id: Id,
         limit: Annotated[int, Query(ge=1, le=2000, description="newest points of each kind")] = 200,
-    ) -> views.SeriesWithPoints:
+    ) -> SeriesWithPoints:
         """The points of a series, oldest first: merged commits, and patch sets beside them."""
         return reading_of(request).trend(series_id, limit)
 
@@ -167,7 +168,7 @@ def _add_machines(router: APIRouter, reading_of: ReadingOf) -> None:
         return schemas.VotingStatusPage.model_validate(page, from_attributes=True)
 
 
-def _series_named(rows: Sequence[views.Comparison], wanted: tuple[str, str, str]) -> int:
+def _series_named(rows: Sequence[Comparison], wanted: tuple[str, str, str]) -> int:
     for row in rows:
         if (row.suite, row.benchmark, row.metric) == wanted:
             return row.series_id

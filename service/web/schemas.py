@@ -10,7 +10,9 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from service.domain.sources.workspace import Workspace
 from service.domain.wording.reasons import sentence
-from service.ports import views
+from service.ports.review.shown import Change, PatchSet
+from service.ports.runs.shown import BuildDetail, BuildOfRun, Decision, Override, Run
+from service.ports.verdict import Comparison, MeasuredPatchSet, Series
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,7 +28,7 @@ _VOTE: Final = {"description": "+1, -1, or null if there is no vote", "examples"
 class Changes:
     """A page of changes."""
 
-    items: tuple[views.Change, ...]
+    items: tuple[Change, ...]
     next: str | None = field(metadata=_NEXT)
 
 
@@ -34,7 +36,7 @@ class Changes:
 class MeasuredPatchSets:
     """A page of patch sets."""
 
-    items: tuple[views.MeasuredPatchSet, ...]
+    items: tuple[MeasuredPatchSet, ...]
     next: str | None = field(metadata=_NEXT)
 
 
@@ -42,7 +44,7 @@ class MeasuredPatchSets:
 class SeriesPage:
     """A page of series."""
 
-    items: tuple[views.Series, ...]
+    items: tuple[Series, ...]
     next: str | None = field(metadata=_NEXT)
 
 
@@ -67,7 +69,7 @@ class SeriesVotingStatus(BaseModel):
     """A series on a machine with its voting status."""
 
     machine: str
-    series: views.Series
+    series: Series
     measured_at: datetime
     voting_status: VotingStatus
 
@@ -80,25 +82,25 @@ class VotingStatusPage(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BuildWithComparisons(views.BuildOfRun):
+class BuildWithComparisons(BuildOfRun):
     """A build of a patch set with all its comparisons."""
 
-    comparisons: tuple[views.Comparison, ...]
+    comparisons: tuple[Comparison, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchSetWithBuilds:
     """The vote on a patch set and everything it rests on; decisions and overrides come newest first."""
 
-    change: views.Change
-    patch_set: views.PatchSet
+    change: Change
+    patch_set: PatchSet
     vote: int | None = field(metadata=_VOTE)
-    decisions: tuple[views.Decision, ...]
-    overrides: tuple[views.Override, ...]
+    decisions: tuple[Decision, ...]
+    overrides: tuple[Override, ...]
     problems: tuple[str, ...] = field(
         metadata={"description": "steps of the change that failed several times, with error and next try"}
     )
-    runs: tuple[views.Run, ...]
+    runs: tuple[Run, ...]
     builds: tuple[BuildWithComparisons, ...]
 
 
@@ -114,23 +116,23 @@ class Repository:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BuildWithEnvironment(views.BuildDetail):
+class BuildWithEnvironment(BuildDetail):
     """A build with the environment it ran in and its comparisons."""
 
-    comparisons: tuple[views.Comparison, ...]
+    comparisons: tuple[Comparison, ...]
     repositories: tuple[Repository, ...] = field(
         metadata={"description": "the other repositories of a project of several, from its manifest"}
     )
 
 
-def repositories_of(build: views.BuildDetail) -> tuple[Repository, ...]:
+def repositories_of(build: BuildDetail) -> tuple[Repository, ...]:
     """List the other repositories of a build."""
     others = Workspace.from_mapping(build.workspace).others if build.workspace else ()
     return tuple(Repository(each.path, each.url, each.commit) for each in others)
 
 
 def with_comparisons(
-    kind: Callable[..., T], view: DataclassInstance, rows: Iterable[views.Comparison], **more: object
+    kind: Callable[..., T], view: DataclassInstance, rows: Iterable[Comparison], **more: object
 ) -> T:
     """Make an answer that has the fields of a view, comparisons, and ``more``."""
     values = {item.name: getattr(view, item.name) for item in fields(view)}

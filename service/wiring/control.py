@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from service.domain.failures.configured import ConfiguredPatterns
     from service.ports.building import Artifacts
     from service.ports.failures.bugs import BugTracker
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
 
 
 _SEVERAL: Final = "BENCHGATE_GERRITS"

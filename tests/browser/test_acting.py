@@ -19,7 +19,7 @@ from service.domain.review.change import Account
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.page_requests import ShownRequest
+from service.ports.review.shown import ShownRequest
 from service.steps.review.offered_actions import ActionOffers
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer
@@ -43,7 +43,7 @@ LONG = "CB3ExecutorBench/OneShotScheduleRun/real_time/threads:4"
 def store() -> MemoryStore:
     store = MemoryStore()
     with store.transaction() as tx:
-        tx.upsert_change(change())
+        tx.changes.upsert(change())
     return store
 
 

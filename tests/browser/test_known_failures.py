@@ -64,7 +64,7 @@ def failures(server: Server) -> Iterator[tuple[Site, str]]:
             " finished_at = now() - id * interval '1 day' + interval '1 hour' WHERE id <= 20"
         )
         with site.store.transaction() as tx:
-            tx.keep_matches(run, {(21, 0): pattern})
+            tx.failures.keep_matches(run, {(21, 0): pattern})
         site.make_known(failure=CRASH)
         database.change("UPDATE known_failure SET expires_at = now() - interval '1 hour' WHERE id = 3")
         propose_known(site.store)

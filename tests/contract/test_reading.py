@@ -18,14 +18,9 @@ from service.domain.runs.vote import Result
 from service.domain.values.identity import BuildName, ChangeAddress, ChangeKey, RunKind
 from service.domain.verdict.calibration.evidence import History, Session, voting_status_of
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.views import (
-    BuildDetail,
-    Machine,
-    RunWithBuilds,
-    Series,
-    SeriesVotingStatus,
-    SeriesWithPoints,
-)
+from service.ports.machines import Machine
+from service.ports.runs.shown import BuildDetail, RunWithBuilds
+from service.ports.verdict import Series, SeriesVotingStatus, SeriesWithPoints
 from tests.contract.reading.builds import BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
@@ -46,7 +41,7 @@ from tests.support.reading.views import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.ports.views import Comparison
+    from service.ports.verdict import Comparison
 
 
 @dataclass

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from service.adapters.embedded.children import Supervisor
     from service.cli.services.child_processes import Site
-    from service.ports.views import Build
+    from service.ports.runs.shown import Build
 
 PATIENCE = 90.0  # seconds; a vote takes about five on an idle machine
 SECRET = "a-secret-of-the-tests-0123"

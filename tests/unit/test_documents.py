@@ -15,7 +15,7 @@ from service.cli import benchgate
 from service.domain.project.job_kinds import KINDS, JobKind
 from service.domain.project.project_file import keys_of, parse_project_file
 from service.domain.runs.vote import CONSEQUENCES, Counts
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 
 ROOT: Final = Path(__file__).parents[2]
 DOCUMENTS: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("native/*.md")])

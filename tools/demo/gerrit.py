@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
     from tools.demo.gerrit_server import Account, GerritServer
     from tools.demo.scenario import Upload
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from service.domain.review.change import Change, PostedMessage
     from service.domain.values.identity import ChangeKey
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
 
 _LINE: Final = 16 << 10  # no message is longer
 

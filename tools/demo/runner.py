@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from service.ports.reading import Reading
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
     from tools.demo.backend import ReviewSite, Uploaded
     from tools.demo.scenario import Upload
 

@@ -32,7 +32,7 @@ from tools.gate_native.table import table
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from service.ports.views import BuildOfRun
+    from service.ports.runs.shown import BuildOfRun
     from service.wiring.control import Control
     from tools.demo.backend import Uploaded
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from service.ports.views import BuildOfRun
+    from service.ports.runs.shown import BuildOfRun
 
 _TITLES: Final = ("job", "kind", "machine", "start", "time", "result", "first cause")
 _LONGEST: Final = 100

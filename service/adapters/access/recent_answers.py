@@ -14,13 +14,13 @@ from typing_extensions import override
 
 from service.adapters.system.circuit_breaker import MOST_WAITING, SILENT_SECONDS, BoundedCalls
 from service.domain.values.errors import Permanent, Transient
-from service.ports.review import AccountRights
+from service.ports.review.server import AccountRights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from service.domain.review.change import Account
-    from service.ports.review import Permissions
+    from service.ports.review.server import Permissions
 
 KEPT_SECONDS: Final = 60.0  # a page and those that follow it; rights that are taken away end as soon
 _MOST: Final = 20_000  # answers of one kind in memory, about 5 MB

@@ -2,49 +2,54 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 from typing_extensions import override
 
-from service.adapters.postgres.access.audit import log_appended
+from service.adapters.postgres.access.audit import PostgresAudit, log_appended
 from service.adapters.postgres.engine import connect_apart
-from service.adapters.postgres.failures.failures import PostgresFailures, PostgresKnownFailures
-from service.adapters.postgres.failures.proposals import PostgresProposals
+from service.adapters.postgres.failures.failures import PostgresFailures
+from service.adapters.postgres.failures.known_failures import PostgresKnownFailures
 from service.adapters.postgres.faults import translated
-from service.adapters.postgres.review.intake import PostgresIntake
+from service.adapters.postgres.review.intake import PostgresChanges, PostgresComments, PostgresEvents
 from service.adapters.postgres.review.visibility import PostgresVisibility
 from service.adapters.postgres.runs.builds import PostgresBuilds
-from service.adapters.postgres.runs.decisions import PostgresDecisions
-from service.adapters.postgres.runs.reports import PostgresExternalBuilds, PostgresReports
+from service.adapters.postgres.runs.decisions import OutgoingWork, PostgresDecisions, PostgresOverrides
+from service.adapters.postgres.runs.reports import PostgresExternalBuilds
 from service.adapters.postgres.runs.runs import PostgresRuns
 from service.adapters.postgres.verdict.measurements import PostgresMeasurements
+from service.domain.values.errors import Transient
 from service.ports.store import Store, Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Engine
+    from sqlalchemy import Connection, Engine
 
 _TRY_LOCK = text("SELECT pg_try_advisory_lock(hashtextextended('benchgate ' || :name, 0))")
+_UNLOCK = text("SELECT pg_advisory_unlock(hashtextextended('benchgate ' || :name, 0))")
 
 
-class PostgresTransaction(
-    PostgresIntake,
-    PostgresReports,
-    PostgresVisibility,
-    PostgresRuns,
-    PostgresBuilds,
-    PostgresExternalBuilds,
-    PostgresMeasurements,
-    PostgresFailures,
-    PostgresKnownFailures,
-    PostgresProposals,
-    PostgresDecisions,
-    Transaction,
-):
-    """A unit of work on one connection in one transaction."""
+def unit_of_work(connection: Connection, audit: PostgresAudit) -> Transaction:
+    """Return a unit of work on one connection, which is in a transaction."""
+    return Transaction(
+        events=PostgresEvents(connection),
+        changes=PostgresChanges(connection),
+        visibility=PostgresVisibility(connection),
+        comments=PostgresComments(connection),
+        runs=PostgresRuns(connection),
+        builds=PostgresBuilds(connection),
+        external=PostgresExternalBuilds(connection),
+        measurements=PostgresMeasurements(connection),
+        failures=PostgresFailures(connection),
+        known=PostgresKnownFailures(connection, audit),
+        overrides=PostgresOverrides(connection, audit),
+        decisions=PostgresDecisions(connection),
+        outbox=OutgoingWork(connection),
+        audit=audit,
+    )
 
 
 class PostgresStore(Store):
@@ -59,7 +64,7 @@ class PostgresStore(Store):
 
     @contextmanager
     @override
-    def transaction(self) -> Iterator[PostgresTransaction]:
+    def transaction(self) -> Iterator[Transaction]:
         """Open a unit of work: committed at the end, rolled back if the body raises.
 
         Raises:
@@ -67,9 +72,9 @@ class PostgresStore(Store):
                 too long. If it is raised at the very end, the work may have been stored nevertheless.
         """
         with translated(), self._engine.begin() as connection:
-            transaction = PostgresTransaction(connection)
-            yield transaction
-            appended = transaction.append_recorded()
+            audit = PostgresAudit(connection)
+            yield unit_of_work(connection, audit)
+            appended = audit.append_recorded()
         log_appended(appended)
 
     @contextmanager
@@ -83,5 +88,11 @@ class PostgresStore(Store):
             connection = connect_apart(self._engine)
         with connection:
             with translated():
-                is_taken = connection.execute(_TRY_LOCK, {"name": name}).scalar_one()
-            yield bool(is_taken)
+                is_ours = connection.execute(_TRY_LOCK, {"name": name}).scalar_one()
+            try:
+                yield bool(is_ours)
+            finally:
+                # PostgreSQL holds the locks of a closed session for a moment; those of a lost one are free.
+                if is_ours:
+                    with suppress(Transient), translated():
+                        connection.execute(_UNLOCK, {"name": name})

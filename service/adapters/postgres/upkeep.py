@@ -8,7 +8,7 @@ from service.adapters.postgres.building.old_logs import PostgresOldLogs
 from service.adapters.postgres.runs.outbox import PostgresOutbox
 from service.adapters.postgres.runs.pools import PostgresPools
 from service.adapters.postgres.runs.stalled_work import PostgresStalledWork
-from service.ports.upkeep import Upkeep
+from service.ports.runs.upkeep import Upkeep
 
 
 class PostgresUpkeep(PostgresOutbox, PostgresStalledWork, PostgresPools, PostgresOldLogs, Upkeep):

@@ -10,12 +10,12 @@ from kombu.exceptions import OperationalError
 from typing_extensions import override
 
 from service.domain.values.errors import Transient
-from service.ports.queue import Queue
+from service.ports.runs.queue import Queue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.ports.queue import Task
+    from service.ports.runs.queue import Task
 
 CONTROL_QUEUE: Final = "control"
 # For all that send or take tasks; `broker_users.conf` grants what these need.

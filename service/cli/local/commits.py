@@ -29,7 +29,7 @@ from service.wiring.build_host import make_build_host
 from service.wiring.permitted import Permitted
 
 if TYPE_CHECKING:
-    from service.ports.building import Source
+    from service.ports.sources import Source
     from service.steps.building.session import BuildHost
 
 

@@ -12,7 +12,7 @@ from service.cli.services.up import stop_on_signals
 from service.config import ControlSettings
 from service.domain.runs.health import LISTEN
 from service.domain.values.errors import BadInput
-from service.ports.queue import Task, reconciliation
+from service.ports.runs.queue import Task, reconciliation
 from service.steps.review.listen import Actions, Timing, listen
 from service.steps.review.receive_event import receive_event
 from service.wiring.control import build_control, build_stream

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from service.domain.values.text import plain
 
@@ -28,10 +28,6 @@ class Finding:
     line: int
     text: str
 
-    def to_mapping(self) -> dict[str, Any]:
-        """Convert to plain values for JSON."""
-        return {"path": self.path, "line": self.line, "text": self.text}
-
 
 def finding_at(path: str, line: int, text: str) -> Finding | None:
     """Make a finding without control characters; None if it is not about a line of a source file.
@@ -45,7 +41,7 @@ def finding_at(path: str, line: int, text: str) -> Finding | None:
 
 
 def findings_from(stored: object) -> tuple[Finding, ...]:
-    """Parse a list of values from :meth:`Finding.to_mapping`; skip malformed ones."""
+    """Parse a list of the plain values of findings; skip everything else."""
     parsed: dict[Finding, None] = {}
     for row in stored if isinstance(stored, list | tuple) else ():
         match row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import StoppedBy
 from service.domain.values.text import padded, plain
@@ -79,16 +79,6 @@ class Failure:
         """Equal for failures that differ only in where they are shown."""
         return self.kind, self.subject, self.headline
 
-    def to_mapping(self) -> dict[str, Any]:
-        """Convert to plain values for JSON."""
-        return {
-            "kind": str(self.kind),
-            "subject": self.subject,
-            "headline": self.headline,
-            "line": self.line,
-            "place": self.place,
-        }
-
 
 def failure_of(kind: FailureKind, subject: str, headline: str, line: str = "", place: str = "") -> Failure:
     """Make a failure from untrusted texts: sanitise and shorten them."""
@@ -123,7 +113,7 @@ def distinct(failures: Iterable[Failure]) -> tuple[tuple[Failure, ...], bool]:
 
 
 def failures_from(stored: object) -> tuple[tuple[Failure, ...], bool]:
-    """Parse a list of values from :meth:`Failure.to_mapping`.
+    """Parse a list of the plain values of failures.
 
     Returns:
         The first :data:`MOST` failures, and whether others are missing or unreadable.

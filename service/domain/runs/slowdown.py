@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from service.domain.measuring.metric import Better
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from service.domain.verdict.inference.verdict import Comparison
 
 
@@ -61,40 +58,3 @@ class Slowdown:
     def ratio(self, worsening: float) -> float:
         """Convert a worsening to patch ÷ base."""
         return 1 + worsening if self.better is Better.LOWER else 1 - worsening
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Convert to plain values for JSON, which has no infinity."""
-        return {
-            "job": self.job,
-            "suite": self.suite,
-            "benchmark": self.benchmark,
-            "metric": self.metric,
-            "better": str(self.better),
-            "worsening": self.worsening,
-            "least": self.least,
-            "most": self.most if math.isfinite(self.most) else None,
-        }
-
-
-def slowdowns_from(found: Iterable[Mapping[str, Any]] | None) -> tuple[Slowdown, ...] | None:
-    """Read stored slow-downs; None if an earlier version stored none."""
-    if found is None:
-        return None
-    return tuple(
-        Slowdown(
-            each["benchmark"],
-            each["metric"],
-            Better(each["better"]),
-            each["worsening"],
-            each["least"],
-            math.inf if each["most"] is None else each["most"],
-            each.get("job", ""),
-            each.get("suite", ""),
-        )
-        for each in found
-    )
-
-
-def mappings_of(slowdowns: Iterable[Slowdown] | None) -> list[dict[str, Any]] | None:
-    """Convert slow-downs for JSON; None stays None."""
-    return None if slowdowns is None else [each.to_mapping() for each in slowdowns]

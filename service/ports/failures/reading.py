@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime  # noqa: TC003 - rows are read by the annotation
+from datetime import date, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.known import ACTIVE, TriageState
 from service.domain.failures.signature import Signature
-from service.ports.failures.bugs import Bug  # noqa: TC001 - rows are read by the annotation
+from service.ports.failures.bugs import Bug
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

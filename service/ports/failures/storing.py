@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from datetime import datetime
+from typing import Final, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from datetime import datetime
+from service.domain.failures.evidence import ParentBuild, Rate, Sighting
+from service.domain.failures.failure import Failure
+from service.domain.failures.known import KnownFailure, KnownMatches, Scope, TriageState, complete
+from service.domain.failures.signature import Signature
 
-    from service.domain.failures.evidence import ParentBuild, Rate, Sighting
-    from service.domain.failures.failure import Failure
-    from service.domain.failures.known import KnownFailure, Scope, TriageState
-    from service.domain.failures.signature import Signature
-
-    # The matches of a run: the known failure of a build's failure at a place in its list.
-    Matches = Mapping[tuple[int, int], KnownFailure]
+# The matches of a run: the known failure of a build's failure at a place in its list.
+Matches = Mapping[tuple[int, int], KnownFailure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,24 +117,20 @@ class Failures(Protocol):
 
 
 class KnownFailures(Protocol):
-    """Known failures; each act is recorded in the audit log."""
+    """Known failures and proposals of them; each act is recorded in the audit log."""
 
-    def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
+    def make(self, new: NewKnown, author: Author) -> KnownFailure:
         """Confirm a failure with a bug: make a known failure, or renew the one of this scope.
 
         One that is invalid stays so; another is made beside it. A signature that no failure has is stored:
         those of the failures may be of other rules.
         """
 
-    def lock_known(self, known_id: int) -> KnownFailure:
+    def lock(self, known_id: int) -> KnownFailure:
         """Return a known failure, locked until the transaction ends. NotFound without such a one."""
 
-    def change_known(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
+    def change(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
         """Replace values of a known failure."""
-
-
-class Proposals(Protocol):
-    """Proposals of known failures by their evidence."""
 
     def unknown_signatures(self) -> Sequence[UnknownSignature]:
         """Return signatures of tests, sanitizers, crashes, time-outs and full memory of the last 30 days.
@@ -144,5 +138,62 @@ class Proposals(Protocol):
         Those with a known failure of their project, branch and job, in any state, are left out.
         """
 
-    def propose_known(self, found: UnknownSignature, grounds: Sequence[str]) -> int | None:
+    def propose(self, found: UnknownSignature, grounds: Sequence[str]) -> int | None:
         """Store a proposal, which waives nothing; return its id, None if there is a known failure by now."""
+
+
+def known_by_build(stored: Failures, run_id: int) -> Mapping[int, KnownMatches]:
+    """Return the known failures by build, of the builds of which every failure matched when it was decided.
+
+    Nobody asks a clock: a known failure that expired since still waives the runs that it did.
+    """
+    kept = stored.matches_of(run_id)
+    found = stored.failures_of(sorted({build for build, _ in kept})) if kept else {}
+    matches = {
+        build: complete([kept.get((build, place)) for place in range(len(each.failures))], is_cut=each.is_cut)
+        for build, each in found.items()
+    }
+    return {build: each for build, each in matches.items() if each is not None}
+
+
+PROPOSER: Final = "benchgate"  # the actor of proposals
+
+
+def known_subject(known: KnownFailure) -> str:
+    """Name a known failure: ``known failure 7``."""
+    return f"known failure {known.id}"
+
+
+def known_details(known: KnownFailure, author: Author) -> Mapping[str, str]:
+    """Return what the log records of a known failure as it is from now on, without empty values."""
+    details = {
+        "person": author.name,
+        "signed in as": author.signed_in_as,
+        **_scope_details(known.scope),
+        "pattern": known.pattern,
+        "signature": known.signature.hex() if known.signature else "",
+        "state": known.state,
+        "bug": known.bug,
+        "reason": known.reason,
+        "assignee": known.assignee,
+        "expires at": f"{known.expires_at:%Y-%m-%dT%H:%M:%SZ}",
+    }
+    return {name: value for name, value in details.items() if value}
+
+
+def proposal_details(found: UnknownSignature, grounds: Sequence[str]) -> Mapping[str, str]:
+    """Return what the log records of a proposal."""
+    return {
+        **_scope_details(found.scope),
+        "signature": found.signature.hex(),
+        "grounds": ", ".join(grounds),
+    }
+
+
+def _scope_details(scope: Scope) -> dict[str, str]:
+    return {
+        "project": f"{scope.instance}~{scope.project}",
+        "branch": scope.branch,
+        "job": scope.job,
+        "host": scope.host,
+    }

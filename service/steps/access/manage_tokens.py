@@ -16,8 +16,7 @@ from service.domain.access.tokens import (
 )
 from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.text import brief
-from service.ports.access import NewToken
-from service.ports.audited import command_by
+from service.ports.access import NewToken, command_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -35,5 +35,5 @@ def record_settings(store: Store, log: AuditLog, program: Program, settings: Map
     if last is not None and last.body == body_of(settings):
         return False
     with store.transaction() as tx:
-        tx.record_act(AuditKind.SETTINGS, program.command, program.host, settings)
+        tx.audit.record_act(AuditKind.SETTINGS, program.command, program.host, settings)
     return True

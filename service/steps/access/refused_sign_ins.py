@@ -60,4 +60,4 @@ class RefusedSignIns:
             omitted, minute.omitted = minute.omitted, 0
         details = {"reason": reason, **({"further refusals not recorded": str(omitted)} if omitted else {})}
         with self._store.transaction() as tx:
-            tx.record_act(AuditKind.SIGN_IN_REFUSED, person, address, details)
+            tx.audit.record_act(AuditKind.SIGN_IN_REFUSED, person, address, details)

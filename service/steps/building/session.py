@@ -22,17 +22,9 @@ if TYPE_CHECKING:
 
     from service.domain.building.spec import BuildSpec, Revision
     from service.domain.machines.environment import Load
-    from service.ports.building import (
-        Artifacts,
-        Dependencies,
-        Inspector,
-        Packer,
-        Progress,
-        Sandbox,
-        Scratch,
-        Source,
-    )
+    from service.ports.building import Artifacts, Inspector, Packer, Progress, Sandbox, Scratch
     from service.ports.machines import Claimed
+    from service.ports.sources import Dependencies, Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from service.domain.review.change import Account
     from service.ports.failures.storing import KnownChange, NewKnown
-    from service.ports.review import AccountRights
+    from service.ports.review.server import AccountRights
     from service.ports.store import Store
 
 
@@ -77,14 +77,14 @@ class KnownChanges:
             BadInput: the state cannot follow the present one, or needs a bug.
         """
         with self._store.transaction() as tx:
-            require_transition(tx.lock_known(known_id).state, change.state)
+            require_transition(tx.known.lock(known_id).state, change.state)
             if change.state in ACTIVE and not change.bug:
                 raise BadInput("is missing: name it like MB-123, #123 or by its URL", "bug")
             author = Author(account=account.id, name=account.name, signed_in_as=signed_in_as)
-            tx.change_known(known_id, change, author)
+            tx.known.change(known_id, change, author)
 
     def add(self, new: NewKnown, account: Account, *, signed_in_as: str) -> int:
         """Make failures that a pattern matches known, or renew the one of this scope; return its number."""
         author = Author(account=account.id, name=account.name, signed_in_as=signed_in_as)
         with self._store.transaction() as tx:
-            return tx.make_known(new, author).id
+            return tx.known.make(new, author).id

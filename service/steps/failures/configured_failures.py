@@ -52,10 +52,10 @@ def with_configured(
     pattern matches the line itself.
     """
     with store.transaction() as tx:
-        build = tx.lock_build(build_id)
+        build = tx.builds.lock(build_id)
     if build.state is not BuildState.EXECUTED or build.execution is None:
         return None
-    report = MachineReport.from_mapping(build.execution)
+    report = build.report
     if report.outcome is not Outcome.FAILED or search is None or not len(search.patterns):
         return report
     may_replace = build.kind.work is Work.COMMAND and PATCH_BUILT in report.seconds and not report.is_cut

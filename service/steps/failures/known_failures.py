@@ -12,21 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.ports.failures.storing import Failures
-    from service.ports.records import BuildRecord, RunRecord
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
     from service.ports.store import Store
 
 
-def keep_matches(tx: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> None:
+def keep_matches(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> None:
     """Match the failures of a run's builds with the known failures that waive now, and keep the matches.
 
     Matches of an earlier decision of the run stay, also if their known failure expired since.
     """
     by_id = {build.id: build for build in builds if build.outcome is Outcome.FAILED}
-    found = tx.failures_of(sorted(by_id))
+    found = stored.failures_of(sorted(by_id))
     if not found:
         return
-    now = tx.known_now(run.instance, run.project)
-    tx.keep_matches(
+    now = stored.known_now(run.instance, run.project)
+    stored.keep_matches(
         run.id,
         {
             (build, position): known.id
@@ -56,13 +57,13 @@ def propose_known(store: Store) -> int:
         if not is_ours:
             return 0
         with store.transaction() as tx:
-            found = tx.unknown_signatures()
+            found = tx.known.unknown_signatures()
         proposed = [(each, proposal_of(each.sightings)) for each in found]
         made = 0
         for each, proposal in proposed:
             if proposal is None:
                 continue
             with store.transaction() as tx:
-                is_new = tx.propose_known(each, [str(ground) for ground in proposal.grounds]) is not None
+                is_new = tx.known.propose(each, [str(ground) for ground in proposal.grounds]) is not None
             made += is_new
         return made

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from service.domain.failures.signature import Signature
     from service.domain.review.comment_commands import OverrideCommand
     from service.domain.review.links import Links
-    from service.ports.records import BuildRecord, ReviewComment, RunRecord
+    from service.ports.review.changes import ReviewComment
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
     from service.ports.store import Transaction
 
 
@@ -37,7 +39,7 @@ def make_known(
     Each concerns the project, branch and job. Failures that do not say what failed are left out.
     """
     author = Author(account=comment.account, name=comment.person, signed_in_as=comment.signed_in_as)
-    found = tx.failures_of([build.id for build in builds])
+    found = tx.failures.failures_of([build.id for build in builds])
     unknown = len(found) < len(builds) or any(each.is_cut for each in found.values())
     recognised: dict[tuple[str, Signature], tuple[Scope, Failure]] = {}
     for build in builds:
@@ -49,7 +51,7 @@ def make_known(
                 unknown = True
     # In one order for all commands: two with the same failures would otherwise deadlock.
     known = {
-        (job, signature): tx.make_known(
+        (job, signature): tx.known.make(
             NewKnown(
                 signature=signature,
                 scope=recognised[job, signature][0],

@@ -8,7 +8,7 @@ from service.domain.project.project_file import FILE_NAME, ProjectFile, parse_pr
 from service.domain.values.errors import BadProjectFile
 
 if TYPE_CHECKING:
-    from service.ports.building import Source
+    from service.ports.sources import Source
 
 
 class NoProjectFile(BadProjectFile):

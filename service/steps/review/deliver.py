@@ -24,16 +24,16 @@ from service.domain.wording.delivery import (
     taken_back,
     withheld,
 )
-from service.ports.records import ReviewState
+from service.ports.runs.decisions import ReviewState
 from service.steps.runs.log_context import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from service.ports.records import DueReview
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
+    from service.ports.runs.decisions import DueReview
+    from service.ports.runs.upkeep import Delivery
     from service.ports.store import Store
-    from service.ports.upkeep import Delivery
 
 _NOT_YET: Final = 60.0  # seconds until a server must show a patch set that was just pushed
 _ENOUGH: Final = 2  # failures in a row: then the server fails, not a single change
@@ -191,13 +191,13 @@ def _report_refused_votes(store: Store, due: DueReview, refused: Sequence[str]) 
     marker = f"{review.marker}-not-granted"
     text = f"{rejected_votes({name: review.labels[name] for name in refused})}\n\n{marker}"
     with store.transaction() as tx:
-        tx.queue_review(marker, Review(review.change, review.revision, text))
+        tx.outbox.queue_review(marker, Review(review.change, review.revision, text))
 
 
 def _same_code(store: Store, change: Change, review: Review) -> Collection[int]:
     """Return the numbers of the current patch set and of those before it with the same code."""
     with store.transaction() as tx:
-        return {change.current.number, *tx.same_code(change.key, review.revision)}
+        return {change.current.number, *tx.changes.same_code(change.key, review.revision)}
 
 
 def _part(change: Change) -> str:

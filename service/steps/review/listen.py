@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from service.domain.review.change import Event
-    from service.ports.event_stream import Line, Stream
+    from service.ports.review.server import Line, Stream
 
 TICK: Final = 1.0  # seconds within which a request to stop is noticed
 BEAT_EVERY: Final = 10.0  # seconds; at least every 15 is promised

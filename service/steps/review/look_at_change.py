@@ -16,19 +16,19 @@ from service.steps.runs.new_run import check_of, run_of, start_run
 
 if TYPE_CHECKING:
     from service.domain.values.identity import ChangeKey
-    from service.ports.records import ChangeRecord
-    from service.ports.review import ReviewServer
-    from service.ports.store import Store, SyncCursors, Transaction
+    from service.ports.review.changes import ChangeRecord, Events
+    from service.ports.review.server import ReviewServer
+    from service.ports.store import Store, Transaction
 
 
 def handle_event(store: Store, server: ReviewServer, event_id: int) -> bool:
     """Look at the change that a stored event names; return whether it names one."""
     with store.transaction() as tx:
-        key = tx.event_change(event_id)
+        key = tx.events.change_of(event_id)
     if key is not None:
         look_at_change(store, server, key)
     with store.transaction() as tx:
-        tx.mark_handled(event_id)
+        tx.events.mark_handled(event_id)
     return key is not None
 
 
@@ -47,7 +47,7 @@ def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
         _end_runs(store, key)
         return
     with store.transaction() as tx:
-        record = tx.upsert_change(change)
+        record = tx.changes.upsert(change)
         if record.is_current:
             _update_runs(tx, change, record)
             record_comments(tx, change, record, messages, account)
@@ -58,22 +58,22 @@ def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
 
 def _end_runs(store: Store, key: ChangeKey) -> None:
     with store.transaction() as tx:
-        change_id = tx.stored_change(key)
+        change_id = tx.changes.lock(key)
         if change_id is not None:
-            tx.cancel_runs(change_id, keep_patch_set=None, reason=CHANGE_GONE)
-            tx.hide_change(change_id)
+            tx.runs.cancel(change_id, keep_patch_set=None, reason=CHANGE_GONE)
+            tx.visibility.hide_change(change_id)
 
 
 def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:
     if change.status is ChangeStatus.NEW:
-        tx.cancel_runs(record.change_id, keep_patch_set=record.patch_set_id)
+        tx.runs.cancel(record.change_id, keep_patch_set=record.patch_set_id)
         if not change.is_votable:
             return
-        tx.revive_review(record.patch_set_id)
-        checks = [run for run in tx.runs_of(record.patch_set_id) if run.kind is RunKind.CHECK]
+        tx.outbox.revive_review(record.patch_set_id)
+        checks = [run for run in tx.runs.runs_of(record.patch_set_id) if run.kind is RunKind.CHECK]
         for run in checks:
             if run.branch != change.branch and run.state in UNFINISHED:
-                tx.end_run(run.id, RunState.CANCELLED, moved(change.branch))
+                tx.runs.end(run.id, RunState.CANCELLED, moved(change.branch))
         # A check that ended because the change was abandoned starts again when the change is restored; one
         # that a person cancelled does not. A check on another branch says nothing about this one.
         if not any(
@@ -82,13 +82,13 @@ def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:
         ):
             start_run(tx, check_of(change, record.patch_set_id))
         return
-    tx.cancel_runs(record.change_id, keep_patch_set=None)
-    if change.status is ChangeStatus.MERGED and change.merged_as and _is_news(tx, change):
+    tx.runs.cancel(record.change_id, keep_patch_set=None)
+    if change.status is ChangeStatus.MERGED and change.merged_as and _is_news(tx.events, change):
         # A run of its own kind: it measures the branch, and casts no vote.
         start_run(tx, run_of(change, RunKind.POST_SUBMIT, record.patch_set_id, change.merged_as))
 
 
-def _is_news(tx: SyncCursors, change: Change) -> bool:
+def _is_news(stored: Events, change: Change) -> bool:
     """Return whether the change was merged after first contact; older merges start no run."""
-    cursor = tx.sync_cursor(change.key.instance)
+    cursor = stored.cursor(change.key.instance)
     return change.submitted is None or (cursor is not None and change.submitted >= cursor.first_contact)

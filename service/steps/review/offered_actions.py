@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from service.domain.review.change import Account
     from service.domain.review.form_commands import FormCommand
-    from service.ports.review import AccountRights
-    from service.ports.views import Build, Comparison, PatchSetDetail
+    from service.ports.review.server import AccountRights
+    from service.ports.review.shown import PatchSetDetail
+    from service.ports.runs.shown import Build
+    from service.ports.verdict import Comparison
 
     Compared = Sequence[tuple[Build, str, Sequence[Comparison]]]
 

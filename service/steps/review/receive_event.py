@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from service.domain.values.errors import BadEvent
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,10 +46,10 @@ def _store(store: Store, instance: str, events: Mapping[int, tuple[bytes, Event]
         for place in sorted(events, key=digests.__getitem__):
             body, event = events[place]
             change = event.change if event.is_about_change else None
-            numbers[place] = tx.add_event(instance, digests[place], event.type, change, body)
+            numbers[place] = tx.events.add(instance, digests[place], event.type, change, body)
             if change is None:
-                tx.mark_handled(numbers[place])
+                tx.events.mark_handled(numbers[place])
             else:
                 to_look_at.append(numbers[place])
-        tx.queue_task(Task.HANDLE_EVENT, *to_look_at)
+        tx.outbox.queue_task(Task.HANDLE_EVENT, *to_look_at)
     return numbers

@@ -6,13 +6,13 @@ import hashlib
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from service.domain.values.identity import ChangeKey
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
     from service.ports.store import Store
 
 # By the server's clock. If a change appears in the server's lists even later, the next full reconciliation
@@ -37,7 +37,7 @@ def reconcile(
             return None
         now = server.now()
         with store.transaction() as tx:
-            cursor = tx.sync_cursor(server.instance)
+            cursor = tx.events.cursor(server.instance)
         since = None if cursor is None else cursor.seen_until - OVERLAP
         updated = {change.key: change.updated for change in server.changes_since(since)}
         listed: dict[ChangeKey, datetime] = dict(updated)
@@ -51,12 +51,14 @@ def reconcile(
         with store.transaction() as tx:
             if is_full or since is None:
                 # A stored change keeps its moment, so that it is not a new event each time.
-                listed = {key: known.get(key, now) for key in tx.open_changes(server.instance)} | listed
+                listed = {
+                    key: known.get(key, now) for key in tx.changes.open_changes(server.instance)
+                } | listed
             for key, moment in listed.items():
                 # The same state of a change is one event, which is handled again.
                 digest = hashlib.sha256(f"{KIND} {key.number} {moment.isoformat()}".encode()).digest()
-                event_id = tx.add_event(key.instance, digest, KIND, key.number, b"")
-                tx.queue_task(Task.HANDLE_EVENT, event_id)
+                event_id = tx.events.add(key.instance, digest, KIND, key.number, b"")
+                tx.outbox.queue_task(Task.HANDLE_EVENT, event_id)
             # Only the query by time is complete up to its newest change.
-            tx.move_sync_cursor(server.instance, max(updated.values(), default=now) if cursor else now)
+            tx.events.move_cursor(server.instance, max(updated.values(), default=now) if cursor else now)
     return len(listed)

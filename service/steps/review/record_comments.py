@@ -9,14 +9,14 @@ from service.domain.review.change import person_of
 from service.domain.review.comment_commands import may_be_command
 from service.domain.review.vote_override import person_overrides
 from service.domain.runs.overrides import OverrideKind
-from service.ports.queue import Task
-from service.ports.records import NewOverride
+from service.ports.runs.decisions import NewOverride
+from service.ports.runs.queue import Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.review.change import Change, PostedMessage
-    from service.ports.records import ChangeRecord, SyncCursor
+    from service.ports.review.changes import ChangeRecord, SyncCursor
     from service.ports.store import Transaction
 
 # After a long outage, a command from yesterday must not stop a run of today.
@@ -27,11 +27,11 @@ def record_comments(
     tx: Transaction, change: Change, record: ChangeRecord, messages: Sequence[PostedMessage], account: str
 ) -> None:
     """Store possible commands on the current patch set of a locked change, and overrides by hand."""
-    cursor = tx.sync_cursor(change.key.instance)
+    cursor = tx.events.cursor(change.key.instance)
     if cursor is None:
         return  # the first reconciliation sets the time of first contact; older comments are ignored
     commands = [m for m in messages if _may_be_command(m, change, account, cursor)]
-    tx.queue_task(Task.RUN_COMMENT_COMMANDS, *tx.record_comments(record, commands))
+    tx.outbox.queue_task(Task.RUN_COMMENT_COMMANDS, *tx.comments.record(record, commands))
     _record_person_overrides(tx, change, record, messages, account)
 
 
@@ -50,13 +50,13 @@ def _record_person_overrides(
     tx: Transaction, change: Change, record: ChangeRecord, messages: Sequence[PostedMessage], account: str
 ) -> None:
     bot = person_of(account, messages)
-    run = tx.newest_check(record.patch_set_id)
+    run = tx.runs.newest_check(record.patch_set_id)
     if bot is None or run is None:
         return
-    known = {o.account for o in tx.overrides(record.patch_set_id) if o.kind is OverrideKind.PERSON_VOTE}
+    known = {o.account for o in tx.overrides.of(record.patch_set_id) if o.kind is OverrideKind.PERSON_VOTE}
     for by_hand in person_overrides(messages, change.current.number, run.label, bot):
         if by_hand.account not in known:
             override = NewOverride(
                 OverrideKind.PERSON_VOTE, by_hand.account, by_hand.who, bug=by_hand.bug, reason=by_hand.reason
             )
-            tx.add_override(record.patch_set_id, override)
+            tx.overrides.add(record.patch_set_id, override)

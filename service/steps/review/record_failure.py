@@ -12,7 +12,7 @@ from service.domain.wording.health import HIDDEN_ERROR
 from service.domain.wording.message import Header
 from service.domain.wording.refusals import not_decided, not_planned
 from service.domain.wording.replies import command_failed
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.review.run_comment_commands import answer
 from service.steps.runs.analyse import give_up
 from service.steps.runs.plan_run import refuse
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from service.domain.review.links import Links
+    from service.ports.runs.upkeep import StepFailures
     from service.ports.store import Store
-    from service.ports.upkeep import StepFailures
 
 # About eight minutes, because each wait is twice as long as the one before. A defect does not heal.
 DEFECT_ATTEMPTS: Final = 8
@@ -50,13 +50,13 @@ def record_failure(
         give_up(store, entity, not_analysed(text))
     if task is Task.RUN_COMMENT_COMMANDS:
         with store.transaction() as tx:
-            comment = tx.lock_comment(entity)
+            comment = tx.comments.lock(entity)
         # On the comment's own revision: if that is outdated by now, no person waits for the reply.
         answer(store, comment, comment.revision, links, command_failed(text))
     if task in _ABORTED:
         state, reason = _ABORTED[task]
         with store.transaction() as tx:
-            run = tx.lock_run(entity)
+            run = tx.runs.lock(entity)
             if run.state is state:
                 refuse(tx, run, reason(text), links.run(run.id), header=Header.ABORTED)
     return True

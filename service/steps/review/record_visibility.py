@@ -18,7 +18,7 @@ from service.domain.wording.health import QUESTION_REJECTED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
     from service.ports.store import Store
 
 _LOG = structlog.get_logger(__name__)
@@ -59,7 +59,7 @@ def record_all(store: Store, server: ReviewServer) -> str:
 
 def _about_branches(store: Store, server: ReviewServer) -> Iterator[tuple[str, Callable[[], None]]]:
     with store.transaction() as tx:
-        branches = tx.branches(server.instance)
+        branches = tx.visibility.branches(server.instance)
     for project, branch in branches:
         yield f"{project} {branch}", partial(_ask_about_branch, store, server, project, branch)
 
@@ -67,14 +67,14 @@ def _about_branches(store: Store, server: ReviewServer) -> Iterator[tuple[str, C
 def _ask_about_branch(store: Store, server: ReviewServer, project: str, branch: str) -> None:
     is_public = server.can_read(None, project, branch)
     with store.transaction() as tx:
-        tx.record_branch(server.instance, project, branch, is_public=is_public)
+        tx.visibility.record_branch(server.instance, project, branch, is_public=is_public)
 
 
 def _about_changes(store: Store, server: ReviewServer) -> Iterator[tuple[str, Callable[[], None]]]:
     after = -1
     while True:
         with store.transaction() as tx:
-            asked = tx.hidden_changes(server.instance, after, BATCH)
+            asked = tx.visibility.hidden_changes(server.instance, after, BATCH)
         if not asked:
             return
         yield f"changes {asked[0]} to {asked[-1]}", partial(_ask, store, server, asked)
@@ -84,4 +84,4 @@ def _about_changes(store: Store, server: ReviewServer) -> Iterator[tuple[str, Ca
 def _ask(store: Store, server: ReviewServer, asked: Sequence[int]) -> None:
     visible = server.visible(None, asked)
     with store.transaction() as tx:
-        tx.record_visible(server.instance, asked, visible)
+        tx.visibility.record_visible(server.instance, asked, visible)

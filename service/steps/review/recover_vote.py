@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.review.change import Change, PostedMessage
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
     from service.ports.store import Store, Transaction
 
 
@@ -41,21 +41,21 @@ def recover_vote(
             # The same each time, so that a vote which cannot stay is cast again only once.
             marker = f"{review.marker}-again"
             text = f"{CAST_AGAIN}\n\n{marker}"
-            tx.queue_review(marker, Review(review.change, review.revision, text, lost))
+            tx.outbox.queue_review(marker, Review(review.change, review.revision, text, lost))
         else:
-            tx.revive_review(patch_set_id, is_lost=True)
+            tx.outbox.revive_review(patch_set_id, is_lost=True)
 
 
 def _lost(
     tx: Transaction, patch_set_id: int, change: Change, messages: Sequence[PostedMessage], account: str
 ) -> tuple[Review | None, Mapping[str, int]]:
     # This locks the run. An override that is being decided is committed before the last review is read.
-    run = tx.newest_check(patch_set_id)
-    review = tx.sent_review(patch_set_id)
+    run = tx.runs.newest_check(patch_set_id)
+    review = tx.outbox.sent_review(patch_set_id)
     if review is None or review.revision != change.current.revision or not change.is_votable:
         return None, {}
     # A later run votes anew. So does the run that follows a move, with which the server drops all votes.
     if run is None or run.state is not RunState.FINISHED or run.branch != change.branch:
         return None, {}
-    same_code = {change.current.number, *tx.same_code(change.key, review.revision)}
+    same_code = {change.current.number, *tx.changes.same_code(change.key, review.revision)}
     return review, lost_votes(review.labels, change, messages, same_code, account)

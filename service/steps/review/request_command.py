@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.review.form_commands import check_command
-from service.ports.page_requests import PageRequest
-from service.ports.queue import Task
+from service.ports.review.changes import PageRequest
+from service.ports.runs.queue import Task
 
 if TYPE_CHECKING:
     from service.domain.review.change import Account
     from service.domain.review.form_commands import FormCommand
+    from service.ports.review.shown import PatchSetDetail
     from service.ports.store import Store
-    from service.ports.views import PatchSetDetail
 
 
 def request_command(
@@ -50,7 +50,7 @@ def request_command(
         ticket=ticket,
     )
     with store.transaction() as tx:
-        number = tx.add_request(request)
+        number = tx.comments.add_request(request)
         if number is not None:
-            tx.queue_task(Task.RUN_COMMENT_COMMANDS, number)
+            tx.outbox.queue_task(Task.RUN_COMMENT_COMMANDS, number)
     return number

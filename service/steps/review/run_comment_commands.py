@@ -23,7 +23,8 @@ from service.domain.runs.states import RunState
 from service.domain.values.errors import BadInput, Permanent
 from service.domain.values.text import literal
 from service.domain.wording import replies
-from service.ports.records import CommentSource, NewOverride
+from service.ports.review.changes import CommentSource
+from service.ports.runs.decisions import NewOverride
 from service.steps.project.read_project_file import NoProjectFile, read_project_file
 from service.steps.runs.apply_override import accept_benchmarks, override_builds, undo_overrides
 from service.steps.runs.measure_longer import measure_longer
@@ -37,10 +38,11 @@ if TYPE_CHECKING:
     from service.domain.review.comment_commands import ReviewCommand
     from service.domain.review.links import Links
     from service.domain.sources.workspace import Workspace
-    from service.ports.building import Source
-    from service.ports.records import ReviewComment, RunRecord
-    from service.ports.review import ReviewServer
-    from service.ports.store import Runs, Store, Transaction
+    from service.ports.review.changes import ReviewComment
+    from service.ports.review.server import ReviewServer
+    from service.ports.runs.runs import RunRecord, Runs
+    from service.ports.sources import Source
+    from service.ports.store import Store, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,12 @@ def run_comment_commands(
     Permissions are those at the time of the call. No transaction is open during server calls.
     """
     with store.transaction() as tx:
-        key = tx.lock_comment(comment_id).change
+        key = tx.comments.lock(comment_id).change
     with store.exclusive(f"comments {key.instance}/{key.number}") as is_ours:
         if not is_ours:
             return  # the sweep queues a comment again if it is still pending later
         with store.transaction() as tx:
-            pending = tx.pending_until(comment_id)
+            pending = tx.comments.pending_until(comment_id)
         for comment in pending:
             _run_commands(store, server, source, links, comment)
 
@@ -106,7 +108,7 @@ def _run_commands(
                 for each in admitted
             ]
     with store.transaction() as tx:
-        if tx.lock_comment(comment.id).is_pending:
+        if tx.comments.lock(comment.id).is_pending:
             answers = [each if isinstance(each, str) else _run(tx, request, each) for each in admitted]
             _reply(tx, comment, change.current.revision, links, "\n\n".join(filter(None, answers)))
 
@@ -114,16 +116,16 @@ def _run_commands(
 def answer(store: Store, comment: ReviewComment, revision: str, links: Links, text: str) -> None:
     """Settle a comment without running its commands, with a reply unless the text is empty."""
     with store.transaction() as tx:
-        if tx.lock_comment(comment.id).is_pending:
+        if tx.comments.lock(comment.id).is_pending:
             _reply(tx, comment, revision, links, text)
 
 
 def _reply(tx: Transaction, comment: ReviewComment, revision: str, links: Links, text: str) -> None:
-    tx.answer(comment.id, text)
+    tx.comments.answer(comment.id, text)
     if text and comment.source is CommentSource.COMMENT:  # the page shows the answer to its own request
         lines = "\n".join(map(literal, text.split("\n")))  # they quote the comment and the project file
         message = f"{lines}\n\n{links.reply(comment.change, comment.id)}"
-        tx.queue_review(f"reply/{comment.id}", Review(comment.change, revision, message))
+        tx.outbox.queue_review(f"reply/{comment.id}", Review(comment.change, revision, message))
 
 
 def _admit(
@@ -150,7 +152,7 @@ def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand) -> st
     change, comment, links = request.change, request.comment, request.links
     if change.current.number != comment.patch_set or not change.is_open:
         return replies.reply_to(command.word, replies.outdated(comment.patch_set))
-    run = tx.newest_check(comment.patch_set_id)
+    run = tx.runs.newest_check(comment.patch_set_id)
     match command:
         case OverrideCommand():
             reply = override_builds(tx, run, comment, command, links)
@@ -161,7 +163,7 @@ def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand) -> st
         case RecheckCommand():
             reply = _recheck(tx, request, run, command)
         case CancelCommand():
-            reply = _cancel(tx, run)
+            reply = _cancel(tx.runs, run)
         case OkToTestCommand():
             reply = _allow(tx, request, run)
         case MorePairsCommand():
@@ -188,14 +190,14 @@ def _allow(tx: Transaction, request: CommandRequest, run: RunRecord | None) -> s
         comment_id=comment.id,
         signed_in_as=comment.signed_in_as,
     )
-    tx.add_override(comment.patch_set_id, override)
+    tx.overrides.add(comment.patch_set_id, override)
     if run is not None and run.state is not RunState.REFUSED:
         return ""
     return _recheck(tx, request, run, RecheckCommand())
 
 
-def _cancel(tx: Runs, run: RunRecord | None) -> str:
+def _cancel(stored: Runs, run: RunRecord | None) -> str:
     if run is None or run.state not in {RunState.PLANNING, RunState.RUNNING}:
         return replies.NO_RUN
-    tx.cancel_check(run.id)
+    stored.cancel_check(run.id)
     return replies.RUN_CANCELLED

@@ -9,7 +9,7 @@ from service.domain.runs.machine_report import BuildEnd
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.ports.failures.storing import BuildFailures
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.failures.configured_failures import with_configured
 from service.steps.runs.judge_compared import judge_compared
 from service.steps.runs.store_tests import store_tests
@@ -25,11 +25,11 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | 
     if (report := with_configured(store, artifacts, build_id, search)) is None:
         return
     with store.transaction() as tx:
-        build = tx.lock_build(build_id)
+        build = tx.builds.lock(build_id)
         if build.state is not BuildState.EXECUTED:
             return
         if report.outcome is None:
-            end = judge_compared(tx, artifacts, build)
+            end = judge_compared(tx.measurements, artifacts, build)
             end = replace(end, causes=(*end.causes, *report.causes), cleared=report.cleared)
         else:
             end = BuildEnd(
@@ -39,16 +39,16 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | 
                 is_cut=report.is_cut,
                 cleared=report.cleared,
             )
-        store_tests(tx, artifacts, build, report)
+        store_tests(tx.measurements, artifacts, build, report)
         if report.findings:
-            tx.store_findings(build_id, report.findings)
+            tx.measurements.store_findings(build_id, report.findings)
         finish(tx, build_id, end)
 
 
 def give_up(store: Store, build_id: int, cause: str) -> None:
     """Finish a build that no machine could finish, as an infrastructure failure or as cancelled."""
     with store.transaction() as tx:
-        build = tx.lock_build(build_id)
+        build = tx.builds.lock(build_id)
         if build.state is not BuildState.FINISHED:
             outcome = Outcome.CANCELLED if build.cancel_requested else Outcome.INFRASTRUCTURE
             finish(tx, build_id, BuildEnd(outcome, (cause,)))
@@ -57,6 +57,6 @@ def give_up(store: Store, build_id: int, cause: str) -> None:
 def finish(tx: Transaction, build_id: int, end: BuildEnd) -> None:
     """Finish a build, store its failures, and queue the vote of each run that waits for it."""
     if end.failures or end.is_cut or end.cleared:
-        tx.store_failures(build_id, BuildFailures(end.failures, end.is_cut), end.cleared)
-    for run_id in tx.finish_build(build_id, end.outcome, end.causes, end.blamed, end.notes):
-        tx.queue_task(Task.VOTE, run_id)
+        tx.failures.store_failures(build_id, BuildFailures(end.failures, end.is_cut), end.cleared)
+    for run_id in tx.builds.finish(build_id, end.outcome, end.causes, end.blamed, end.notes):
+        tx.outbox.queue_task(Task.VOTE, run_id)

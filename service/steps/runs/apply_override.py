@@ -8,7 +8,7 @@ from service.domain.project.benchmark_names import is_chosen
 from service.domain.runs.overrides import ACCEPTABLE, OverrideKind, active_overrides
 from service.domain.runs.states import BuildState, RunState
 from service.domain.wording.replies import NO_OVERRIDE, RECORDED, nothing_to_accept, nothing_to_override
-from service.ports.records import NewOverride
+from service.ports.runs.decisions import NewOverride
 from service.steps.failures.make_known import make_known
 from service.steps.runs.decide_run import decide_run, has_failed
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from service.domain.review.comment_commands import AcceptCommand, OverrideCommand
     from service.domain.review.links import Links
     from service.domain.runs.slowdown import Slowdown
-    from service.ports.records import BuildRecord, ReviewComment, RunRecord
-    from service.ports.store import Builds, Transaction
+    from service.ports.review.changes import ReviewComment
+    from service.ports.runs.builds import BuildRecord, Builds
+    from service.ports.runs.runs import RunRecord
+    from service.ports.store import Transaction
 
 
 def override_builds(
@@ -30,7 +32,9 @@ def override_builds(
     If the command says so, their failures become known as well.
     Builds that start later are not covered: the person overrides only failures that they can see.
     """
-    failed = [build for build in _finished(tx, run) if has_failed(build) and command.job in {"", build.job}]
+    failed = [
+        build for build in _finished(tx.builds, run) if has_failed(build) and command.job in {"", build.job}
+    ]
     if run is None or not failed:
         return nothing_to_override(command.job)
     override = NewOverride(
@@ -55,7 +59,7 @@ def accept_benchmarks(
 
     Slow-downs are accepted as large as they are now; a build that is clearly worse counts again.
     """
-    failed = [build for build in _finished(tx, run) if build.outcome in ACCEPTABLE]
+    failed = [build for build in _finished(tx.builds, run) if build.outcome in ACCEPTABLE]
     blamed = [name for build in failed for name in build.blamed]
     if run is None or not any(is_chosen(command.filter, name) for name in blamed):
         return nothing_to_accept(blamed)
@@ -84,7 +88,7 @@ def _levels(failed: Sequence[BuildRecord], benchmark_filter: str) -> tuple[Slowd
 
 def undo_overrides(tx: Transaction, run: RunRecord | None, comment: ReviewComment, links: Links) -> str:
     """Revoke every override and acceptance of this patch set, and return the reply, as above."""
-    active = () if run is None else active_overrides(tx.overrides(comment.patch_set_id), run.revision)
+    active = () if run is None else active_overrides(tx.overrides.of(comment.patch_set_id), run.revision)
     if run is None or not any(o.kind in {OverrideKind.OVERRIDE, OverrideKind.ACCEPT} for o in active):
         return NO_OVERRIDE
     override = NewOverride(
@@ -100,13 +104,13 @@ def undo_overrides(tx: Transaction, run: RunRecord | None, comment: ReviewCommen
 def _add_override(
     tx: Transaction, run: RunRecord, comment: ReviewComment, override: NewOverride, links: Links
 ) -> str:
-    tx.add_override(comment.patch_set_id, override)
+    tx.overrides.add(comment.patch_set_id, override)
     if run.state is not RunState.FINISHED:
         return RECORDED
-    decide_run(tx, run, tx.builds_of(run.id), links)
+    decide_run(tx, run, tx.builds.of_run(run.id), links)
     return ""
 
 
-def _finished(tx: Builds, run: RunRecord | None) -> Sequence[BuildRecord]:
-    builds = () if run is None else tx.builds_of(run.id)
+def _finished(stored: Builds, run: RunRecord | None) -> Sequence[BuildRecord]:
+    builds = () if run is None else stored.of_run(run.id)
     return [build for build in builds if build.state is BuildState.FINISHED]

@@ -9,16 +9,16 @@ from service.domain.project.project_file import FILE_NAME, parse_project_file
 from service.domain.values.errors import BadInput, NotFound, Permanent, Transient
 from service.domain.values.identity import RunKind
 from service.domain.verdict.calibration.schedule import ASKED_WITHIN, due_branches, still_asks
-from service.ports.records import NewRun
+from service.ports.runs.runs import NewRun
 from service.steps.runs.new_run import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from service.domain.verdict.calibration.schedule import BranchKey
-    from service.ports.building import Source
+    from service.ports.runs.upkeep import Calibrations
+    from service.ports.sources import Source
     from service.ports.store import Store
-    from service.ports.upkeep import Calibrations
 
 
 def calibrate(store: Store, upkeep: Calibrations, source_of: Callable[[str], Source]) -> int:

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from service.domain.runs.overrides import ACCEPTABLE, OverrideKind, active_overrides
 from service.domain.values.identity import RunKind
-from service.ports.records import NewOverride
+from service.ports.runs.decisions import NewOverride
 from service.steps.runs.decide_run import has_failed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from service.domain.runs.overrides import Override
-    from service.ports.records import BuildRecord, RunRecord
+    from service.ports.runs.builds import BuildRecord, Builds
+    from service.ports.runs.runs import RunRecord
     from service.ports.store import Transaction
 
 
@@ -26,7 +27,7 @@ def carry_overrides(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecor
     if run.kind is not RunKind.CHECK or run.change is None or run.patch_set_id is None:
         return
     failed = [build for build in builds if has_failed(build)]
-    here = tx.overrides(run.patch_set_id) if failed else ()
+    here = tx.overrides.of(run.patch_set_id) if failed else ()
     if not failed or any(each.kind is OverrideKind.UNDO for each in here):
         return
     covered = {build for each in here for build in each.builds}
@@ -35,30 +36,30 @@ def carry_overrides(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecor
     may_accept = any(build.outcome in ACCEPTABLE for build in failed)
     for number, each in _earlier(tx, run):
         if each.kind is OverrideKind.OVERRIDE:
-            same = [build.id for build in failed if _is_covered(tx, run, build, each.builds)]
+            same = [build.id for build in failed if _is_covered(tx.builds, run, build, each.builds)]
             if same:
-                tx.add_override(run.patch_set_id, _copy(each, number, same))
+                tx.overrides.add(run.patch_set_id, _copy(each, number, same))
         elif may_accept and (each.filter, each.levels) not in accepted:
-            tx.add_override(run.patch_set_id, _copy(each, number, ()))
+            tx.overrides.add(run.patch_set_id, _copy(each, number, ()))
 
 
 def _earlier(tx: Transaction, run: RunRecord) -> Iterator[tuple[int, Override]]:
     """Yield the overrides in force on the last patch set with the same code, with that of their origin."""
     if run.change is None:
         return
-    made = tx.overrides_on(run.change, tx.same_code(run.change, run.revision)[1:])
+    made = tx.overrides.of_change(run.change, tx.changes.same_code(run.change, run.revision)[1:])
     last = max(made, default=0)
     for each in active_overrides(made[last], made[last][0].revision) if last else ():
         if each.kind in {OverrideKind.OVERRIDE, OverrideKind.ACCEPT}:
             yield each.carried_from or last, each
 
 
-def _is_covered(tx: Transaction, run: RunRecord, build: BuildRecord, overridden: Collection[int]) -> bool:
+def _is_covered(stored: Builds, run: RunRecord, build: BuildRecord, overridden: Collection[int]) -> bool:
     if build.id in overridden:
         return True
-    of_job = tx.builds_of_job(run, build.job)
+    of_job = stored.of_job(run, build.job)
     is_first = bool(of_job) and of_job[0].id == build.id
-    return is_first and any(_is_alike(tx.lock_build(each), build) for each in sorted(overridden))
+    return is_first and any(_is_alike(stored.lock(each), build) for each in sorted(overridden))
 
 
 def _is_alike(old: BuildRecord, new: BuildRecord) -> bool:

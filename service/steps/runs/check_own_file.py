@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.project.project_file import ProjectFile
-    from service.ports.building import Source
+    from service.ports.sources import Source
 
 
 @dataclass(frozen=True, slots=True)

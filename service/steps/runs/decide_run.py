@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -11,7 +11,7 @@ from service.domain.failures.known import KnownMatches
 from service.domain.project.policy import VoteWhen
 from service.domain.review.change import Review
 from service.domain.review.inline_comments import comments_to_post
-from service.domain.runs.machine_report import CHECKED, PATCH_BUILT, MachineReport
+from service.domain.runs.machine_report import CHECKED, PATCH_BUILT
 from service.domain.runs.overrides import JudgedBuild, OverrideKind, beyond_acceptance, waived_by
 from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
 from service.domain.values.identity import BuildName, RunKind
@@ -26,8 +26,8 @@ from service.domain.wording.message import (
 )
 from service.domain.wording.next_steps import EndedBuild, NextStepKind, last_line, next_steps
 from service.domain.wording.overrides import beyond_sentences, waiver_sentence
-from service.ports.failures.matching import known_by_build
-from service.ports.records import BuildRecord, NewDecision, RunRecord, review_key
+from service.ports.failures.storing import known_by_build
+from service.ports.runs.decisions import NewDecision, review_key
 from service.steps.failures.known_failures import keep_matches
 from service.steps.runs.log_context import bind_run
 
@@ -41,12 +41,14 @@ if TYPE_CHECKING:
     from service.domain.values.identity import ChangeKey
     from service.domain.wording.next_steps import NextStep
     from service.ports.failures.storing import Failures
-    from service.ports.store import Changes, Outbox, Overrides, Results, Transaction
+    from service.ports.review.changes import Changes
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.decisions import Outbox, Overrides
+    from service.ports.runs.runs import RunRecord
+    from service.ports.store import Transaction
+    from service.ports.verdict import Measurements
 
     _BuildAndWaiver = tuple[BuildRecord, Waiver | None]
-
-    class _Waivers(Overrides, Failures, Protocol):
-        """The reads that tell which failed builds do not count."""
 
 
 _LOG: Final = structlog.get_logger(__name__)
@@ -55,7 +57,7 @@ _LOG: Final = structlog.get_logger(__name__)
 def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
     """Store the decision of a run and queue its review; called again after each override."""
     bind_run(run)
-    keep_matches(tx, run, builds)
+    keep_matches(tx.failures, run, builds)
     judged = list(zip(builds, waivers_on(tx, run, builds), strict=True))
     specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
     # One voting job with ``none`` is enough to withhold the vote.
@@ -66,39 +68,42 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     header = header_of(vote, [_ballot(each) for each in reported], _failed_headers(judged, specs))
     if run.kind is not RunKind.CHECK:
         vote = None  # the run measures a branch; a merged commit needs no vote
-    number = tx.next_decision(run)
-    rates = _rates(tx, judged)
-    again, parents = _lines_beyond(tx, run, builds), _parents(tx, run, judged)
+    number = tx.decisions.next_number(run)
+    rates = _rates(tx.failures, judged)
+    again, parents = _lines_beyond(tx, run, builds), _parents(tx.failures, run, judged)
     reports = [_report(each, rates, links.build, _causes(each, again, parents)) for each in reported]
-    last = last_line(_next_steps(tx, judged, specs)) if run.kind is RunKind.CHECK else ""
-    message = compose(header, reports, links.decision(run.id, number), _kept(tx, run, builds, specs), last)
-    tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
+    last = last_line(_next_steps(tx.measurements, judged, specs)) if run.kind is RunKind.CHECK else ""
+    kept = _kept(tx.changes, run, builds, specs)
+    message = compose(header, reports, links.decision(run.id, number), kept, last)
+    tx.decisions.add(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     _LOG.info("run.decided", decision=number, vote=vote, header=str(header))
     # A merged change without a build has no trend, and its message would say nothing.
     is_silent = run.kind is RunKind.POST_SUBMIT and header is Header.NOT_EXECUTED
     if run.change is not None and run.kind is not RunKind.CALIBRATION and not is_silent:
         labels = {} if vote is None else {run.label: vote}
-        comments = _remarks(tx, run.change, run.revision, judged)
+        comments = _remarks(tx.outbox, run.change, run.revision, judged)
         review = Review(run.change, run.revision, message, labels, comments)
-        tx.queue_review(review_key(run.id, number), review)
+        tx.outbox.queue_review(review_key(run.id, number), review)
 
 
-def _kept(tx: Changes, run: RunRecord, builds: Sequence[BuildRecord], specs: Mapping[int, BuildSpec]) -> str:
+def _kept(
+    stored: Changes, run: RunRecord, builds: Sequence[BuildRecord], specs: Mapping[int, BuildSpec]
+) -> str:
     """Return the note that all results are those of an earlier patch set with the same code; may be empty."""
     measured = [specs[build.id] for build in builds if build.outcome is not Outcome.NOT_BUILT]
     if run.change is None or not measured or any(spec.patch.commit == run.revision for spec in measured):
         return ""
-    same_code = tx.same_code(run.change, run.revision)
+    same_code = stored.same_code(run.change, run.revision)
     return result_kept(min(same_code)) if len(same_code) > 1 else ""
 
 
-def waivers_on(tx: _Waivers, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Waiver | None, ...]:
+def waivers_on(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Waiver | None, ...]:
     """Find the waiver of each finished build's failure; None for a build without one."""
-    return waived_by(_judged(tx, run, builds), _overrides_of(tx, run), run.revision)
+    return waived_by(_judged(tx.failures, run, builds), _overrides_of(tx.overrides, run), run.revision)
 
 
-def _judged(tx: _Waivers, run: RunRecord, builds: Sequence[BuildRecord]) -> Sequence[JudgedBuild]:
-    known = known_by_build(tx, run.id)
+def _judged(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> Sequence[JudgedBuild]:
+    known = known_by_build(stored, run.id)
     return [
         JudgedBuild(build.id, outcome_of(build), build.blamed, known.get(build.id), build.slowdowns)
         for build in builds
@@ -106,18 +111,18 @@ def _judged(tx: _Waivers, run: RunRecord, builds: Sequence[BuildRecord]) -> Sequ
 
 
 def _lines_beyond(
-    tx: _Waivers, run: RunRecord, builds: Sequence[BuildRecord]
+    tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]
 ) -> Mapping[int, tuple[str, ...]]:
     """Return the lines about accepted benchmarks that count again, by build."""
-    overrides = _overrides_of(tx, run)
+    overrides = _overrides_of(tx.overrides, run)
     if not any(each.kind is OverrideKind.ACCEPT for each in overrides):
         return {}
-    judged = _judged(tx, run, builds)
+    judged = _judged(tx.failures, run, builds)
     return {e.id: beyond_sentences(beyond_acceptance(e, overrides, run.revision)) for e in judged}
 
 
-def _overrides_of(tx: Overrides, run: RunRecord) -> Sequence[Override]:
-    return tx.overrides(run.patch_set_id) if run.patch_set_id is not None else ()
+def _overrides_of(stored: Overrides, run: RunRecord) -> Sequence[Override]:
+    return stored.of(run.patch_set_id) if run.patch_set_id is not None else ()
 
 
 def outcome_of(build: BuildRecord) -> Outcome:
@@ -144,7 +149,7 @@ def _reported(judged: Sequence[_BuildAndWaiver]) -> Sequence[_BuildAndWaiver]:
 
 
 def _next_steps(
-    tx: Results, judged: Sequence[_BuildAndWaiver], specs: Mapping[int, BuildSpec]
+    stored: Measurements, judged: Sequence[_BuildAndWaiver], specs: Mapping[int, BuildSpec]
 ) -> tuple[NextStep, ...]:
     """List what a reader of the message can do about the builds of a check."""
     ended = [
@@ -153,7 +158,7 @@ def _next_steps(
             kind=build.kind,
             outcome=outcome_of(build),
             slower=build.blamed,
-            undecided=tuple(tx.unresolved_benchmarks(build.id)),
+            undecided=tuple(stored.unresolved_benchmarks(build.id)),
             is_voting=build.is_voting,
             is_waived=waiver is not None,
         )
@@ -180,12 +185,11 @@ def _is_built(build: BuildRecord, spec: BuildSpec) -> bool:
     """Return whether the sources of a failed build were built, or it ended without need of them."""
     if build.outcome is not Outcome.FAILED or spec.job.configuration.build is None:
         return True
-    report = MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
-    return not report.seconds.keys().isdisjoint((PATCH_BUILT, CHECKED))
+    return not build.report.seconds.keys().isdisjoint((PATCH_BUILT, CHECKED))
 
 
 def _remarks(
-    tx: Outbox, change: ChangeKey, revision: str, judged: Sequence[_BuildAndWaiver]
+    stored: Outbox, change: ChangeKey, revision: str, judged: Sequence[_BuildAndWaiver]
 ) -> tuple[InlineComment, ...]:
     """Compose inline comments from the findings of failed builds, each finding once per change.
 
@@ -194,18 +198,18 @@ def _remarks(
     failed = (build for build, waiver in judged if waiver is None and has_failed(build))
     named = [(build.job, finding) for build in failed for finding in build.findings]
     jobs = [build.job for build, _ in judged]
-    return comments_to_post(named, jobs, tx.remarks_on(change, revision)) if named else ()
+    return comments_to_post(named, jobs, stored.remarks_on(change, revision)) if named else ()
 
 
-def _rates(tx: Failures, judged: Sequence[_BuildAndWaiver]) -> Mapping[int, Rate]:
+def _rates(stored: Failures, judged: Sequence[_BuildAndWaiver]) -> Mapping[int, Rate]:
     """Return the rate of each known failure that waives a build."""
     matches = (waiver.known for _, waiver in judged if isinstance(waiver, KnownMatches))
     known = sorted({each.id for found in matches for each in found})
-    return tx.rates_of(known) if known else {}
+    return stored.rates_of(known) if known else {}
 
 
 def _parents(
-    tx: Failures, run: RunRecord, judged: Sequence[_BuildAndWaiver]
+    stored: Failures, run: RunRecord, judged: Sequence[_BuildAndWaiver]
 ) -> Mapping[int, Sequence[ParentBuild]]:
     """Return for each failed build that counts the builds of the parent that have some of its failures.
 
@@ -216,7 +220,7 @@ def _parents(
         for build, waiver in judged
         if build.outcome is Outcome.FAILED and waiver is None and not build.url
     ]
-    return tx.on_parent(run.id, failed) if failed and run.parent is not None else {}
+    return stored.on_parent(run.id, failed) if failed and run.parent is not None else {}
 
 
 def _causes(

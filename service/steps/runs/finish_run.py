@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 def finish_run(store: Store, links: Links, run_id: int) -> None:
     """Decide and finish a run whose builds are all finished; do nothing for any other run."""
     with store.transaction() as tx:
-        run = tx.lock_run(run_id)
+        run = tx.runs.lock(run_id)
         if run.state is not RunState.RUNNING:
             return
-        builds = tx.builds_of(run_id)
+        builds = tx.builds.of_run(run_id)
         if any(build.state is not BuildState.FINISHED for build in builds):
             return
         if run.kind is not RunKind.CALIBRATION:  # a branch against itself needs no decision
             carry_overrides(tx, run, builds)
             decide_run(tx, run, builds, links)
-        tx.end_run(run_id, RunState.FINISHED)
+        tx.runs.end(run_id, RunState.FINISHED)

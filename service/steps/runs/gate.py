@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from service.domain.runs.machine_report import MachineReport
     from service.domain.sources.workspace import Workspace
     from service.domain.verdict.inference.verdict import Comparison
-    from service.ports.building import Differences, Progress, Source
+    from service.ports.building import Progress
+    from service.ports.sources import Differences, Source
     from service.steps.building.session import BuildHost
 
 TRUST: Final = "local"

@@ -9,7 +9,7 @@ from service.domain.measuring.pair_record import PairRecord
 from service.domain.measuring.renaming import former_names
 from service.domain.runs.build_outcome import Group
 from service.domain.runs.judge_build import judge_measured
-from service.domain.runs.machine_report import BuildEnd, MachineReport
+from service.domain.runs.machine_report import BuildEnd
 from service.domain.runs.slowdown import Slowdown
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, SeriesKey, Side
@@ -24,7 +24,7 @@ from service.domain.wording.measured_causes import (
     measured_notes,
     unused_notes,
 )
-from service.ports.records import BuildRecord, StoredComparison, StoredResult
+from service.ports.verdict import Compared, StoredComparison, StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,12 +34,13 @@ if TYPE_CHECKING:
     from service.domain.runs.build_outcome import Withheld
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
-    from service.ports.store import Evidence, Results, Transaction
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.verdict import Measurements
 
     _Former = Mapping[tuple[str, str], str]  # by suite and benchmark
 
 
-def judge_compared(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:
+def judge_compared(stored: Measurements, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:
     """Compare the pairs of a build, store the results, and decide how the build ends."""
     spec = BuildSpec.from_mapping(build.spec)
     sequence = build.sequence_id
@@ -47,18 +48,17 @@ def judge_compared(tx: Transaction, artifacts: Artifacts, build: BuildRecord) ->
         return BuildEnd(Outcome.INFRASTRUCTURE, (NO_MEASUREMENTS,))
     records = (
         PairRecord(each.pair, artifacts.get(each.artifact), each.variant)
-        for each in tx.stored_pairs(sequence)
+        for each in stored.stored_pairs(sequence)
     )
     job, is_calibration = spec.judged, spec.kind is RunKind.CALIBRATION
-    listing = tx.listing(sequence)
+    listing = stored.listing(sequence)
     former = _former(spec, listing)
-    report = MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
     measured = judge_measured(
         job,
         listing,
         records,
-        lambda rows: _withheld(tx, build, spec, rows, former),
-        report.circumstances,
+        lambda rows: _withheld(stored, build, spec, rows, former),
+        build.report.circumstances,
     )
     everything = tuple(suite.name for suite in job.benchmark.suites)
     suites = everything if is_calibration else measured.notes.same_program
@@ -68,14 +68,14 @@ def judge_compared(tx: Transaction, artifacts: Artifacts, build: BuildRecord) ->
         if suites
         else ()
     )
-    _store(tx, build, spec, rows if is_calibration else measured.comparisons, measured.launches)
+    _store(stored, build, spec, rows if is_calibration else measured.comparisons, measured.launches)
     if spec.kind is RunKind.POST_SUBMIT:
-        tx.continue_series(_successors(spec, measured.comparisons, former))
+        stored.continue_series(_successors(spec, measured.comparisons, former))
     slower = measured.judgement.groups.get(Group.SLOWER, ())
-    tx.store_slowdowns(build.id, tuple(Slowdown.of(spec.job.name, row) for row in slower))
+    stored.store_slowdowns(build.id, tuple(Slowdown.of(spec.job.name, row) for row in slower))
     sessions = sessions_of(rows, measured.launches, suites)
     if suites:
-        tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
+        stored.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
     if is_calibration:  # a false alarm is evidence about the machine, not a failure
         return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
     policy, judgement = spec.job.policy, measured.judgement
@@ -108,7 +108,7 @@ def _successors(spec: BuildSpec, rows: Sequence[Comparison], former: _Former) ->
 
 
 def _withheld(
-    tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison], former: _Former
+    stored: Measurements, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison], former: _Former
 ) -> Withheld:
     """Map each slower row that may not vote to the reason, by the evidence on the build's machine.
 
@@ -119,7 +119,7 @@ def _withheld(
     if not policy.probation or not slower:
         return {}
     before = _successors(spec, list(slower), former)
-    histories = tx.evidence(build.machine, [*slower.values(), *before.values()])
+    histories = stored.evidence(build.machine, [*slower.values(), *before.values()])
 
     def history(key: SeriesKey) -> History:
         known = [histories.get(each, History()) for each in (key, before.get(key, key))]
@@ -132,7 +132,7 @@ def _withheld(
 
 
 def _store(
-    tx: Results,
+    stored: Measurements,
     build: BuildRecord,
     spec: BuildSpec,
     rows: Sequence[Comparison],
@@ -148,21 +148,10 @@ def _store(
         if any(value is not None for value in samples)
     ]
     comparisons = [
-        StoredComparison(
-            series=key,
-            position=position,
-            pairs=row.pairs,
-            verdict=row.verdict,
-            ratio=row.ratio,
-            low=row.interval[0] if row.interval else None,
-            high=row.interval[1] if row.interval else None,
-            base=row.base,
-            patch=row.patch,
-            reasons=row.reasons,
-        )
+        StoredComparison(series=key, position=position, reasons=row.reasons, **Compared.values_of(row))
         for position, (key, row) in enumerate(zip(keys, rows, strict=True))
     ]
-    tx.store_results(build, spec.kind, series, results, comparisons)
+    stored.store_results(build, spec.kind, series, results, comparisons)
 
 
 def _series(spec: BuildSpec, row: ComparedRow, benchmark: str = "") -> SeriesKey:

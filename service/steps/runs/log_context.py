@@ -8,7 +8,7 @@ from structlog.contextvars import bind_contextvars
 
 if TYPE_CHECKING:
     from service.domain.values.identity import ChangeKey
-    from service.ports.records import RunRecord
+    from service.ports.runs.runs import RunRecord
 
 
 def bind_run(run: RunRecord) -> None:

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.review.comment_commands import MorePairsCommand
-    from service.ports.records import BuildRecord, RunRecord
-    from service.ports.store import Pairs, Transaction
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
+    from service.ports.store import Transaction
+    from service.ports.verdict import Measurements
 
 
 def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsCommand, comment_id: int) -> str:
@@ -39,19 +41,19 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
     """
     if run is None or run.state not in {RunState.RUNNING, RunState.FINISHED}:
         return NOT_MEASURED
-    builds = tx.builds_of(run.id)
+    builds = tx.builds.of_run(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
     undecided = [
         build
         for build in finished
-        if any(is_chosen(wanted.filter, name) for name in tx.unresolved_benchmarks(build.id))
+        if any(is_chosen(wanted.filter, name) for name in tx.measurements.unresolved_benchmarks(build.id))
     ]
     if not undecided:
-        return _why_not_longer(tx, builds, wanted)
+        return _why_not_longer(tx.measurements, builds, wanted)
     specs: dict[str, BuildSpec | None] = {}
     refused: list[str] = []
     for build, waiver in zip(undecided, waivers_on(tx, run, undecided), strict=True):
-        spec = _longer(tx, build, wanted)
+        spec = _longer(tx.measurements, build, wanted)
         if isinstance(waiver, Override) and waiver.kind is OverrideKind.OVERRIDE:
             refused.append(f"{build.job}: {OVERRIDDEN}")
         elif spec.longer is not None and spec.longer.pairs > MOST_PAIRS:
@@ -63,24 +65,24 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
     return "; ".join(refused)
 
 
-def _longer(tx: Pairs, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpec:
+def _longer(stored: Measurements, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpec:
     """Make the spec of a build that measures more pairs in the same configuration."""
     spec = BuildSpec.from_mapping(build.spec)
     most = spec.job.policy.base_pairs
-    launched = {} if build.sequence_id is None else tx.disturbed_pairs(build.sequence_id)
+    launched = {} if build.sequence_id is None else stored.disturbed_pairs(build.sequence_id)
     so_far = len(counting_pairs(launched, most))
     longer = MorePairs(wanted.filter, look_from(so_far + (wanted.count or most)))
     return replace(spec, longer=longer, second=False)
 
 
-def _why_not_longer(tx: Pairs, builds: Sequence[BuildRecord], wanted: MorePairsCommand) -> str:
+def _why_not_longer(stored: Measurements, builds: Sequence[BuildRecord], wanted: MorePairsCommand) -> str:
     if any(build.state is not BuildState.FINISHED for build in builds):
         return STILL_RUNNING
     selected = {
         name
         for build in builds
         if build.sequence_id is not None
-        for listing in tx.listing(build.sequence_id)
+        for listing in stored.listing(build.sequence_id)
         for name in (*listing["patch"], *listing["base"])
         if is_chosen(wanted.filter, name)
     }

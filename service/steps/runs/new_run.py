@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.values.identity import RunKind
-from service.ports.queue import Task
-from service.ports.records import NewRun
+from service.ports.runs.queue import Task
+from service.ports.runs.runs import NewRun
 
 if TYPE_CHECKING:
     from service.domain.review.change import Change
@@ -34,7 +34,7 @@ def run_of(change: Change, kind: RunKind, patch_set_id: int, revision: str) -> N
 
 def start_run(tx: Transaction, run: NewRun) -> bool:
     """Store a run and queue its planning; return False if the same one exists."""
-    run_id = tx.add_run(run)
+    run_id = tx.runs.add(run)
     if run_id is not None:
-        tx.queue_task(Task.PLAN, run_id)
+        tx.outbox.queue_task(Task.PLAN, run_id)
     return run_id is not None

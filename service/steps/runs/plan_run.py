@@ -18,8 +18,8 @@ from service.domain.verdict.calibration.schedule import is_calibrated
 from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.message import Header, compose
 from service.domain.wording.outlook import LAST_RUNS, expected_duration
-from service.ports.queue import Task
-from service.ports.records import NewBuild, RunRecord
+from service.ports.runs.builds import NewBuild
+from service.ports.runs.queue import Task
 from service.steps.project.read_project_file import NoProjectFile, read_project_file
 from service.steps.runs.check_own_file import OwnFile, read_own_file
 from service.steps.runs.log_context import bind_run
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from service.domain.project.job import Job
     from service.domain.project.project_file import ProjectFile
     from service.domain.sources.workspace import Workspace
-    from service.ports.building import Source
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
+    from service.ports.runs.runs import RunRecord
+    from service.ports.sources import Source
     from service.ports.store import Store, Transaction
 
 # A person waits for a check; no person waits for the other kinds.
@@ -43,7 +44,7 @@ DEADLINE: Final = 24 * 3600.0
 def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, run_url: str) -> None:
     """Plan a run, unless it is already planned or cancelled. ``run_url`` is the address of its page."""
     with store.transaction() as tx:
-        run = tx.lock_run(run_id)
+        run = tx.runs.lock(run_id)
     bind_run(run)
     if run.state is not RunState.PLANNING:
         return
@@ -61,7 +62,7 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
         _refuse(store, run, reason, run_url, is_held=True)
         return
     with store.transaction() as tx:
-        if tx.lock_run(run.id).state is RunState.PLANNING:
+        if tx.runs.lock(run.id).state is RunState.PLANNING:
             _store(tx, run, plan)
             _announce(tx, run, plan, run_url)
 
@@ -123,7 +124,7 @@ def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revisio
 
 def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
     base = plan.base
-    tx.start_run(
+    tx.runs.start(
         run.id,
         tree=plan.patch.tree,
         parent=base.commit if base else None,
@@ -153,9 +154,9 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
         waits |= _place(tx, run, position, spec_of(build.job), is_needed=build.is_needed)
     if own := plan.own_file:
         new = _new_build(spec_of(own.job), own.end)
-        tx.store_findings(tx.add_build(run.id, len(plan.builds), new), own.findings)
+        tx.measurements.store_findings(tx.builds.add(run.id, len(plan.builds), new), own.findings)
     if not waits:
-        tx.queue_task(Task.VOTE, run.id)
+        tx.outbox.queue_task(Task.VOTE, run.id)
 
 
 def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, is_needed: bool) -> bool:
@@ -168,12 +169,12 @@ def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, i
     if not is_needed:
         ended = BuildEnd(Outcome.NOT_BUILT, (NO_MATCHING_FILES,))
     if ended is None and run.kind is RunKind.CHECK and spec.shared_sequence:
-        adopted = tx.adopt_build(run, position, spec.shared_sequence, DEADLINE)
+        adopted = tx.builds.adopt(run, position, spec.shared_sequence, DEADLINE)
         if adopted is not None:
             return adopted.state is not BuildState.FINISHED
-    build_id = tx.add_build(run.id, position, _new_build(spec, ended))
+    build_id = tx.builds.add(run.id, position, _new_build(spec, ended))
     if ended is None and not spec.job.kind.is_external:
-        tx.queue_task(Task.EXECUTE, build_id)
+        tx.outbox.queue_task(Task.EXECUTE, build_id)
     return ended is None
 
 
@@ -199,9 +200,9 @@ def _announce(tx: Transaction, run: RunRecord, plan: _Plan, run_url: str) -> Non
     if run.kind is not RunKind.POST_SUBMIT or run.change is None:
         return
     if any(build.is_needed for build in plan.builds):
-        outlook = expected_duration(tx.last_durations(run, LAST_RUNS), run.branch)
+        outlook = expected_duration(tx.runs.last_durations(run, LAST_RUNS), run.branch)
         started = "\n\n".join(filter(None, (f"{Header.STARTED} {run_url}", outlook)))
-        tx.queue_review(f"run/{run.id}/started", Review(run.change, run.revision, started))
+        tx.outbox.queue_review(f"run/{run.id}/started", Review(run.change, run.revision, started))
 
 
 def _refuse(
@@ -209,10 +210,10 @@ def _refuse(
 ) -> None:
     """End a run that is still to be planned; ``is_held``: unless somebody allowed it in the meantime."""
     with store.transaction() as tx:
-        if tx.lock_run(run.id).state is not RunState.PLANNING:
+        if tx.runs.lock(run.id).state is not RunState.PLANNING:
             return
-        if is_held and is_allowed(tx, run):
-            tx.queue_task(Task.PLAN, run.id)
+        if is_held and is_allowed(tx.overrides, run):
+            tx.outbox.queue_task(Task.PLAN, run.id)
         else:
             refuse(tx, run, reason, run_url, header=Header.NOT_EXECUTED, is_posted=is_posted)
 
@@ -221,7 +222,7 @@ def refuse(
     tx: Transaction, run: RunRecord, reason: str, run_url: str, *, header: Header, is_posted: bool = True
 ) -> None:
     """End a run that cannot be planned, and post the reason on the change, without a vote."""
-    tx.end_run(run.id, RunState.REFUSED, reason)
+    tx.runs.end(run.id, RunState.REFUSED, reason)
     if is_posted and run.change is not None and run.kind is RunKind.CHECK:
         message = compose(header, (), run_url, last=literal(plain(reason, 2000)))
-        tx.queue_review(f"run/{run.id}/refused", Review(run.change, run.revision, message))
+        tx.outbox.queue_review(f"run/{run.id}/refused", Review(run.change, run.revision, message))

@@ -20,14 +20,13 @@ from service.domain.wording.failures import failure_causes
 from service.domain.wording.refusals import LATE_RESULT
 from service.ports.failures.storing import BuildFailures
 from service.steps.runs.analyse import finish
-from service.steps.runs.record_tests import report_of
 from service.steps.runs.rerun import run_again
 
 if TYPE_CHECKING:
     from service.domain.failures.configured import ConfiguredPatterns
     from service.domain.runs.external import ExternalBuild, Report
-    from service.ports.records import BuildRecord, NewReport, RunRecord
-    from service.ports.reports import ExternalBuilds
+    from service.ports.runs.builds import BuildRecord, ExternalBuilds, NewReport
+    from service.ports.runs.runs import RunRecord
     from service.ports.store import Store, Transaction
 
 _UNSEEN_SECONDS: Final = 15.0  # five attempts last longer than a poll for changes, which needs no event
@@ -67,10 +66,10 @@ def record_once(
     if sent is None:
         return record_external_build(store, report, patterns)
     with store.transaction() as tx:
-        first = tx.claim_report(sent)
+        first = tx.external.claim_report(sent)
         if first is None:
             is_news = _record(tx, report, patterns)
-            tx.answer_report(sent, is_news=is_news)
+            tx.external.answer_report(sent, is_news=is_news)
             return is_news
         if first.digest != sent.digest:
             raise BadInput("this key was used for another report; send a new key", "Idempotency-Key")
@@ -106,13 +105,13 @@ def _announce(tx: Transaction, place: _Place, report: Report) -> bool:
     is_wanted = place.awaits_any if place.is_late else place.is_open
     if not (is_wanted and place.is_newest(report.build)):
         return False
-    tx.record_report(_adopt(tx, place, report), report.build, report.result)
+    tx.external.record_report(_adopt(tx, place, report), report.build, report.result)
     return True
 
 
 def _finish(tx: Transaction, place: _Place, report: Report, patterns: ConfiguredPatterns) -> bool:
     known = place.known(report.build)
-    tested = report_of(known) if known is not None else MachineReport()
+    tested = known.report if known is not None else MachineReport()
     if known is not None and known.has_result:
         if known.reported == report.result:
             return False
@@ -129,14 +128,14 @@ def _finish(tx: Transaction, place: _Place, report: Report, patterns: Configured
         build_id = _adopt(tx, place, report)  # the deadline passed before its result came
     else:
         build_id = known.id  # it runs, or it was cancelled or replaced before its result came
-    tx.record_report(build_id, report.build, report.result)
-    tx.store_findings(build_id, report.findings)
+    tx.external.record_report(build_id, report.build, report.result)
+    tx.measurements.store_findings(build_id, report.findings)
     end = _end_of(report, tested, patterns)
     if known is not None and known.id != build_id and known.execution:
-        tx.store_execution(build_id, known.execution)
-    if tx.lock_build(build_id).state is BuildState.FINISHED:
-        tx.keep_result(build_id, end.outcome, end.causes)
-        tx.store_failures(build_id, BuildFailures(end.failures, end.is_cut))
+        tx.external.store_execution(build_id, known.execution)
+    if tx.builds.lock(build_id).state is BuildState.FINISHED:
+        tx.external.keep_result(build_id, end.outcome, end.causes)
+        tx.failures.store_failures(build_id, BuildFailures(end.failures, end.is_cut))
     else:
         finish(tx, build_id, end)
     return True
@@ -192,7 +191,7 @@ class _Place:
 def _place_of(tx: Transaction, report: Report) -> _Place | None:
     """Find and lock the build of another CI's job; None if the run ended before it was planned."""
     target, job = report.target, report.build.job
-    run = tx.newest_run(target.change, target.kind, target.revision)
+    run = tx.runs.newest_run(target.change, target.kind, target.revision)
     # The same answer for a change of another project: the sender may not know whether it exists.
     if run is None or target.project not in {None, run.project}:
         # Another CI may learn of a patch set first, or of a merged change.
@@ -203,7 +202,7 @@ def _place_of(tx: Transaction, report: Report) -> _Place | None:
         )
     if run.state is RunState.PLANNING:
         raise Transient(f"run {run.id} is not planned yet")
-    planned = tx.builds_of(run.id)
+    planned = tx.builds.of_run(run.id)
     build = next((build for build in planned if build.job == job), None)
     if build is None:
         if not planned:
@@ -211,16 +210,16 @@ def _place_of(tx: Transaction, report: Report) -> _Place | None:
         raise NotFound(f"run {run.id} has no job {job}")
     if not build.is_external:
         raise BadInput(f"{job} is not of kind external", "job")
-    place = _Place(run, tx.lock_build(build.id), tuple(tx.builds_of_job(run, job)))
-    _check_number(tx, place, report.build)
+    place = _Place(run, tx.builds.lock(build.id), tuple(tx.builds.of_job(run, job)))
+    _check_number(tx.external, place, report.build)
     return place
 
 
-def _check_number(tx: ExternalBuilds, place: _Place, reported: ExternalBuild) -> None:
+def _check_number(stored: ExternalBuilds, place: _Place, reported: ExternalBuild) -> None:
     """Check that a number is of one revision only."""
     same = {build.id for build in place.builds}
     run, number = place.run, reported.number
-    named = tx.builds_numbered(run.instance, run.project, reported.job, number)
+    named = stored.builds_numbered(run.instance, run.project, reported.job, number)
     if any(build.id not in same for build in named):
         raise BadInput(
             f"build {number} of {reported.job} was reported for another revision, and a number is of one "
@@ -237,6 +236,6 @@ def _adopt(tx: Transaction, place: _Place, report: Report) -> int:
     (build_id,) = run_again(tx, place.run, {report.build.job: None})
     if place.is_late and place.run.state is RunState.FINISHED:
         # The new run only shows the result beside the other builds.
-        new = tx.newest_run(target.change, target.kind, target.revision)
-        tx.end_run((new or place.run).id, RunState.CANCELLED, LATE_RESULT)
+        new = tx.runs.newest_run(target.change, target.kind, target.revision)
+        tx.runs.end((new or place.run).id, RunState.CANCELLED, LATE_RESULT)
     return build_id

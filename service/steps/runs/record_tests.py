@@ -9,7 +9,6 @@ from service.domain.failures.failure import distinct
 from service.domain.measuring.tests.failed import OPENING_OF_OTHERS, failures_of, failures_of_ctest
 from service.domain.measuring.tests.junit import Dialect, read_junit
 from service.domain.measuring.tests.record import RECORD_BYTES, TestSuite, read_tests, write_tests
-from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadInput, NotFound
@@ -21,8 +20,10 @@ if TYPE_CHECKING:
 
     from service.domain.failures.failure import Failure
     from service.domain.measuring.tests.cases import TestRun
+    from service.domain.runs.machine_report import MachineReport
     from service.ports.building import Artifacts
-    from service.ports.records import BuildRecord, RunRecord
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
     from service.ports.store import Store, Transaction
 
 MOST_SUITES: Final = 100
@@ -65,16 +66,18 @@ def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) ->
     new, has_more = distinct(_failures_of(run, reported.dialect))
     is_cut_here = run.is_cut or has_more
     with store.transaction() as tx:
-        named = tx.builds_numbered(reported.instance, reported.project, reported.job, reported.number)
+        named = tx.external.builds_numbered(
+            reported.instance, reported.project, reported.job, reported.number
+        )
         if not named:
             raise NotFound(
                 f"no build {reported.number} of {reported.job} in {reported.project} was reported; first "
                 "report its start"
             )
         # The runs before the build, as everywhere: until the end of this, none of them is decided.
-        runs = [tx.lock_run(run) for run in tx.runs_with(named[-1].id)]
-        build = tx.lock_build(named[-1].id)
-        report = report_of(build)
+        runs = [tx.runs.lock(run) for run in tx.external.runs_with(named[-1].id)]
+        build = tx.builds.lock(named[-1].id)
+        report = build.report
         stored = _stored(artifacts, report)
         others = [each for each in stored if each.program != reported.suite]
         if len(others) == MOST_SUITES:
@@ -85,7 +88,7 @@ def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) ->
         failures, is_cut = distinct([*kept, *new])
         is_cut = is_cut or is_cut_here or report.is_cut
         ended = replace(report, tests=tests, failures=failures, is_cut=is_cut)
-        tx.store_execution(build.id, ended.to_mapping())
+        tx.external.store_execution(build.id, ended.to_mapping())
         if build.has_result and build.outcome is Outcome.FAILED and _is_undecided(runs):
             _add_causes(tx, build, ended)
     return RecordedTests(len(run.cases), sum(case.has_failed for case in run.cases))
@@ -97,7 +100,7 @@ def _is_undecided(runs: Sequence[RunRecord]) -> bool:
 
 def _add_causes(tx: Transaction, build: BuildRecord, tested: MachineReport) -> None:
     """Add the failed tests to the causes and failures of a build that has failed."""
-    before = tx.failures_of([build.id]).get(build.id, BuildFailures())
+    before = tx.failures.failures_of([build.id]).get(build.id, BuildFailures())
     failures, has_more = distinct([*before.failures, *tested.failures])
     new = [
         each
@@ -105,8 +108,8 @@ def _add_causes(tx: Transaction, build: BuildRecord, tested: MachineReport) -> N
         if not any(each.subject in cause for cause in build.causes)
     ]
     causes = failure_causes(new, is_cut=tested.is_cut and bool(new))
-    tx.keep_result(build.id, Outcome.FAILED, (*build.causes, *causes))
-    tx.store_failures(build.id, BuildFailures(failures, before.is_cut or tested.is_cut or has_more))
+    tx.external.keep_result(build.id, Outcome.FAILED, (*build.causes, *causes))
+    tx.failures.store_failures(build.id, BuildFailures(failures, before.is_cut or tested.is_cut or has_more))
 
 
 def _kept(
@@ -135,11 +138,6 @@ def _failures_of(run: TestRun, dialect: Dialect) -> Iterator[Failure]:
             return failures_of_ctest(run)
         case Dialect.GENERIC:
             return failures_of(run, opening=OPENING_OF_OTHERS)
-
-
-def report_of(build: BuildRecord) -> MachineReport:
-    """Return what is stored of a build's execution."""
-    return MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
 
 
 def _stored(artifacts: Artifacts, report: MachineReport) -> Sequence[TestSuite]:

@@ -19,7 +19,7 @@ from service.domain.wording.replies import (
     nothing_built,
     nothing_to_measure,
 )
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.runs.decide_run import outcome_of, waivers_on
 from service.steps.runs.plan_run import DEADLINE
 
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from service.domain.project.project_file import ProjectFile
     from service.domain.review.comment_commands import RecheckCommand
     from service.domain.sources.workspace import Workspace
-    from service.ports.records import BuildRecord, RunRecord
-    from service.ports.store import Pairs, Transaction
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
+    from service.ports.store import Transaction
+    from service.ports.verdict import Measurements
 
 # Of these, the pairs decide. A build of another outcome failed before, and may not fail again.
 _MEASURED: Final = frozenset(
@@ -54,19 +56,23 @@ def recheck(
     for each sequence. A build that measured nothing gets the other repositories as they are now, in
     ``workspace``. The reply is empty if new builds were started that have something to measure.
     """
-    builds = tx.builds_of(run.id)
+    builds = tx.builds.of_run(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
     targets = _targets(tx, run, finished, wanted)
     if not targets:
         return _reason_without_targets(builds, finished, wanted)
     by_job = {build.job: build for build in builds}
     configured = {job.name: job for job in project_file.jobs}
-    specs = {job: _as_configured(tx, by_job[job], configured.get(job), workspace) for job in targets}
+    specs = {
+        job: _as_configured(tx.measurements, by_job[job], configured.get(job), workspace) for job in targets
+    }
     problems = {job: spec.job.problem for job, spec in specs.items() if spec is not None and spec.job.problem}
     if len(problems) == len(targets):
         return problems[targets[0]]
     again = {job: spec for job, spec in specs.items() if job not in problems}
-    replies = [_nothing_to_measure(tx, by_job[job]) for job, spec in again.items() if spec is None]
+    replies = [
+        _nothing_to_measure(tx.measurements, by_job[job]) for job, spec in again.items() if spec is None
+    ]
     run_again(tx, run, again, comment_id)
     return "; ".join(filter(None, replies))
 
@@ -92,21 +98,21 @@ def run_again(
     ``jobs`` maps each job to its new spec; None: the spec of its last build. After a finished run, the new
     builds form the next run together with the other builds; in a running run they replace the old builds.
     """
-    builds = tx.builds_of(run.id)
+    builds = tx.builds.of_run(run.id)
     by_job = {build.job: build for build in builds}
     # In the order of their names, so that two concurrent reruns of the same jobs cannot deadlock.
     new = {job: _repeat(tx, by_job[job], jobs[job]) for job in sorted(jobs)}
     if run.state is RunState.FINISHED:
-        run_id = tx.follow_run(run, comment_id)
+        run_id = tx.runs.follow(run, comment_id)
         places = next_run([Place(build.job, build.id) for build in builds], [*jobs])
     else:
         run_id = run.id
         places = rerun_in([Place(build.job, build.id) for build in builds], jobs)
     for position, place in enumerate(places):
         if place.build_id is None:
-            tx.put_build(run_id, position, place.job, new[place.job], comment_id)
+            tx.builds.put(run_id, position, place.job, new[place.job], comment_id)
         elif place.is_reused:
-            tx.take_build(run_id, position, place.build_id)
+            tx.builds.take(run_id, position, place.build_id)
     return [new[job] for job in jobs]
 
 
@@ -131,7 +137,7 @@ def _targets(
 
 
 def _as_configured(
-    tx: Pairs, build: BuildRecord, job: Job | None, workspace: Workspace | None
+    stored: Measurements, build: BuildRecord, job: Job | None, workspace: Workspace | None
 ) -> BuildSpec | None:
     """Make the spec with the job's current configuration and without extra pairs; None: no difference.
 
@@ -149,28 +155,28 @@ def _as_configured(
     if job is not None and job.builds and workspace != spec.workspace and build.outcome not in _MEASURED:
         return replace(spec, longer=None, second=False, workspace=workspace)
     if build.outcome is Outcome.SLOWER and build.sequence_id is not None:
-        stored = tx.stored_pairs(build.sequence_id)
-        if stored and all(pair.variant != SECOND for pair in stored):
+        pairs = stored.stored_pairs(build.sequence_id)
+        if pairs and all(pair.variant != SECOND for pair in pairs):
             return replace(spec, longer=None, second=True)
     return None if was_planned and not spec.longer else replace(spec, longer=None)
 
 
-def _nothing_to_measure(tx: Transaction, build: BuildRecord) -> str:
+def _nothing_to_measure(stored: Measurements, build: BuildRecord) -> str:
     """Say that a build which was measured to its end measures nothing again; empty if it may."""
     if build.sequence_id is None or build.outcome not in _MEASURED:
         return ""
-    undecided = len(tx.unresolved_benchmarks(build.id))
+    undecided = len(stored.unresolved_benchmarks(build.id))
     listed = {
         (each["suite"], name)
-        for each in tx.listing(build.sequence_id)
+        for each in stored.listing(build.sequence_id)
         for name in (*each["patch"], *each["base"])
     }
     return nothing_to_measure(build.job, len(listed) - undecided, undecided) if listed else ""
 
 
 def _repeat(tx: Transaction, build: BuildRecord, spec: BuildSpec | None) -> int:
-    build_id = tx.repeat_build(build, spec, DEADLINE)
+    build_id = tx.builds.repeat(build, spec, DEADLINE)
     kind = build.kind if spec is None else spec.job.kind
     if not kind.is_external:  # the other CI starts its own builds
-        tx.queue_task(Task.EXECUTE, build_id)
+        tx.outbox.queue_task(Task.EXECUTE, build_id)
     return build_id

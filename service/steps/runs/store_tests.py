@@ -11,20 +11,22 @@ from service.domain.measuring.tests.record import RECORD_BYTES, read_tests
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, SeriesKey, Side
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import StoredComparison, StoredResult
+from service.ports.verdict import StoredComparison, StoredResult
 
 if TYPE_CHECKING:
     from service.domain.runs.machine_report import MachineReport
     from service.ports.building import Artifacts
-    from service.ports.records import BuildRecord
-    from service.ports.store import Results
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.verdict import Measurements
 
 _MOST: Final = 5000  # series of a job; of more tests, the slowest, whose durations matter
 _METRIC: Final = "real_time"
 _TESTED: Final = frozenset({Outcome.PASSED, Outcome.FAILED})
 
 
-def store_tests(tx: Results, artifacts: Artifacts, build: BuildRecord, report: MachineReport) -> None:
+def store_tests(
+    stored: Measurements, artifacts: Artifacts, build: BuildRecord, report: MachineReport
+) -> None:
     """Store the duration of each test that passed; nothing for the build of a patch set.
 
     A merged commit is tested once, so each point is of one sample, and nothing is compared.
@@ -42,7 +44,7 @@ def store_tests(tx: Results, artifacts: Artifacts, build: BuildRecord, report: M
     ]
     slowest = sorted(passed, key=lambda each: -each[1].seconds)[:_MOST]
     seconds = {_series(spec, program, case.name): case.seconds for program, case in slowest}
-    tx.store_results(
+    stored.store_results(
         build,
         spec.kind,
         dict.fromkeys(seconds, ("s", str(Better.LOWER))),

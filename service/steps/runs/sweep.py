@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.runs.states import MAX_ATTEMPTS
 from service.domain.wording.build_causes import CANCELLED, NO_MACHINE, NO_RESULT, unresponsive
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.runs.analyse import give_up
 
 if TYPE_CHECKING:
     from service.ports.building import Artifacts
-    from service.ports.queue import Queue
+    from service.ports.runs.queue import Hints, Queue
+    from service.ports.runs.upkeep import Heartbeats, OldLogs, Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Heartbeats, Hints, OldLogs, Upkeep
 
 CONTROL: Final = "control"
 STALLED_AFTER: Final = 5.0  # seconds; a task that is not lost arrives within a fraction of one
@@ -37,7 +37,7 @@ def sweep(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX
             give_up(store, build_id, unresponsive(max_attempts))
         for build_id in upkeep.overdue_builds():
             with store.transaction() as tx:
-                is_external = tx.lock_build(build_id).is_external
+                is_external = tx.builds.lock(build_id).is_external
             give_up(store, build_id, NO_RESULT if is_external else NO_MACHINE)
         upkeep.preempt_calibrations()
         upkeep.drop_unwanted_builds()

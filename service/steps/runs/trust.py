@@ -11,9 +11,10 @@ from service.domain.wording.refusals import UNTRUSTED_PARENT, held, not_trusted,
 
 if TYPE_CHECKING:
     from service.domain.building.spec import Revision
-    from service.ports.records import RunRecord
-    from service.ports.review import ReviewServer
-    from service.ports.store import Overrides, Store
+    from service.ports.review.server import ReviewServer
+    from service.ports.runs.decisions import Overrides
+    from service.ports.runs.runs import RunRecord
+    from service.ports.store import Store
 
 
 def reason_to_hold(
@@ -30,9 +31,9 @@ def reason_to_hold(
     if run.change is None or run.patch_set_id is None:
         return ""
     with store.transaction() as tx:
-        if is_allowed(tx, run):
+        if is_allowed(tx.overrides, run):
             return ""
-        parents = tx.checks_of(run.instance, base.commit) if base and base.is_under_review else None
+        parents = tx.runs.checks_of(run.instance, base.commit) if base and base.is_under_review else None
     change = server.change(run.change)
     if change.current.revision != run.revision:
         raise Transient("there is a newer patch set, which comes first")
@@ -47,9 +48,9 @@ def reason_to_hold(
     return "" if parents is None else _of_parent(parents, group)
 
 
-def is_allowed(tx: Overrides, run: RunRecord) -> bool:
+def is_allowed(stored: Overrides, run: RunRecord) -> bool:
     """Return whether a trusted person allowed the code of a check's patch set to run."""
-    entries = () if run.patch_set_id is None else tx.overrides(run.patch_set_id)
+    entries = () if run.patch_set_id is None else stored.of(run.patch_set_id)
     return any(override.kind is OverrideKind.TRUST for override in entries)
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from service.domain.project.job import Job
     from service.domain.project.manifest_key import ManifestKey
     from service.domain.sources.workspace import Workspace
-    from service.ports.building import Source
+    from service.ports.sources import Source
 
 
 def find_workspace(

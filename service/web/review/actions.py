@@ -20,8 +20,8 @@ from service.web.access.tickets import check_ticket, ticket_for
 
 if TYPE_CHECKING:
     from service.ports.reading import BuildReading
+    from service.ports.review.shown import PatchSetDetail
     from service.ports.store import Store
-    from service.ports.views import PatchSetDetail
     from service.steps.review.offered_actions import ActionOffers, Compared, OfferedActions
     from service.web.api import ReadingOf
 

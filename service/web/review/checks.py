@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
     from service.domain.review.links import Links
-    from service.ports.views import Build, Comparison
+    from service.ports.runs.shown import Build
+    from service.ports.verdict import Comparison
     from service.web.api import ReadingOf
 
 INSTANCE_HEADER: Final = "Benchgate-Instance"

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from service.domain.review.links import Links
-    from service.ports.views import Build, BuildOfRun, Comparison, Run, RunWithBuilds
+    from service.ports.runs.shown import Build, BuildOfRun, Run, RunWithBuilds
+    from service.ports.verdict import Comparison
 
     ReadRows = Callable[[Build], Sequence[Comparison]]
 

@@ -29,7 +29,7 @@ from service.domain.runs.vote import Result  # noqa: TC001 - pydantic reads the 
 from service.domain.values.errors import BadInput, NotAllowed
 from service.domain.values.identity import ChangeKey, RunKind
 from service.domain.values.text import plain
-from service.ports.records import NewReport
+from service.ports.runs.builds import NewReport
 from service.steps.runs.record_tests import RecordedTests, ReportedTests
 from service.web.access.authenticate import known_caller
 from service.web.problems import RESPONSES

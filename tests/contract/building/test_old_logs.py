@@ -19,8 +19,8 @@ from tests.support.store_samples import named, post_submit_run, start
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from service.ports.runs.upkeep import OldLogs
     from service.ports.store import Transaction
-    from service.ports.upkeep import OldLogs
     from tests.support.postgres import Database, Server
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
@@ -43,8 +43,8 @@ def make_known(tx: Transaction, failure: Failure, state: str = "confirmed") -> i
     scope = Scope(instance="review", project="kv_engine")
     author = Author(account="1000003", name="Bob")
     new = NewKnown(signature=signature_of(failure), scope=scope, bug="MB-1", reason="flaky", days=1)
-    known = tx.make_known(new, author)
-    tx.change_known(known.id, KnownChange(state=TriageState(state), bug="MB-1", assignee=""), author)
+    known = tx.known.make(new, author)
+    tx.known.change(known.id, KnownChange(state=TriageState(state), bug="MB-1", assignee=""), author)
     return known.id
 
 
@@ -95,7 +95,7 @@ class PostgresSite:
     def _add_build(self, job: str) -> int:
         with self._store.transaction() as tx:
             run = start(tx, post_submit_run(job.ljust(40, "0")))
-            return tx.add_build(run, 0, named(job))
+            return tx.builds.add(run, 0, named(job))
 
     def add_log(self, job: str, *artifacts: str, ended: float | None, is_failed: bool = False) -> None:
         build = self._add_build(job)
@@ -122,9 +122,9 @@ class PostgresSite:
     def add_failures(self, job: str, *, ended: float, is_matched: bool = False) -> None:
         build = self._add_build(job)
         with self._store.transaction() as tx:
-            tx.store_failures(build, BuildFailures((failure_of_job(job),)))
+            tx.failures.store_failures(build, BuildFailures((failure_of_job(job),)))
             if is_matched:
-                tx.keep_matches(build, {(build, 0): make_known(tx, failure_of_job(job))})
+                tx.failures.keep_matches(build, {(build, 0): make_known(tx, failure_of_job(job))})
         self._end(build, "FAILURE", ended)
         self._database.change(
             "UPDATE signature SET last_seen_at = now() - make_interval(secs => :seconds)"

@@ -85,7 +85,7 @@ class PostgresSite:
             self._builds += 1
             with PostgresStore(self._database.owner).transaction() as tx:
                 run = start(tx, post_submit_run(f"{self._builds:040x}"))
-                tx.add_build(run, 0, named("linux", sequence=""))
+                tx.builds.add(run, 0, named("linux", sequence=""))
         self._database.change(
             "INSERT INTO known_match (run_id, build_id, position, known_id)"
             " SELECT :build, :build, k.id, k.id FROM known_failure AS k WHERE k.bug = :bug",

@@ -11,7 +11,7 @@ from service.domain.runs.vote import Result
 from service.domain.values.errors import Ambiguous, NotFound
 from service.domain.values.identity import ChangeAddress, RunKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.cursor import Cursor
+from service.ports.review.shown import Cursor
 from tests.contract.reading.site import ADDRESS, CHANGE, OTHER_PARENT, PARENT, measure
 
 if TYPE_CHECKING:

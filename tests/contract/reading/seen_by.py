@@ -11,7 +11,6 @@ from service.domain.runs.states import RunState
 from service.domain.values.errors import BenchgateError, NotFound, Transient
 from service.domain.values.identity import ChangeAddress, ChangeKey
 from service.domain.values.search import parse_words
-from service.ports.cursor import Cursor
 from service.ports.reading import (
     BuildReading,
     ChangeReading,
@@ -19,6 +18,7 @@ from service.ports.reading import (
     SeriesReading,
     Viewer,
 )
+from service.ports.review.shown import Cursor
 from tests.contract.reading.site import ADDRESS, CHANGE, measure
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from service.domain.values.identity import BuildName
     from service.ports.reading import Reading
-    from service.ports.views import Build
+    from service.ports.runs.shown import Build
     from tests.contract.reading.site import ReadingSite
 
 OTHER: Final = 8  # a change that everybody sees

@@ -21,7 +21,7 @@ from tests.support.review.gerrit_model import SECRET, URL, GerritModel
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.ports.review import ReviewServer
+    from service.ports.review.server import ReviewServer
 
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 FIRST, SECOND, UNKNOWN = "1" * 40, "2" * 40, "f" * 40

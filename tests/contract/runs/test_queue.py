@@ -6,7 +6,7 @@ import pytest
 
 from service.adapters.runs.queue import CeleryQueue
 from service.domain.values.errors import Transient
-from service.ports.queue import Queue, Task
+from service.ports.runs.queue import Queue, Task
 from tests.support.memory.store import MemoryQueue
 
 

@@ -18,7 +18,7 @@ from tests.support.memory.files import MemoryArtifacts, MemoryScratch
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.ports.building import Dependencies
+    from service.ports.sources import Dependencies
 
 
 class Site(Protocol):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from service.ports.building import Source
+    from service.ports.sources import Source
 
 PROJECT, UNKNOWN = "kv_engine", "f" * 40
 MASTER = "refs/heads/master"

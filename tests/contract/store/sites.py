@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from service.adapters.postgres.machines.worklist import ClaimedBuild
     from service.ports.access import AuditLog
-    from service.ports.records import StoredPair
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
+    from service.ports.verdict import StoredPair
     from tests.support.postgres import Database
 
 CONFIG: Final[Mapping[str, Any]] = {"kind": "benchmark"}
@@ -177,7 +177,7 @@ class PostgresSite:
         self.register("perf-01")
         [build] = queue(self.store, named("cv-perf", spec={"kind": "check", "config": CONFIG}))
         with self.store.transaction() as tx:
-            tx.finish_build(build, Outcome.PASSED, [])
+            tx.builds.finish(build, Outcome.PASSED, [])
 
     def beats(self) -> Mapping[str, str]:
         return dict(self._database.rows("SELECT part, note FROM pulse"))

@@ -13,7 +13,7 @@ from service.domain.review.change import Person, PostedMessage
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.slowdown import Slowdown
 from service.domain.values.errors import NotFound
-from service.ports.records import NewOverride
+from service.ports.runs.decisions import NewOverride
 from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ KINDS: Final = [
 def record(store: Store, *kinds: AuditKind) -> None:
     with store.transaction() as tx:
         for kind in kinds:
-            tx.record_act(kind, "ann", "token 1", {})
+            tx.audit.record_act(kind, "ann", "token 1", {})
 
 
 class TestAudit:
@@ -41,8 +41,8 @@ class TestAudit:
     ) -> None:
         details = {"reason": "flaky — “BM_get”", "bug": "KV-1"}
         with store.transaction() as tx:
-            tx.record_act(AuditKind.TOKEN_CREATED, "ann", "token 1", details)
-            tx.record_act(AuditKind.TOKEN_REVOKED, "bob", "token 1", {})
+            tx.audit.record_act(AuditKind.TOKEN_CREATED, "ann", "token 1", details)
+            tx.audit.record_act(AuditKind.TOKEN_REVOKED, "bob", "token 1", {})
         record(store, AuditKind.SIGN_IN_REFUSED)
         first, second, third = audit_log.entries(0, 10)
         assert (first.id, first.kind, first.actor, first.subject) == (1, "token created", "ann", "token 1")
@@ -54,7 +54,7 @@ class TestAudit:
     def test_work_that_raises_records_nothing(self, store: Store, audit_log: AuditLog) -> None:
         def fail() -> None:
             with store.transaction() as tx:
-                tx.record_act(AuditKind.TOKEN_CREATED, "ann", "token 1", {})
+                tx.audit.record_act(AuditKind.TOKEN_CREATED, "ann", "token 1", {})
                 raise RuntimeError
 
         with pytest.raises(RuntimeError):
@@ -67,9 +67,9 @@ class TestAudit:
         self, store: Store, audit_log: AuditLog, kind: OverrideKind, recorded: AuditKind
     ) -> None:
         with store.transaction() as tx:
-            patch_set = tx.upsert_change(change(8, patch_set=2)).patch_set_id
+            patch_set = tx.changes.upsert(change(8, patch_set=2)).patch_set_id
             entry = NewOverride(kind, "1000003", "Bob", [3, 4], "BM_*", "KV-1", "known to be flaky")
-            tx.add_override(patch_set, entry)
+            tx.overrides.add(patch_set, entry)
         [found] = audit_log.entries(0, 10)
         assert (found.kind, found.actor, found.subject) == (recorded, "1000003", "review~8/2")
         assert found.details == {
@@ -84,8 +84,8 @@ class TestAudit:
     def test_the_record_of_an_accept_has_its_levels(self, store: Store, audit_log: AuditLog) -> None:
         levels = (Slowdown("BM_a", "cpu_time", Better.LOWER, 0.12, 0.11, 0.129),)
         with store.transaction() as tx:
-            patch_set = tx.upsert_change(change(8)).patch_set_id
-            tx.add_override(patch_set, NewOverride(OverrideKind.ACCEPT, "1000003", "Bob", levels=levels))
+            patch_set = tx.changes.upsert(change(8)).patch_set_id
+            tx.overrides.add(patch_set, NewOverride(OverrideKind.ACCEPT, "1000003", "Bob", levels=levels))
         [found] = audit_log.entries(0, 10)
         assert found.details["levels"] == "BM_a CPU time up to +12.9 %"
 
@@ -99,25 +99,25 @@ class TestAudit:
         bob = Person("Bob", "bob@example.com", "bob", "1000003")
         posted = PostedMessage("m1", 1, bob, NOON, "override undo")
         with store.transaction() as tx:
-            change_record = tx.upsert_change(change(8))
-            (number,) = tx.record_comments(change_record, [posted])
+            change_record = tx.changes.upsert(change(8))
+            (number,) = tx.comments.record(change_record, [posted])
             entry = NewOverride(
                 OverrideKind.UNDO, "1000003", "Bob", comment_id=number, signed_in_as=signed_in_as
             )
-            tx.add_override(change_record.patch_set_id, entry)
+            tx.overrides.add(change_record.patch_set_id, entry)
         [found] = audit_log.entries(0, 10)
         assert found.details == {"person": "Bob", "revision": f"{1:040x}", **recorded}
 
     def test_the_record_of_an_override_has_no_empty_values(self, store: Store, audit_log: AuditLog) -> None:
         with store.transaction() as tx:
-            patch_set = tx.upsert_change(change(8)).patch_set_id
-            tx.add_override(patch_set, NewOverride(OverrideKind.TRUST, "1000003", "Bob"))
+            patch_set = tx.changes.upsert(change(8)).patch_set_id
+            tx.overrides.add(patch_set, NewOverride(OverrideKind.TRUST, "1000003", "Bob"))
         [found] = audit_log.entries(0, 10)
         assert found.details == {"person": "Bob", "revision": f"{1:040x}"}
 
     def test_an_override_of_an_unknown_patch_set_is_refused(self, store: Store) -> None:
         with store.transaction() as tx, pytest.raises(NotFound):
-            tx.add_override(9, NewOverride(OverrideKind.TRUST, "1000003", "Bob"))
+            tx.overrides.add(9, NewOverride(OverrideKind.TRUST, "1000003", "Bob"))
 
 
 class TestAuditLog:

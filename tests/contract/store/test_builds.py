@@ -20,13 +20,22 @@ from service.domain.verdict.calibration.evidence import RECALLED, Session
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import StoredComparison, StoredPair, StoredResult
-from tests.support.store_samples import BUILD, change, check_run, named, post_submit_run, queue, start
+from service.ports.verdict import StoredComparison, StoredPair, StoredResult
+from tests.support.store_samples import (
+    BUILD,
+    change,
+    check_run,
+    compared,
+    named,
+    post_submit_run,
+    queue,
+    start,
+)
 
 if TYPE_CHECKING:
-    from service.ports.records import BuildRecord
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
     from tests.contract.store.sites import StoreSite
 
 UNIT: Final = ("s", "lower")
@@ -45,7 +54,7 @@ def key(benchmark: str = "BM_a", metric: str = "cpu_time") -> SeriesKey:
 
 def locked(store: Store, build_id: int) -> BuildRecord:
     with store.transaction() as tx:
-        return tx.lock_build(build_id)
+        return tx.builds.lock(build_id)
 
 
 class TestBuilds:
@@ -60,8 +69,8 @@ class TestBuilds:
     def test_builds_are_numbered_per_job(self, store: Store) -> None:
         with store.transaction() as tx:
             runs = [start(tx, post_submit_run(revision * 40)) for revision in "abc"]
-            builds = [tx.add_build(run, 0, named(job)) for run, job in zip(runs, "xyx", strict=True)]
-            assert [tx.lock_build(build).number for build in builds] == [1, 1, 2]
+            builds = [tx.builds.add(run, 0, named(job)) for run, job in zip(runs, "xyx", strict=True)]
+            assert [tx.builds.lock(build).number for build in builds] == [1, 1, 2]
 
     def test_a_job_that_is_not_needed_is_finished_at_once(self, store: Store) -> None:
         causes = ("no matching files changed",)
@@ -81,28 +90,28 @@ class TestBuilds:
 
     def test_the_builds_of_a_run_come_in_their_order(self, store: Store) -> None:
         with store.transaction() as tx:
-            run = start(tx, check_run(tx.upsert_change(change()).patch_set_id))
+            run = start(tx, check_run(tx.changes.upsert(change()).patch_set_id))
             for position, job in ((2, "c"), (0, "a"), (1, "b")):
-                tx.add_build(run, position, named(job))
-            assert [build.job for build in tx.builds_of(run)] == ["a", "b", "c"]
-            assert tx.builds_of(run + 1) == []
+                tx.builds.add(run, position, named(job))
+            assert [build.job for build in tx.builds.of_run(run)] == ["a", "b", "c"]
+            assert tx.builds.of_run(run + 1) == []
 
     @pytest.mark.parametrize("number", [0, 1])
     def test_an_unknown_build_is_not_found(self, store: Store, number: int) -> None:
         with store.transaction() as tx, pytest.raises(NotFound):
-            tx.lock_build(number)
+            tx.builds.lock(number)
 
     def test_finishing_a_build_names_the_unfinished_runs_that_have_it(self, store: Store) -> None:
         [build_id] = queue(store, named("a", sequence="trees"))
         with store.transaction() as tx:
             runs = []
             for patch_set in (2, 3):
-                record = tx.upsert_change(change(patch_set=patch_set, minutes=patch_set))
+                record = tx.changes.upsert(change(patch_set=patch_set, minutes=patch_set))
                 runs.append(start(tx, check_run(record.patch_set_id)))
-                assert tx.adopt_build(tx.lock_run(runs[-1]), 0, "trees", 60.0) is not None
-            tx.end_run(1, RunState.CANCELLED)
+                assert tx.builds.adopt(tx.runs.lock(runs[-1]), 0, "trees", 60.0) is not None
+            tx.runs.end(1, RunState.CANCELLED)
             assert (
-                tx.finish_build(build_id, Outcome.SLOWER, ["worst BM_a"], ["BM_a"], ["a busy machine"])
+                tx.builds.finish(build_id, Outcome.SLOWER, ["worst BM_a"], ["BM_a"], ["a busy machine"])
                 == runs
             )
         build = locked(store, build_id)
@@ -114,7 +123,7 @@ class TestBuilds:
         [build_id] = queue(store)
         with store.transaction() as tx:
             for outcome in (Outcome.PASSED, Outcome.INFRASTRUCTURE):
-                assert tx.finish_build(build_id, outcome, [outcome]) == [1]
+                assert tx.builds.finish(build_id, outcome, [outcome]) == [1]
         build = locked(store, build_id)
         assert (build.outcome, build.causes) == (Outcome.PASSED, ("passed",))
 
@@ -122,7 +131,7 @@ class TestBuilds:
         queue(site.store)
         build_id = site.claim()
         with site.store.transaction() as tx:
-            tx.finish_build(build_id, Outcome.CANCELLED, [])
+            tx.builds.finish(build_id, Outcome.CANCELLED, [])
         site.wait(60.0)
         assert site.upkeep.requeue_lost_builds(1) == []
 
@@ -132,10 +141,10 @@ class TestAdoption:
 
     def adopt(self, store: Store, sequence: str = "trees", branch: str = "master") -> BuildRecord | None:
         with store.transaction() as tx:
-            record = tx.upsert_change(change(patch_set=2, minutes=1))
+            record = tx.changes.upsert(change(patch_set=2, minutes=1))
             run = start(tx, replace(check_run(record.patch_set_id), branch=branch))
-            adopted = tx.adopt_build(tx.lock_run(run), 0, sequence, 7200.0)
-            assert tx.builds_of(run) == ([adopted] if adopted else [])
+            adopted = tx.builds.adopt(tx.runs.lock(run), 0, sequence, 7200.0)
+            assert tx.builds.of_run(run) == ([adopted] if adopted else [])
             return adopted
 
     def test_an_unfinished_build_goes_on_with_time_left(self, site: StoreSite) -> None:
@@ -157,7 +166,7 @@ class TestAdoption:
     ) -> None:
         [build_id] = queue(store, named("cv-perf", sequence="trees"))
         with store.transaction() as tx:
-            tx.finish_build(build_id, outcome, [])
+            tx.builds.finish(build_id, outcome, [])
         passing = {Outcome.MISCONFIGURED, Outcome.PARENT_BROKEN, Outcome.INFRASTRUCTURE}
         passing |= {Outcome.CANCELLED, Outcome.NOT_BUILT}
         assert (self.adopt(store) is None) == (outcome in passing)
@@ -174,7 +183,7 @@ class TestAdoption:
     def test_a_build_whose_end_is_requested_is_not_revived(self, store: Store, upkeep: Upkeep) -> None:
         queue(store, named("cv-perf", sequence="trees"))
         with store.transaction() as tx:
-            tx.cancel_runs(tx.upsert_change(change()).change_id, keep_patch_set=None)
+            tx.runs.cancel(tx.changes.upsert(change()).change_id, keep_patch_set=None)
         upkeep.drop_unwanted_builds()
         assert self.adopt(store) is None
 
@@ -189,9 +198,9 @@ class TestPairs:
         assert build.sequence_id is not None
         with store.transaction() as tx:
             for sequence in (build.sequence_id, 99):
-                assert list(tx.stored_pairs(sequence)) == []
-                assert tx.listing(sequence) == []
-                assert tx.disturbed_pairs(sequence) == {}
+                assert list(tx.measurements.stored_pairs(sequence)) == []
+                assert tx.measurements.listing(sequence) == []
+                assert tx.measurements.disturbed_pairs(sequence) == {}
 
     def test_pairs_come_in_order_of_variant_and_number(self, site: StoreSite, build: BuildRecord) -> None:
         pairs = [StoredPair(0, "a0"), StoredPair(2, "a2"), StoredPair(0, "a1", 1), StoredPair(1, "b", 1)]
@@ -199,22 +208,18 @@ class TestPairs:
             site.record_pair(build.id, pairs[number], is_disturbed=number == 1)
         assert build.sequence_id is not None
         with site.store.transaction() as tx:
-            assert tx.stored_pairs(build.sequence_id) == pairs
-            assert tx.disturbed_pairs(build.sequence_id) == {0: False, 2: True}
+            assert tx.measurements.stored_pairs(build.sequence_id) == pairs
+            assert tx.measurements.disturbed_pairs(build.sequence_id) == {0: False, 2: True}
 
     def test_a_listing_is_that_of_the_sequence(self, site: StoreSite, build: BuildRecord) -> None:
         listing = [{"suite": "executor", "base": ["BM_a"], "patch": ["BM_a"]}]
         site.fix_listing(build.id, listing)
         assert build.sequence_id is not None
         with site.store.transaction() as tx:
-            assert tx.listing(build.sequence_id) == listing
+            assert tx.measurements.listing(build.sequence_id) == listing
 
 
-def compared(series: SeriesKey, verdict: Verdict, *reasons: Reason) -> StoredComparison:
-    return StoredComparison(series, 0, 8, verdict, 1.0, 0.99, 1.01, 2e-6, None, reasons)
-
-
-class TestResults:
+class TestMeasurements:
     @pytest.fixture
     def build(self, store: Store) -> BuildRecord:
         [build_id] = queue(store)
@@ -224,7 +229,7 @@ class TestResults:
         results = [StoredResult(row.series, side, (1.5, None)) for row in rows for side in Side]
         with store.transaction() as tx:
             units = {row.series: UNIT for row in rows}
-            tx.store_results(build, RunKind.CHECK, units, results, rows)
+            tx.measurements.store_results(build, RunKind.CHECK, units, results, rows)
 
     def test_each_benchmark_that_more_pairs_may_decide_is_named_once(
         self, store: Store, build: BuildRecord
@@ -239,27 +244,27 @@ class TestResults:
         ]
         self.keep(store, build, *rows)
         with store.transaction() as tx:
-            assert tx.unresolved_benchmarks(build.id) == ["BM_a", "BM_b"]
-            assert tx.unresolved_benchmarks(99) == []
+            assert tx.measurements.unresolved_benchmarks(build.id) == ["BM_a", "BM_b"]
+            assert tx.measurements.unresolved_benchmarks(99) == []
 
     def test_storing_results_again_replaces_them(self, store: Store, build: BuildRecord) -> None:
         self.keep(store, build, compared(key("BM_a"), Verdict.UNDECIDED))
         self.keep(store, build, compared(key("BM_b"), Verdict.UNDECIDED))
         with store.transaction() as tx:
-            assert tx.unresolved_benchmarks(build.id) == ["BM_b"]
+            assert tx.measurements.unresolved_benchmarks(build.id) == ["BM_b"]
 
     def test_a_result_of_an_unknown_series_is_refused(self, store: Store, build: BuildRecord) -> None:
         result = StoredResult(key("BM_b"), Side.BASE, (1.0,))
         with store.transaction() as tx, pytest.raises(KeyError):
-            tx.store_results(build, RunKind.CHECK, {key(): UNIT}, [result], [])
+            tx.measurements.store_results(build, RunKind.CHECK, {key(): UNIT}, [result], [])
 
     def test_a_build_keeps_the_findings_that_were_stored_last(self, store: Store, build: BuildRecord) -> None:
         with store.transaction() as tx:
             for findings in (FINDINGS[1:], FINDINGS):
-                tx.store_findings(build.id, findings)
-            assert tx.lock_build(build.id).findings == FINDINGS
-            again = tx.repeat_build(tx.lock_build(build.id), None, 60.0)
-            assert tx.lock_build(again).findings == ()
+                tx.measurements.store_findings(build.id, findings)
+            assert tx.builds.lock(build.id).findings == FINDINGS
+            again = tx.builds.repeat(tx.builds.lock(build.id), None, 60.0)
+            assert tx.builds.lock(again).findings == ()
 
     def test_a_build_keeps_the_slow_downs_that_were_stored_last(
         self, store: Store, build: BuildRecord
@@ -267,10 +272,10 @@ class TestResults:
         assert build.slowdowns is None
         with store.transaction() as tx:
             for slowdowns in (SLOWDOWNS[1:], SLOWDOWNS):
-                tx.store_slowdowns(build.id, slowdowns)
-            assert tx.lock_build(build.id).slowdowns == SLOWDOWNS
-            again = tx.repeat_build(tx.lock_build(build.id), None, 60.0)
-            assert tx.lock_build(again).slowdowns is None
+                tx.measurements.store_slowdowns(build.id, slowdowns)
+            assert tx.builds.lock(build.id).slowdowns == SLOWDOWNS
+            again = tx.builds.repeat(tx.builds.lock(build.id), None, 60.0)
+            assert tx.builds.lock(again).slowdowns is None
 
 
 class TestRenamedSeries:
@@ -281,18 +286,18 @@ class TestRenamedSeries:
             build = replace(locked(store, build_id), machine="perf-01")
             session = Session((0.0,) * (1 + "abc".index(name)), Verdict.SAME)
             with store.transaction() as tx:
-                tx.store_results(build, RunKind.CHECK, {key(name): UNIT}, [], [])
-                tx.store_evidence(build, {key(name): session})
+                tx.measurements.store_results(build, RunKind.CHECK, {key(name): UNIT}, [], [])
+                tx.measurements.store_evidence(build, {key(name): session})
 
     def sessions(self, store: Store) -> dict[str, int]:
         """Return by series how many pairs its history has."""
         with store.transaction() as tx:
-            found = tx.evidence("perf-01", [key(name) for name in "abc"])
+            found = tx.measurements.evidence("perf-01", [key(name) for name in "abc"])
         return {series.benchmark: history.pairs for series, history in found.items()}
 
     def rename(self, store: Store, **former: str) -> dict[str, int]:
         with store.transaction() as tx:
-            tx.continue_series({key(new): key(old) for new, old in former.items()})
+            tx.measurements.continue_series({key(new): key(old) for new, old in former.items()})
         return self.sessions(store)
 
     def test_a_renamed_series_continues_the_one_of_its_former_name(self, store: Store) -> None:
@@ -327,20 +332,20 @@ class TestEvidence:
     ) -> None:
         with store.transaction() as tx:
             run = start(tx, replace(post_submit_run(), kind=RunKind.CALIBRATION, pool="perf"))
-            build = tx.lock_build(tx.add_build(run, 0, named("cv-perf", sequence=sequence)))
+            build = tx.builds.lock(tx.builds.add(run, 0, named("cv-perf", sequence=sequence)))
             build = replace(build, machine=machine)
-            tx.store_results(build, RunKind.CALIBRATION, dict.fromkeys(sessions, UNIT), [], [])
-            tx.store_evidence(build, sessions)
-            tx.finish_build(build.id, Outcome.PASSED, [])
-            tx.end_run(run, RunState.FINISHED)
+            tx.measurements.store_results(build, RunKind.CALIBRATION, dict.fromkeys(sessions, UNIT), [], [])
+            tx.measurements.store_evidence(build, sessions)
+            tx.builds.finish(build.id, Outcome.PASSED, [])
+            tx.runs.end(run, RunState.FINISHED)
 
     def test_sessions_of_a_machine_come_newest_first(self, store: Store) -> None:
         self.calibrate(store, "1", {key(): QUIET, key("BM_b"): QUIET})
         self.calibrate(store, "2", {key(): ALARM})
         self.calibrate(store, "3", {key(): QUIET}, "perf-02")
         with store.transaction() as tx:
-            found = tx.evidence("perf-01", [key(), key("BM_unknown")])
-            assert tx.evidence("perf-01", []) == {}
+            found = tx.measurements.evidence("perf-01", [key(), key("BM_unknown")])
+            assert tx.measurements.evidence("perf-01", []) == {}
         assert set(found) == {key()}
         assert found[key()].newest == (ALARM, QUIET)
         assert (found[key()].sessions, found[key()].pairs, found[key()].alarms) == (2, 7, 1)
@@ -350,13 +355,13 @@ class TestEvidence:
         self.calibrate(store, "1", {key(): ALARM})
         self.calibrate(store, "1", {key(): QUIET}, "perf-02")
         with store.transaction() as tx:
-            assert tx.evidence("perf-01", [key()])[key()].newest == (ALARM,)
-            assert tx.evidence("perf-02", [key()]) == {}
+            assert tx.measurements.evidence("perf-01", [key()])[key()].newest == (ALARM,)
+            assert tx.measurements.evidence("perf-02", [key()]) == {}
 
     def test_sessions_beyond_the_newest_are_counted(self, store: Store) -> None:
         for number in range(RECALLED + 2):
             self.calibrate(store, str(number), {key(): QUIET if number else ALARM})
         with store.transaction() as tx:
-            history = tx.evidence("perf-01", [key()])[key()]
+            history = tx.measurements.evidence("perf-01", [key()])[key()]
         assert len(history.newest) == RECALLED
         assert (history.sessions, history.pairs, history.alarms) == (RECALLED + 2, 157, 1)

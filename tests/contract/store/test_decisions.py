@@ -16,16 +16,16 @@ from service.domain.runs.states import RunState
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey
 from service.domain.wording.delivery import WITHOUT_COMMENTS
-from service.ports.queue import Task
-from service.ports.records import NewDecision, NewOverride, ReviewState, review_key
+from service.ports.runs.decisions import NewDecision, NewOverride, ReviewState, review_key
+from service.ports.runs.queue import Task
 from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from service.ports.records import RunRecord
+    from service.ports.runs.runs import RunRecord
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store, Transaction
-    from service.ports.upkeep import Upkeep
     from tests.contract.store.sites import StoreSite
 
 FIRST, SECOND = "1" * 40, "2" * 40
@@ -42,11 +42,11 @@ def review(number: int = 7, message: str = "Build Failed", *comments: InlineComm
 
 def send(store: Store, key: str, queued: Review) -> None:
     with store.transaction() as tx:
-        tx.queue_review(key, queued)
+        tx.outbox.queue_review(key, queued)
 
 
 def decided(tx: Transaction, run: RunRecord) -> NewDecision:
-    return NewDecision(run.id, run.patch_set_id, tx.next_decision(run), -1, "Build Failed", "m")
+    return NewDecision(run.id, run.patch_set_id, tx.decisions.next_number(run), -1, "Build Failed", "m")
 
 
 class TestOverrides:
@@ -55,14 +55,14 @@ class TestOverrides:
             OverrideKind.OVERRIDE, "1000003", "Bob", builds=[3, 4], pattern="BM_*", bug="MB-1", reason="known"
         )
         with store.transaction() as tx:
-            old = tx.upsert_change(change())
-            new = tx.upsert_change(change(patch_set=2, minutes=1))
-            numbers = [tx.add_override(old.patch_set_id, entry)]
-            tx.add_override(new.patch_set_id, entry)
+            old = tx.changes.upsert(change())
+            new = tx.changes.upsert(change(patch_set=2, minutes=1))
+            numbers = [tx.overrides.add(old.patch_set_id, entry)]
+            tx.overrides.add(new.patch_set_id, entry)
             numbers.append(
-                tx.add_override(old.patch_set_id, NewOverride(OverrideKind.UNDO, "1000004", "Eve"))
+                tx.overrides.add(old.patch_set_id, NewOverride(OverrideKind.UNDO, "1000004", "Eve"))
             )
-            first, second = tx.overrides(old.patch_set_id)
+            first, second = tx.overrides.of(old.patch_set_id)
         assert [first.id, second.id] == numbers
         assert (first.kind, first.builds, first.filter) == (
             OverrideKind.OVERRIDE,
@@ -77,11 +77,11 @@ class TestOverrides:
         entry = NewOverride(OverrideKind.OVERRIDE, "1000003", "Bob", builds=[3], carried_from=2)
         with store.transaction() as tx:
             for number in (1, 2, 3):
-                patch_set = tx.upsert_change(change(patch_set=number, minutes=number)).patch_set_id
+                patch_set = tx.changes.upsert(change(patch_set=number, minutes=number)).patch_set_id
                 if number != 2:
-                    tx.add_override(patch_set, entry)
-            tx.add_override(tx.upsert_change(change(8)).patch_set_id, entry)
-            found = tx.overrides_on(change().key, [1, 2])
+                    tx.overrides.add(patch_set, entry)
+            tx.overrides.add(tx.changes.upsert(change(8)).patch_set_id, entry)
+            found = tx.overrides.of_change(change().key, [1, 2])
         assert {number: [each.carried_from for each in made] for number, made in found.items()} == {1: [2]}
 
     @pytest.mark.parametrize("levels", [None, (), (SLOWDOWN, replace(SLOWDOWN, most=math.inf))])
@@ -90,29 +90,29 @@ class TestOverrides:
     ) -> None:
         entry = NewOverride(OverrideKind.ACCEPT, "1000003", "Bob", pattern="BM_*", levels=levels)
         with store.transaction() as tx:
-            patch_set = tx.upsert_change(change()).patch_set_id
-            tx.add_override(patch_set, entry)
+            patch_set = tx.changes.upsert(change()).patch_set_id
+            tx.overrides.add(patch_set, entry)
         with store.transaction() as tx:
-            assert [each.levels for each in tx.overrides(patch_set)] == [levels]
+            assert [each.levels for each in tx.overrides.of(patch_set)] == [levels]
 
     def test_a_patch_set_without_entries_has_none(self, store: Store) -> None:
         with store.transaction() as tx:
-            assert tx.overrides(tx.upsert_change(change()).patch_set_id) == []
+            assert tx.overrides.of(tx.changes.upsert(change()).patch_set_id) == []
 
 
 class TestDecisions:
     def test_decisions_are_counted_per_patch_set_and_else_per_run(self, store: Store) -> None:
         with store.transaction() as tx:
-            patch_set = tx.upsert_change(change()).patch_set_id
-            first = tx.lock_run(start(tx, check_run(patch_set)))
-            merged = tx.lock_run(start(tx, post_submit_run()))
-            other = tx.lock_run(start(tx, post_submit_run("3" * 40)))
-            assert tx.next_decision(first) == tx.next_decision(first) == 1
-            assert [tx.add_decision(decided(tx, first)) for _ in range(2)] == [1, 2]
-            tx.end_run(first.id, RunState.FINISHED)
-            assert tx.next_decision(tx.lock_run(start(tx, check_run(patch_set)))) == 3
-            assert tx.add_decision(decided(tx, merged)) == 1
-            assert (tx.next_decision(merged), tx.next_decision(other)) == (2, 1)
+            patch_set = tx.changes.upsert(change()).patch_set_id
+            first = tx.runs.lock(start(tx, check_run(patch_set)))
+            merged = tx.runs.lock(start(tx, post_submit_run()))
+            other = tx.runs.lock(start(tx, post_submit_run("3" * 40)))
+            assert tx.decisions.next_number(first) == tx.decisions.next_number(first) == 1
+            assert [tx.decisions.add(decided(tx, first)) for _ in range(2)] == [1, 2]
+            tx.runs.end(first.id, RunState.FINISHED)
+            assert tx.decisions.next_number(tx.runs.lock(start(tx, check_run(patch_set)))) == 3
+            assert tx.decisions.add(decided(tx, merged)) == 1
+            assert (tx.decisions.next_number(merged), tx.decisions.next_number(other)) == (2, 1)
 
 
 class TestOutbox:
@@ -121,9 +121,9 @@ class TestOutbox:
     ) -> None:
         [build] = queue(store, named("a", pool="lint"))
         with store.transaction() as tx:
-            tx.queue_task(Task.PLAN, 3, 4)
-            tx.queue_task(Task.EXECUTE, build)
-            tx.queue_task(Task.VOTE)
+            tx.outbox.queue_task(Task.PLAN, 3, 4)
+            tx.outbox.queue_task(Task.EXECUTE, build)
+            tx.outbox.queue_task(Task.VOTE)
         assert [(hint.task, hint.entity, hint.pool) for hint in upkeep.due_hints()] == [
             ("plan", 3, "control"),
             ("plan", 4, "control"),
@@ -132,7 +132,7 @@ class TestOutbox:
 
     def test_a_hint_to_execute_an_unknown_build_is_refused(self, store: Store) -> None:
         with store.transaction() as tx, pytest.raises(NotFound):
-            tx.queue_task(Task.EXECUTE, 1)
+            tx.outbox.queue_task(Task.EXECUTE, 1)
 
     def test_a_review_is_queued_once_for_its_key(self, store: Store, upkeep: Upkeep) -> None:
         send(store, "1", review(7, "Build Failed", REMARK))
@@ -146,16 +146,16 @@ class TestOutbox:
         self, store: Store, upkeep: Upkeep, state: ReviewState
     ) -> None:
         with store.transaction() as tx:
-            patch_set = tx.upsert_change(change()).patch_set_id
-            tx.revive_review(patch_set)  # there is none yet
-            run = tx.lock_run(start(tx, check_run(patch_set)))
+            patch_set = tx.changes.upsert(change()).patch_set_id
+            tx.outbox.revive_review(patch_set)  # there is none yet
+            run = tx.runs.lock(start(tx, check_run(patch_set)))
             for message in ("first", "last"):
-                number = tx.add_decision(decided(tx, run))
-                tx.queue_review(review_key(run.id, number), review(7, message))
+                number = tx.decisions.add(decided(tx, run))
+                tx.outbox.queue_review(review_key(run.id, number), review(7, message))
         for _ in range(2):
             upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, state)
         with store.transaction() as tx:
-            tx.revive_review(patch_set)
+            tx.outbox.revive_review(patch_set)
         revived = [due.review.message for due in upkeep.due_reviews()]
         assert revived == (["last"] if state in {ReviewState.SUPERSEDED, ReviewState.DEAD} else [])
 
@@ -164,35 +164,35 @@ class TestOutbox:
         self, store: Store, upkeep: Upkeep, state: ReviewState
     ) -> None:
         with store.transaction() as tx:
-            patch_set = tx.upsert_change(change()).patch_set_id
-            assert tx.sent_review(patch_set) is None
-            run = tx.lock_run(start(tx, check_run(patch_set)))
-            tx.queue_review(review_key(run.id, tx.add_decision(decided(tx, run))), review())
+            patch_set = tx.changes.upsert(change()).patch_set_id
+            assert tx.outbox.sent_review(patch_set) is None
+            run = tx.runs.lock(start(tx, check_run(patch_set)))
+            tx.outbox.queue_review(review_key(run.id, tx.decisions.add(decided(tx, run))), review())
         upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, state)
         with store.transaction() as tx:
-            assert tx.sent_review(patch_set) == (review() if state is ReviewState.SENT else None)
-            tx.revive_review(patch_set, is_lost=True)
-            assert tx.sent_review(patch_set) is None
+            assert tx.outbox.sent_review(patch_set) == (review() if state is ReviewState.SENT else None)
+            tx.outbox.revive_review(patch_set, is_lost=True)
+            assert tx.outbox.sent_review(patch_set) is None
         is_revived = state is not ReviewState.REFUSED
         assert [due.review for due in upkeep.due_reviews()] == ([review()] if is_revived else [])
         upkeep.settle_review(1, ReviewState.SENT, "label not granted: Verified")
         with store.transaction() as tx:
-            assert tx.sent_review(patch_set) is None
+            assert tx.outbox.sent_review(patch_set) is None
 
     def test_a_review_that_was_sent_without_inline_comments_is_known_as_sent(
         self, store: Store, upkeep: Upkeep
     ) -> None:
         with store.transaction() as tx:
-            patch_set = tx.upsert_change(change()).patch_set_id
-            run = tx.lock_run(start(tx, check_run(patch_set)))
-            tx.queue_review(review_key(run.id, tx.add_decision(decided(tx, run))), review())
+            patch_set = tx.changes.upsert(change()).patch_set_id
+            run = tx.runs.lock(start(tx, check_run(patch_set)))
+            tx.outbox.queue_review(review_key(run.id, tx.decisions.add(decided(tx, run))), review())
         upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, ReviewState.SENT, WITHOUT_COMMENTS)
         with store.transaction() as tx:
-            assert tx.sent_review(patch_set) == review()
+            assert tx.outbox.sent_review(patch_set) == review()
 
     def remarks(self, store: Store, revision: str, change: ChangeKey) -> Collection[tuple[str, str]]:
         with store.transaction() as tx:
-            return set(tx.remarks_on(change, revision))
+            return set(tx.outbox.remarks_on(change, revision))
 
     def test_remarks_that_wait_are_on_their_revision_only(self, store: Store) -> None:
         send(store, "1", review(7, "m", REMARK, OTHER))
@@ -217,7 +217,7 @@ class TestOutbox:
 class TestHints:
     def test_hints_wait_in_their_order_until_they_are_dropped(self, store: Store, upkeep: Upkeep) -> None:
         with store.transaction() as tx:
-            tx.queue_task(Task.PLAN, 1, 2, 3)
+            tx.outbox.queue_task(Task.PLAN, 1, 2, 3)
         first, second, third = upkeep.due_hints()
         assert upkeep.due_hints() == [first, second, third]
         for _ in range(2):
@@ -225,7 +225,7 @@ class TestHints:
             assert upkeep.due_hints() == [second]
         upkeep.drop_hints([])
         with store.transaction() as tx:
-            tx.queue_task(Task.PLAN, 4)
+            tx.outbox.queue_task(Task.PLAN, 4)
         assert [hint.entity for hint in upkeep.due_hints()] == [2, 4]
 
 
@@ -317,7 +317,7 @@ class TestDueReviews:
         upkeep.note_failed_post(due.outbox_id)
         assert upkeep.due_reviews() == []
         with store.transaction() as tx:
-            remarks = tx.remarks_on(due.review.change, FIRST)
+            remarks = tx.outbox.remarks_on(due.review.change, FIRST)
         assert set(remarks) == ({(REMARK.path, REMARK.text)} if state is ReviewState.SENT else set())
 
     def test_only_comments_that_the_server_took_are_kept(self, store: Store, upkeep: Upkeep) -> None:
@@ -326,5 +326,5 @@ class TestDueReviews:
         for due in upkeep.due_reviews():
             upkeep.settle_review(due.outbox_id, ReviewState.SENT, comments=[OTHER])
         with store.transaction() as tx:
-            assert set(tx.remarks_on(ChangeKey("review", 7), FIRST)) == {(OTHER.path, OTHER.text)}
-            assert set(tx.remarks_on(ChangeKey("review", 8), FIRST)) == set()
+            assert set(tx.outbox.remarks_on(ChangeKey("review", 7), FIRST)) == {(OTHER.path, OTHER.text)}
+            assert set(tx.outbox.remarks_on(ChangeKey("review", 8), FIRST)) == set()

@@ -14,8 +14,7 @@ from service.domain.failures.known import KnownMatches, Scope, TriageState
 from service.domain.failures.signature import signature_of
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import NotFound
-from service.ports.failures.matching import known_by_build
-from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown
+from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown, known_by_build
 from service.steps.failures.known_failures import keep_matches
 from tests.support.store_samples import change, check_run, named, post_submit_run, start
 
@@ -39,20 +38,20 @@ BOTH: Final = BuildFailures((FLAKY, CRASH))
 def finished(
     tx: Transaction, run: int, outcome: Outcome, *found: Failure, job: str = "linux", position: int = 0
 ) -> int:
-    build = tx.add_build(run, position, named(job, sequence=""))
-    tx.store_failures(build, BuildFailures(found))
-    tx.finish_build(build, outcome, [])
+    build = tx.builds.add(run, position, named(job, sequence=""))
+    tx.failures.store_failures(build, BuildFailures(found))
+    tx.builds.finish(build, outcome, [])
     return build
 
 
 def checked(tx: Transaction, number: int = 7, patch_set: int = 1) -> int:
-    record = tx.upsert_change(change(number, patch_set, minutes=patch_set))
+    record = tx.changes.upsert(change(number, patch_set, minutes=patch_set))
     return start(tx, check_run(record.patch_set_id, f"{number:020x}{patch_set:020x}"))
 
 
 def known(tx: Transaction, failure: Failure = FLAKY, author: Author = BOB, days: int = 30) -> KnownFailure:
     new = NewKnown(signature=signature_of(failure), scope=SCOPE, bug="MB-1", reason="flaky here", days=days)
-    return tx.make_known(new, author)
+    return tx.known.make(new, author)
 
 
 def acts(log: AuditLog) -> list[tuple[str, str, str]]:
@@ -64,65 +63,65 @@ class TestFailures:
         with store.transaction() as tx:
             run = checked(tx)
             build, other = (finished(tx, run, Outcome.FAILED, job=job) for job in ("linux", "mac"))
-            tx.store_failures(build, BuildFailures((FLAKY, CRASH, FLAKY), is_cut=True))
+            tx.failures.store_failures(build, BuildFailures((FLAKY, CRASH, FLAKY), is_cut=True))
         with store.transaction() as tx:
-            found = tx.failures_of([build, other])
+            found = tx.failures.failures_of([build, other])
         assert found == {build: BuildFailures((FLAKY, CRASH, FLAKY), is_cut=True)}
 
     def test_a_list_without_an_entry_can_be_cut(self, store: Store) -> None:
         with store.transaction() as tx:
             build = finished(tx, checked(tx), Outcome.FAILED)
-            tx.store_failures(build, BuildFailures((), is_cut=True))
-            assert tx.failures_of([build]) == {build: BuildFailures((), is_cut=True)}
+            tx.failures.store_failures(build, BuildFailures((), is_cut=True))
+            assert tx.failures.failures_of([build]) == {build: BuildFailures((), is_cut=True)}
 
     def test_storing_them_again_replaces_them(self, store: Store) -> None:
         with store.transaction() as tx:
             build = finished(tx, checked(tx), Outcome.FAILED, FLAKY, CRASH)
-            tx.store_failures(build, BuildFailures((CRASH,)))
-            assert tx.failures_of([build]) == {build: BuildFailures((CRASH,))}
+            tx.failures.store_failures(build, BuildFailures((CRASH,)))
+            assert tx.failures.failures_of([build]) == {build: BuildFailures((CRASH,))}
 
     def test_failures_that_a_retry_cleared_are_apart_from_those_that_count(self, store: Store) -> None:
         with store.transaction() as tx:
             passed, failed = (finished(tx, checked(tx, number), Outcome.PASSED) for number in (7, 8))
-            tx.store_failures(passed, BuildFailures(), (FLAKY,))
-            tx.store_failures(failed, BuildFailures((CRASH,)), (FLAKY,))
+            tx.failures.store_failures(passed, BuildFailures(), (FLAKY,))
+            tx.failures.store_failures(failed, BuildFailures((CRASH,)), (FLAKY,))
         with store.transaction() as tx:
-            assert tx.failures_of([passed, failed]) == {failed: BuildFailures((CRASH,))}
-            tx.store_failures(passed, BuildFailures((FLAKY,)))
-            assert tx.failures_of([passed]) == {passed: BuildFailures((FLAKY,))}
+            assert tx.failures.failures_of([passed, failed]) == {failed: BuildFailures((CRASH,))}
+            tx.failures.store_failures(passed, BuildFailures((FLAKY,)))
+            assert tx.failures.failures_of([passed]) == {passed: BuildFailures((FLAKY,))}
 
     def test_a_build_needs_no_known_failure_of_one_that_a_retry_cleared(self, store: Store) -> None:
         with store.transaction() as tx:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED)
-            tx.store_failures(build, BuildFailures((CRASH,)), (FLAKY,))
+            tx.failures.store_failures(build, BuildFailures((CRASH,)), (FLAKY,))
             made = known(tx, CRASH)
-            keep_matches(tx, tx.lock_run(run), [tx.lock_build(build)])
-            assert known_by_build(tx, run) == {build: KnownMatches((made,))}
+            keep_matches(tx.failures, tx.runs.lock(run), [tx.builds.lock(build)])
+            assert known_by_build(tx.failures, run) == {build: KnownMatches((made,))}
             known(tx, FLAKY)
-            keep_matches(tx, tx.lock_run(run), [tx.lock_build(build)])
-            assert known_by_build(tx, run) == {build: KnownMatches((made,))}
+            keep_matches(tx.failures, tx.runs.lock(run), [tx.builds.lock(build)])
+            assert known_by_build(tx.failures, run) == {build: KnownMatches((made,))}
 
     def test_matches_are_kept_as_they_were_first(self, store: Store) -> None:
         with store.transaction() as tx:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED, FLAKY, CRASH)
             first, second = known(tx), known(tx, CRASH)
-            tx.keep_matches(run, {(build, 0): first.id})
-            tx.keep_matches(run, {(build, 0): second.id, (build, 1): second.id})
-            tx.keep_matches(run, {})
+            tx.failures.keep_matches(run, {(build, 0): first.id})
+            tx.failures.keep_matches(run, {(build, 0): second.id, (build, 1): second.id})
+            tx.failures.keep_matches(run, {})
         with store.transaction() as tx:
-            assert tx.matches_of(run) == {(build, 0): first, (build, 1): second}
-            assert tx.matches_of(run + 1) == {}
+            assert tx.failures.matches_of(run) == {(build, 0): first, (build, 1): second}
+            assert tx.failures.matches_of(run + 1) == {}
 
     def test_a_match_shows_the_known_failure_as_it_is_now(self, store: Store) -> None:
         with store.transaction() as tx:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED, FLAKY)
             made = known(tx)
-            tx.keep_matches(run, {(build, 0): made.id})
-            tx.change_known(made.id, KnownChange(state=TriageState.FIXED, bug="MB-2", assignee=""), BOB)
-            assert tx.matches_of(run)[build, 0].bug == "MB-2"
+            tx.failures.keep_matches(run, {(build, 0): made.id})
+            tx.known.change(made.id, KnownChange(state=TriageState.FIXED, bug="MB-2", assignee=""), BOB)
+            assert tx.failures.matches_of(run)[build, 0].bug == "MB-2"
 
     def test_a_rate_counts_the_builds_in_the_scope(self, store: Store) -> None:
         with store.transaction() as tx:
@@ -136,24 +135,24 @@ class TestFailures:
                 finished(tx, checked(tx, 8 + number), outcome)
             made = known(tx)
         with store.transaction() as tx:
-            assert tx.rates_of([made.id]) == {made.id: Rate(1, 3)}
+            assert tx.failures.rates_of([made.id]) == {made.id: Rate(1, 3)}
 
     def test_a_rate_counts_failures_that_a_retry_cleared(self, store: Store) -> None:
         with store.transaction() as tx:
             finished(tx, checked(tx, 7), Outcome.PASSED)
             build = finished(tx, checked(tx, 8), Outcome.PASSED)
-            tx.store_failures(build, BuildFailures(), (FLAKY,))
+            tx.failures.store_failures(build, BuildFailures(), (FLAKY,))
             made = known(tx)
-            assert tx.rates_of([made.id]) == {made.id: Rate(1, 2)}
+            assert tx.failures.rates_of([made.id]) == {made.id: Rate(1, 2)}
 
     def test_a_rate_of_a_pattern_counts_its_matches(self, store: Store) -> None:
         with store.transaction() as tx:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED, FLAKY)
             new = NewKnown(pattern="ep.expiry", scope=SCOPE, bug="MB-1", reason="flaky here", days=30)
-            made = tx.make_known(new, BOB)
-            tx.keep_matches(run, {(build, 0): made.id})
-            assert tx.rates_of([made.id]) == {made.id: Rate(1, 1)}
+            made = tx.known.make(new, BOB)
+            tx.failures.keep_matches(run, {(build, 0): made.id})
+            assert tx.failures.rates_of([made.id]) == {made.id: Rate(1, 1)}
 
     def test_a_rate_of_a_pattern_counts_no_build_that_ended_before_it_was_added(
         self, site: StoreSite
@@ -164,15 +163,18 @@ class TestFailures:
         site.wait(3600)
         with site.store.transaction() as tx:
             new = NewKnown(pattern="ep.expiry", scope=SCOPE, bug="MB-1", reason="flaky here", days=30)
-            made = tx.make_known(new, BOB)
-            assert tx.rates_of([made.id]) == {made.id: Rate(0, 0)}
+            made = tx.known.make(new, BOB)
+            assert tx.failures.rates_of([made.id]) == {made.id: Rate(0, 0)}
         site.wait(3600)
         with site.store.transaction() as tx:
             run = checked(tx, 9)
             build = finished(tx, run, Outcome.FAILED, FLAKY)
             finished(tx, checked(tx, 10), Outcome.PASSED)
-            tx.keep_matches(run, {(build, 0): made.id})
-            assert tx.rates_of([made.id, known(tx).id]) == {made.id: Rate(1, 2), made.id + 1: Rate(3, 4)}
+            tx.failures.keep_matches(run, {(build, 0): made.id})
+            assert tx.failures.rates_of([made.id, known(tx).id]) == {
+                made.id: Rate(1, 2),
+                made.id + 1: Rate(3, 4),
+            }
 
     def test_a_rate_forgets_what_is_older_than_30_days(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
@@ -180,18 +182,18 @@ class TestFailures:
             made = known(tx)
         site.wait(31 * 86400)
         with site.store.transaction() as tx:
-            assert tx.rates_of([made.id]) == {made.id: Rate(0, 0)}
+            assert tx.failures.rates_of([made.id]) == {made.id: Rate(0, 0)}
 
     def test_a_rate_counts_builds_that_were_replaced(self, store: Store) -> None:
         with store.transaction() as tx:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED, FLAKY)
             made = known(tx)
-            again = tx.repeat_build(tx.lock_build(build), None, 60.0)
-            tx.put_build(run, 0, "linux", again, None)
-            tx.finish_build(again, Outcome.PASSED, [])
+            again = tx.builds.repeat(tx.builds.lock(build), None, 60.0)
+            tx.builds.put(run, 0, "linux", again, None)
+            tx.builds.finish(again, Outcome.PASSED, [])
         with store.transaction() as tx:
-            assert tx.rates_of([made.id]) == {made.id: Rate(1, 2)}
+            assert tx.failures.rates_of([made.id]) == {made.id: Rate(1, 2)}
 
 
 class TestKnownFailures:
@@ -199,7 +201,7 @@ class TestKnownFailures:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             made = known(tx, days=7)
-            now = tx.known_now("review", "kv_engine")
+            now = tx.failures.known_now("review", "kv_engine")
         assert now.known == (made,)
         assert made.expires_at == now.at + timedelta(days=7)
         assert (made.signature, made.pattern, made.scope) == (signature_of(FLAKY).digest, "", SCOPE)
@@ -212,16 +214,16 @@ class TestKnownFailures:
             made = known(tx, days=1)
         site.wait(86400)
         with site.store.transaction() as tx:
-            now = tx.known_now("review", "kv_engine")
-            assert tx.lock_known(made.id).expires_at <= now.at
+            now = tx.failures.known_now("review", "kv_engine")
+            assert tx.known.lock(made.id).expires_at <= now.at
         assert now.known == ()
 
     def test_those_of_another_project_are_not(self, store: Store) -> None:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             known(tx)
-            assert tx.known_now("review", "other").known == ()
-            assert tx.known_now("other", "kv_engine").known == ()
+            assert tx.failures.known_now("review", "other").known == ()
+            assert tx.failures.known_now("other", "kv_engine").known == ()
 
     def test_the_same_failure_in_the_same_scope_is_renewed(self, store: Store, audit_log: AuditLog) -> None:
         with store.transaction() as tx:
@@ -240,34 +242,34 @@ class TestKnownFailures:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             made = known(tx)
-            tx.change_known(made.id, KnownChange(state=TriageState.FIXED, bug="MB-1", assignee=""), BOB)
-            assert tx.known_now("review", "kv_engine").known == ()
+            tx.known.change(made.id, KnownChange(state=TriageState.FIXED, bug="MB-1", assignee=""), BOB)
+            assert tx.failures.known_now("review", "kv_engine").known == ()
             assert (known(tx).id, known(tx).state) == (made.id, TriageState.CONFIRMED)
 
     def test_one_of_the_infrastructure_stays_so(self, store: Store) -> None:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             state = TriageState.INFRASTRUCTURE
-            tx.change_known(known(tx).id, KnownChange(state=state, bug="MB-1", assignee=""), BOB)
+            tx.known.change(known(tx).id, KnownChange(state=state, bug="MB-1", assignee=""), BOB)
             assert known(tx).state is state
 
     def test_beside_an_invalid_one_another_is_made(self, store: Store) -> None:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             invalid = KnownChange(state=TriageState.INVALID, bug="MB-1", assignee="")
-            first = tx.change_known(known(tx).id, invalid, BOB)
+            first = tx.known.change(known(tx).id, invalid, BOB)
             assert known(tx).id != first.id
-            assert tx.lock_known(first.id).state is TriageState.INVALID
+            assert tx.known.lock(first.id).state is TriageState.INVALID
 
     def test_a_change_replaces_the_values_and_is_recorded(self, store: Store, audit_log: AuditLog) -> None:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             made = known(tx, days=2)
             values = KnownChange(state=TriageState.CONFIRMED, bug="MB-2", assignee="Ann")
-            changed = tx.change_known(made.id, values, EVE)
+            changed = tx.known.change(made.id, values, EVE)
             values = KnownChange(state=TriageState.FIXED, bug="MB-2", assignee="Ann", days=5)
-            closed = tx.change_known(made.id, values, EVE)
-            assert tx.lock_known(made.id) == closed
+            closed = tx.known.change(made.id, values, EVE)
+            assert tx.known.lock(made.id) == closed
         assert (changed.bug, changed.assignee, changed.owner) == ("MB-2", "Ann", "Bob")
         assert changed.expires_at == made.expires_at
         assert closed.expires_at - made.expires_at == timedelta(days=3)
@@ -284,7 +286,7 @@ class TestKnownFailures:
 
     def test_what_does_not_exist_is_not_found(self, store: Store) -> None:
         with store.transaction() as tx, pytest.raises(NotFound, match="known failure 99"):
-            tx.lock_known(99)
+            tx.known.lock(99)
 
     def test_a_failure_that_was_stored_with_other_rules_can_be_made_known(self, store: Store) -> None:
         with store.transaction() as tx:
@@ -292,7 +294,7 @@ class TestKnownFailures:
             assert made.signature == signature_of(FLAKY).digest
             assert made.id == known(tx).id
             assert (
-                tx.known_now(SCOPE.instance, SCOPE.project)
+                tx.failures.known_now(SCOPE.instance, SCOPE.project)
                 .known[0]
                 .matches(signature_of(FLAKY).digest, FLAKY)
             )
@@ -301,7 +303,7 @@ class TestKnownFailures:
 class TestProposals:
     def unknown(self, store: Store) -> list[UnknownSignature]:
         with store.transaction() as tx:
-            return list(tx.unknown_signatures())
+            return list(tx.known.unknown_signatures())
 
     def test_a_signature_has_the_builds_in_which_it_occurred(self, store: Store) -> None:
         with store.transaction() as tx:
@@ -324,9 +326,9 @@ class TestProposals:
 
     def test_a_parent_with_the_failure_is_noticed(self, store: Store) -> None:
         with store.transaction() as tx:
-            merged = tx.add_run(post_submit_run("p" * 40))
+            merged = tx.runs.add(post_submit_run("p" * 40))
             assert merged is not None
-            tx.start_run(merged, tree="t" * 40, parent="o" * 40, parent_tree="q" * 40, label="Verified")
+            tx.runs.start(merged, tree="t" * 40, parent="o" * 40, parent_tree="q" * 40, label="Verified")
             finished(tx, merged, Outcome.FAILED, FLAKY)
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
         [found] = self.unknown(store)
@@ -336,11 +338,11 @@ class TestProposals:
         with store.transaction() as tx:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED, FLAKY)
-            again = tx.repeat_build(tx.lock_build(build), None, 60.0)
-            tx.put_build(run, 0, "linux", again, None)
+            again = tx.builds.repeat(tx.builds.lock(build), None, 60.0)
+            tx.builds.put(run, 0, "linux", again, None)
         assert [each.passed_on_retry for each in self.unknown(store)[0].sightings] == [False]
         with store.transaction() as tx:
-            tx.finish_build(again, Outcome.PASSED, [])
+            tx.builds.finish(again, Outcome.PASSED, [])
         assert [each.passed_on_retry for each in self.unknown(store)[0].sightings] == [True]
 
     @pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED])
@@ -350,7 +352,7 @@ class TestProposals:
         with store.transaction() as tx:
             build = finished(tx, checked(tx), outcome)
             counting = () if outcome is Outcome.PASSED else (CRASH,)
-            tx.store_failures(build, BuildFailures(counting), (FLAKY,))
+            tx.failures.store_failures(build, BuildFailures(counting), (FLAKY,))
         found = {each.signature: each.sightings for each in self.unknown(store)}
         assert [each.passed_on_retry for each in found[signature_of(FLAKY).digest]] == [True]
         if counting:
@@ -358,10 +360,10 @@ class TestProposals:
 
     def test_a_parent_on_which_a_retry_cleared_it_does_not_fail(self, store: Store) -> None:
         with store.transaction() as tx:
-            merged = tx.add_run(post_submit_run("p" * 40))
+            merged = tx.runs.add(post_submit_run("p" * 40))
             assert merged is not None
-            tx.start_run(merged, tree="t" * 40, parent="o" * 40, parent_tree="q" * 40, label="Verified")
-            tx.store_failures(finished(tx, merged, Outcome.PASSED), BuildFailures(), (FLAKY,))
+            tx.runs.start(merged, tree="t" * 40, parent="o" * 40, parent_tree="q" * 40, label="Verified")
+            tx.failures.store_failures(finished(tx, merged, Outcome.PASSED), BuildFailures(), (FLAKY,))
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
         [found] = self.unknown(store)
         assert [each.fails_on_parent for each in found.sightings] == [False, False]
@@ -372,11 +374,11 @@ class TestProposals:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
         [found] = self.unknown(store)
         with store.transaction() as tx:
-            made = tx.propose_known(found, ["fails on the parent"])
+            made = tx.known.propose(found, ["fails on the parent"])
             assert made is not None
-            assert tx.propose_known(found, []) is None
-            proposal = tx.lock_known(made)
-            assert tx.known_now("review", "kv_engine").known == ()
+            assert tx.known.propose(found, []) is None
+            proposal = tx.known.lock(made)
+            assert tx.failures.known_now("review", "kv_engine").known == ()
         assert (proposal.state, proposal.bug, proposal.owner) == (TriageState.UNTRIAGED, "", "")
         assert self.unknown(store) == []
         assert acts(audit_log) == [(AuditKind.KNOWN_PROPOSED, "benchgate", f"known failure {made}")]
@@ -387,7 +389,7 @@ class TestProposals:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             invalid = KnownChange(state=TriageState.INVALID, bug="", assignee="")
-            tx.change_known(known(tx).id, invalid, BOB)
+            tx.known.change(known(tx).id, invalid, BOB)
         assert self.unknown(store) == []
 
     def test_a_known_failure_of_all_jobs_covers_each(self, store: Store) -> None:
@@ -395,5 +397,5 @@ class TestProposals:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY, CRASH)
             new = NewKnown(signature=signature_of(FLAKY), scope=everywhere, bug="MB-1", reason="x", days=1)
-            tx.make_known(new, BOB)
+            tx.known.make(new, BOB)
         assert [each.signature for each in self.unknown(store)] == [signature_of(CRASH).digest]

@@ -12,14 +12,13 @@ from service.domain.review.change import Change, ChangeStatus, Person, PostedMes
 from service.domain.review.comment_commands import CancelCommand, RecheckCommand
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey
-from service.ports.page_requests import PageRequest
-from service.ports.records import CommentSource, SyncCursor
+from service.ports.review.changes import CommentSource, PageRequest, SyncCursor
 from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:
     from service.domain.review.form_commands import FormCommand
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
 
 CANCEL = CancelCommand()
 BOB = Person("Bob", "bob@example.com", "bob", "1000003")
@@ -28,49 +27,52 @@ BOB = Person("Bob", "bob@example.com", "bob", "1000003")
 class TestEvents:
     def test_an_event_hints_at_its_change(self, store: Store) -> None:
         with store.transaction() as tx:
-            assert tx.event_change(tx.add_event("review", b"a", "x", 7, b"{}")) == ChangeKey("review", 7)
+            assert tx.events.change_of(tx.events.add("review", b"a", "x", 7, b"{}")) == ChangeKey("review", 7)
 
     @pytest.mark.parametrize("number", [None, 0, -1, 2**31, 10**30])
     def test_an_event_without_a_possible_change_hints_at_none(self, store: Store, number: int | None) -> None:
         with store.transaction() as tx:
-            assert tx.event_change(tx.add_event("review", b"a", "x", number, b"\x00\xff")) is None
+            assert tx.events.change_of(tx.events.add("review", b"a", "x", number, b"\x00\xff")) is None
 
     @pytest.mark.parametrize("event", [0, 2])
     def test_an_unknown_event_is_not_found(self, store: Store, event: int) -> None:
         with store.transaction() as tx:
-            tx.add_event("review", b"a", "x", 7, b"{}")
+            tx.events.add("review", b"a", "x", 7, b"{}")
         with store.transaction() as tx, pytest.raises(NotFound):
-            tx.event_change(event)
+            tx.events.change_of(event)
 
     def test_a_duplicate_has_the_same_id_and_is_unhandled_again(self, store: Store, upkeep: Upkeep) -> None:
         with store.transaction() as tx:
-            event = tx.add_event("review", b"a", "x", 7, b"{}")
-            other = tx.add_event("other", b"a", "x", 7, b"{}")
-            tx.mark_handled(event)
-            tx.mark_handled(other)
+            event = tx.events.add("review", b"a", "x", 7, b"{}")
+            other = tx.events.add("other", b"a", "x", 7, b"{}")
+            tx.events.mark_handled(event)
+            tx.events.mark_handled(other)
         assert upkeep.stalled(-1.0) == []
         with store.transaction() as tx:
-            assert tx.add_event("review", b"a", "x", 7, b"{}") == event != other
+            assert tx.events.add("review", b"a", "x", 7, b"{}") == event != other
         assert upkeep.stalled(-1.0) == [("handle_event", event)]
 
 
 class TestSyncCursors:
     def test_a_server_has_none_before_the_first_contact(self, store: Store) -> None:
         with store.transaction() as tx:
-            tx.move_sync_cursor("other", NOON)
-            assert tx.sync_cursor("review") is None
+            tx.events.move_cursor("other", NOON)
+            assert tx.events.cursor("review") is None
 
     def test_a_cursor_never_moves_back_and_keeps_its_first_contact(self, store: Store) -> None:
         with store.transaction() as tx:
             for minutes in (0, 5, 2):
-                tx.move_sync_cursor("review", NOON + timedelta(minutes=minutes))
-            assert tx.sync_cursor("review") == SyncCursor(NOON, NOON + timedelta(minutes=5))
+                tx.events.move_cursor("review", NOON + timedelta(minutes=minutes))
+            assert tx.events.cursor("review") == SyncCursor(NOON, NOON + timedelta(minutes=5))
 
 
 class TestChanges:
     def test_a_newer_state_replaces_the_older(self, store: Store) -> None:
         with store.transaction() as tx:
-            old, new = tx.upsert_change(change(1)), tx.upsert_change(change(1, patch_set=2, minutes=1))
+            old, new = (
+                tx.changes.upsert(change(1)),
+                tx.changes.upsert(change(1, patch_set=2, minutes=1)),
+            )
         assert (old.is_current, new.is_current) == (True, True)
         assert old.change_id == new.change_id
         assert old.patch_set_id != new.patch_set_id
@@ -84,42 +86,44 @@ class TestChanges:
         with store.transaction() as tx:
             for number, kind in enumerate(kinds, 1):
                 if kind:
-                    tx.upsert_change(pushed(number, kind))
+                    tx.changes.upsert(pushed(number, kind))
             key = change().key
-            found = {number: list(tx.same_code(key, f"{number:040x}")) for number in (1, 2, 4, 5, 6, 7)}
+            found = {
+                number: list(tx.changes.same_code(key, f"{number:040x}")) for number in (1, 2, 4, 5, 6, 7)
+            }
             assert found == {1: [1], 2: [2], 4: [4, 3, 2], 5: [5], 6: [], 7: [7]}
-            assert list(tx.same_code(ChangeKey("review", 8), f"{1:040x}")) == []
+            assert list(tx.changes.same_code(ChangeKey("review", 8), f"{1:040x}")) == []
 
     def test_storing_the_same_state_again_changes_nothing(self, store: Store) -> None:
         with store.transaction() as tx:
-            assert tx.upsert_change(change()) == tx.upsert_change(change())
+            assert tx.changes.upsert(change()) == tx.changes.upsert(change())
 
     @pytest.mark.parametrize(("patch_set", "minutes"), [(1, 1), (1, 2), (3, 1)])
     def test_an_older_state_overwrites_nothing(self, store: Store, patch_set: int, minutes: int) -> None:
         """Older is the earlier update, or the lower patch set of the same moment."""
         with store.transaction() as tx:
-            new = tx.upsert_change(change(patch_set=2, minutes=2))
+            new = tx.changes.upsert(change(patch_set=2, minutes=2))
             merged = replace(change(patch_set=patch_set, minutes=minutes), status=ChangeStatus.MERGED)
-            assert tx.upsert_change(merged) == replace(new, is_current=False)
-            assert tx.open_changes("review") == [ChangeKey("review", 7)]
+            assert tx.changes.upsert(merged) == replace(new, is_current=False)
+            assert tx.changes.open_changes("review") == [ChangeKey("review", 7)]
 
     def test_the_newest_patch_set_decides_also_after_an_older_one_was_updated_later(
         self, store: Store
     ) -> None:
         with store.transaction() as tx:
-            second = tx.upsert_change(change(patch_set=2))
-            assert tx.upsert_change(change(patch_set=1, minutes=1)).is_current
-            assert tx.upsert_change(change(patch_set=1, minutes=1)) == replace(second, is_current=False)
+            second = tx.changes.upsert(change(patch_set=2))
+            assert tx.changes.upsert(change(patch_set=1, minutes=1)).is_current
+            assert tx.changes.upsert(change(patch_set=1, minutes=1)) == replace(second, is_current=False)
 
     def test_open_changes_come_by_number(self, store: Store) -> None:
         with store.transaction() as tx:
-            assert tx.open_changes("review") == []
+            assert tx.changes.open_changes("review") == []
             for number in (8, 7, 9, 10):
-                tx.upsert_change(change(number))
-            tx.upsert_change(replace(change(), key=ChangeKey("other", 5)))
-            tx.upsert_change(replace(change(9, minutes=1), status=ChangeStatus.MERGED))
-            tx.upsert_change(replace(change(10, minutes=1), status=ChangeStatus.ABANDONED))
-            assert tx.open_changes("review") == [ChangeKey("review", 7), ChangeKey("review", 8)]
+                tx.changes.upsert(change(number))
+            tx.changes.upsert(replace(change(), key=ChangeKey("other", 5)))
+            tx.changes.upsert(replace(change(9, minutes=1), status=ChangeStatus.MERGED))
+            tx.changes.upsert(replace(change(10, minutes=1), status=ChangeStatus.ABANDONED))
+            assert tx.changes.open_changes("review") == [ChangeKey("review", 7), ChangeKey("review", 8)]
 
 
 def posted(text: str, *, message_id: str = "m1", minutes: int = 0) -> PostedMessage:
@@ -140,17 +144,20 @@ def requested(patch_set_id: int, *, command: FormCommand = CANCEL, ticket: bytes
 class TestReviewComments:
     def test_a_message_is_stored_once_whatever_its_id_becomes(self, store: Store) -> None:
         with store.transaction() as tx:
-            record = tx.upsert_change(change())
-            assert tx.record_comments(record, [posted("recheck"), posted("cancel", minutes=1)]) == [1, 2]
-            assert tx.record_comments(record, [posted("recheck", message_id="rewritten")]) == []
-            assert len(tx.record_comments(record, [posted("recheck", minutes=2)])) == 1
+            record = tx.changes.upsert(change())
+            assert tx.comments.record(record, [posted("recheck"), posted("cancel", minutes=1)]) == [
+                1,
+                2,
+            ]
+            assert tx.comments.record(record, [posted("recheck", message_id="rewritten")]) == []
+            assert len(tx.comments.record(record, [posted("recheck", minutes=2)])) == 1
 
     def test_a_message_belongs_to_the_current_patch_set(self, store: Store) -> None:
         current = change(patch_set=2)
         with store.transaction() as tx:
-            record = tx.upsert_change(current)
-            (number,) = tx.record_comments(record, [posted("recheck")])
-            comment = tx.lock_comment(number)
+            record = tx.changes.upsert(current)
+            (number,) = tx.comments.record(record, [posted("recheck")])
+            comment = tx.comments.lock(number)
         assert (comment.change_id, comment.patch_set_id) == (record.change_id, record.patch_set_id)
         assert (comment.change, comment.patch_set) == (current.key, 2)
         assert (comment.revision, comment.account) == (current.current.revision, "1000003")
@@ -158,14 +165,14 @@ class TestReviewComments:
 
     def test_a_request_of_a_page_belongs_to_the_patch_set_that_the_page_showed(self, store: Store) -> None:
         with store.transaction() as tx:
-            (older,) = tx.record_comments(shown := tx.upsert_change(change()), [posted("recheck")])
-            tx.upsert_change(change(patch_set=2, minutes=1))
-            number = tx.add_request(requested(shown.patch_set_id))
+            (older,) = tx.comments.record(shown := tx.changes.upsert(change()), [posted("recheck")])
+            tx.changes.upsert(change(patch_set=2, minutes=1))
+            number = tx.comments.add_request(requested(shown.patch_set_id))
             assert number is not None
-            comment = tx.lock_comment(number)
-            assert tx.lock_comment(older).source is CommentSource.COMMENT
-            assert tx.lock_comment(older).signed_in_as == ""
-            assert [each.id for each in tx.pending_until(number)] == [older, number]
+            comment = tx.comments.lock(number)
+            assert tx.comments.lock(older).source is CommentSource.COMMENT
+            assert tx.comments.lock(older).signed_in_as == ""
+            assert [each.id for each in tx.comments.pending_until(number)] == [older, number]
         assert (comment.source, comment.patch_set, comment.is_pending) == (CommentSource.PAGE, 1, True)
         assert (comment.account, comment.person, comment.command) == ("1000003", "Bob", CancelCommand())
         assert comment.signed_in_as == "s-1"
@@ -173,49 +180,49 @@ class TestReviewComments:
 
     def test_a_ticket_is_valid_once_whatever_it_asks_for(self, store: Store) -> None:
         with store.transaction() as tx:
-            shown = tx.upsert_change(change())
-            other = tx.upsert_change(change(8))
-            first = tx.add_request(requested(shown.patch_set_id))
-            again = tx.add_request(requested(shown.patch_set_id))
-            elsewhere = tx.add_request(requested(other.patch_set_id, command=RecheckCommand()))
-            second = tx.add_request(requested(shown.patch_set_id, ticket=b"2"))
+            shown = tx.changes.upsert(change())
+            other = tx.changes.upsert(change(8))
+            first = tx.comments.add_request(requested(shown.patch_set_id))
+            again = tx.comments.add_request(requested(shown.patch_set_id))
+            elsewhere = tx.comments.add_request(requested(other.patch_set_id, command=RecheckCommand()))
+            second = tx.comments.add_request(requested(shown.patch_set_id, ticket=b"2"))
             assert (again, elsewhere) == (None, None)
             assert first is not None
             assert second is not None
-            tx.answer(first, "")
-            assert tx.add_request(requested(shown.patch_set_id)) is None
-            assert [each.id for each in tx.pending_until(second)] == [second]
+            tx.comments.answer(first, "")
+            assert tx.comments.add_request(requested(shown.patch_set_id)) is None
+            assert [each.id for each in tx.comments.pending_until(second)] == [second]
 
     def test_the_sweep_finds_an_unanswered_request_of_a_page(self, store: Store, upkeep: Upkeep) -> None:
         with store.transaction() as tx:
-            number = tx.add_request(requested(tx.upsert_change(change()).patch_set_id))
+            number = tx.comments.add_request(requested(tx.changes.upsert(change()).patch_set_id))
         assert upkeep.stalled(-1.0) == [("run_comment_commands", number)]
 
     @pytest.mark.parametrize("number", [0, 1])
     def test_an_unknown_message_is_not_found(self, store: Store, number: int) -> None:
         with store.transaction() as tx, pytest.raises(NotFound):
-            tx.lock_comment(number)
+            tx.comments.lock(number)
 
     def test_earlier_messages_of_the_change_wait_in_their_order_until_they_are_answered(
         self, store: Store
     ) -> None:
         with store.transaction() as tx:
-            first, second, third = tx.record_comments(
-                tx.upsert_change(change()), [posted(text) for text in ("one", "two", "three")]
+            first, second, third = tx.comments.record(
+                tx.changes.upsert(change()), [posted(text) for text in ("one", "two", "three")]
             )
-            (other,) = tx.record_comments(tx.upsert_change(change(8)), [posted("recheck")])
-            assert [each.id for each in tx.pending_until(second)] == [first, second]
-            tx.answer(first, "done so")
-            assert not tx.lock_comment(first).is_pending
-            assert [each.id for each in tx.pending_until(third)] == [second, third]
-            assert [each.id for each in tx.pending_until(other)] == [other]
-            assert tx.pending_until(99) == []
+            (other,) = tx.comments.record(tx.changes.upsert(change(8)), [posted("recheck")])
+            assert [each.id for each in tx.comments.pending_until(second)] == [first, second]
+            tx.comments.answer(first, "done so")
+            assert not tx.comments.lock(first).is_pending
+            assert [each.id for each in tx.comments.pending_until(third)] == [second, third]
+            assert [each.id for each in tx.comments.pending_until(other)] == [other]
+            assert tx.comments.pending_until(99) == []
 
     def test_an_answered_message_is_not_stored_again(self, store: Store) -> None:
         with store.transaction() as tx:
-            record = tx.upsert_change(change())
-            (number,) = tx.record_comments(record, [posted("recheck")])
-            tx.answer(number, "")
-            tx.answer(number, "again")
-            assert tx.record_comments(record, [posted("recheck")]) == []
-            assert not tx.lock_comment(number).is_pending
+            record = tx.changes.upsert(change())
+            (number,) = tx.comments.record(record, [posted("recheck")])
+            tx.comments.answer(number, "")
+            tx.comments.answer(number, "again")
+            assert tx.comments.record(record, [posted("recheck")]) == []
+            assert not tx.comments.lock(number).is_pending

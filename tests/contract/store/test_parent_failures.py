@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 def planned(tx: Transaction, revision: str, branch: str, tree: str) -> int:
     """Plan the run of a merged commit."""
-    run = tx.add_run(replace(post_submit_run(revision), branch=branch))
+    run = tx.runs.add(replace(post_submit_run(revision), branch=branch))
     assert run is not None
-    tx.start_run(run, tree=tree, parent="o" * 40, parent_tree="q" * 40, label="Verified")
+    tx.runs.start(run, tree=tree, parent="o" * 40, parent_tree="q" * 40, label="Verified")
     return run
 
 
@@ -38,7 +38,7 @@ class TestOnParent:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED, FORMAT, FLAKY, vague, CRASH)
             mac = finished(tx, run, Outcome.FAILED, FLAKY, job="mac", position=1)
-            found = tx.on_parent(run, [build, mac])
+            found = tx.failures.on_parent(run, [build, mac])
         assert found == {build: (ParentBuild(BuildName("linux", 2), ("ep.expiry", "ep.eviction")),)}
 
     @pytest.mark.parametrize(
@@ -57,29 +57,29 @@ class TestOnParent:
             finished(tx, planned(tx, revision, branch, tree), Outcome.FAILED, FLAKY)
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED, FLAKY)
-            assert (build in tx.on_parent(run, [build])) is is_parent
+            assert (build in tx.failures.on_parent(run, [build])) is is_parent
 
     def test_a_build_is_not_its_own_parent(self, store: Store) -> None:
         with store.transaction() as tx:
             run = planned(tx, "1" * 40, "master", tree="q" * 40)
             build = finished(tx, run, Outcome.FAILED, FLAKY)
-            assert tx.on_parent(run, [build]) == {}
+            assert tx.failures.on_parent(run, [build]) == {}
 
     def test_an_equal_tree_of_the_parent_with_the_failure_is_noticed(self, store: Store) -> None:
         with store.transaction() as tx:
             finished(tx, planned(tx, "z" * 40, "master", tree="q" * 40), Outcome.FAILED, FLAKY)
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
         with store.transaction() as tx:
-            [found] = tx.unknown_signatures()
+            [found] = tx.known.unknown_signatures()
         assert [each.fails_on_parent for each in found.sightings] == [True, True]
 
     def test_what_a_retry_cleared_is_left_out(self, store: Store) -> None:
         with store.transaction() as tx:
             merged = planned(tx, "p" * 40, "master", tree="q" * 40)
             build = finished(tx, merged, Outcome.FAILED, CRASH)
-            tx.store_failures(build, BuildFailures((CRASH,)), [FLAKY])
+            tx.failures.store_failures(build, BuildFailures((CRASH,)), [FLAKY])
             run = checked(tx)
             both = finished(tx, run, Outcome.FAILED, FLAKY, CRASH)
-            assert tx.on_parent(run, [both]) == {
+            assert tx.failures.on_parent(run, [both]) == {
                 both: (ParentBuild(BuildName("linux", 1), ("ep.eviction",)),)
             }

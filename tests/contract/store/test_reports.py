@@ -14,11 +14,11 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey, RunKind
-from service.ports.records import NewReport, SentReport
+from service.ports.runs.builds import NewReport, SentReport
 from tests.support.store_samples import change, named, queue
 
 if TYPE_CHECKING:
-    from service.ports.records import BuildRecord, NewBuild
+    from service.ports.runs.builds import BuildRecord, NewBuild
     from service.ports.store import Store
     from tests.contract.store.sites import StoreSite
 
@@ -31,25 +31,25 @@ def report(site: StoreSite) -> NewReport:
 class TestReports:
     def test_a_report_is_new_once_and_keeps_its_answer(self, store: Store, report: NewReport) -> None:
         with store.transaction() as tx:
-            assert tx.claim_report(report) is None
-            tx.answer_report(report, is_news=True)
+            assert tx.external.claim_report(report) is None
+            tx.external.answer_report(report, is_news=True)
         again = NewReport(report.token_id, report.key, b"other")
         with store.transaction() as tx:
-            assert tx.claim_report(again) == SentReport(b"digest", is_news=True)
+            assert tx.external.claim_report(again) == SentReport(b"digest", is_news=True)
         with store.transaction() as tx:
-            assert tx.claim_report(report) == SentReport(b"digest", is_news=True)
+            assert tx.external.claim_report(report) == SentReport(b"digest", is_news=True)
 
     def test_keys_belong_to_one_token(self, store: Store, site: StoreSite, report: NewReport) -> None:
         with store.transaction() as tx:
-            tx.claim_report(report)
-            assert tx.claim_report(NewReport(site.add_token(), report.key, report.digest)) is None
-            assert tx.claim_report(NewReport(report.token_id, "Key", report.digest)) is None
+            tx.external.claim_report(report)
+            assert tx.external.claim_report(NewReport(site.add_token(), report.key, report.digest)) is None
+            assert tx.external.claim_report(NewReport(report.token_id, "Key", report.digest)) is None
 
     def test_a_report_that_failed_is_new_again(self, store: Store, report: NewReport) -> None:
         with pytest.raises(NotFound), store.transaction() as tx:
-            tx.lock_build(0 if tx.claim_report(report) is None else 1)
+            tx.builds.lock(0 if tx.external.claim_report(report) is None else 1)
         with store.transaction() as tx:
-            assert tx.claim_report(report) is None
+            assert tx.external.claim_report(report) is None
 
 
 def external(job: str = "linux") -> NewBuild:
@@ -59,7 +59,7 @@ def external(job: str = "linux") -> NewBuild:
 
 def locked(store: Store, build_id: int) -> BuildRecord:
     with store.transaction() as tx:
-        return tx.lock_build(build_id)
+        return tx.builds.lock(build_id)
 
 
 class TestExternalBuilds:
@@ -67,10 +67,12 @@ class TestExternalBuilds:
         [build_id] = queue(store, external())
         assert not locked(store, build_id).has_result
         with store.transaction() as tx:
-            tx.record_report(build_id, ExternalBuild("linux", 5, "http://ci/5", "http://ci/log"), "STARTED")
+            tx.external.record_report(
+                build_id, ExternalBuild("linux", 5, "http://ci/5", "http://ci/log"), "STARTED"
+            )
         started = locked(store, build_id)
         with store.transaction() as tx:
-            tx.record_report(build_id, ExternalBuild("linux", 5, "http://ci/5/"), "FAILURE")
+            tx.external.record_report(build_id, ExternalBuild("linux", 5, "http://ci/5/"), "FAILURE")
         build = locked(store, build_id)
 
         assert (started.reported, started.has_result, started.url) == ("STARTED", False, "http://ci/5")
@@ -81,23 +83,23 @@ class TestExternalBuilds:
         builds = queue(store, external(), external("macos"))
         with store.transaction() as tx:
             for build_id in builds:
-                tx.record_report(build_id, ExternalBuild("linux", 5, "http://ci/5"), "STARTED")
-            (found,) = tx.builds_numbered("review", "kv_engine", "linux", 5)
+                tx.external.record_report(build_id, ExternalBuild("linux", 5, "http://ci/5"), "STARTED")
+            (found,) = tx.external.builds_numbered("review", "kv_engine", "linux", 5)
             assert found.id == builds[0]
-            assert tx.builds_numbered("review", "kv_engine", "linux", 7) == []
-            assert tx.builds_numbered("review", "couchstore", "linux", 5) == []
-            assert tx.builds_numbered("edge", "kv_engine", "linux", 5) == []
+            assert tx.external.builds_numbered("review", "kv_engine", "linux", 7) == []
+            assert tx.external.builds_numbered("review", "couchstore", "linux", 5) == []
+            assert tx.external.builds_numbered("edge", "kv_engine", "linux", 5) == []
 
     def test_a_late_result_replaces_the_end_of_a_finished_build_and_nobody_decides_again(
         self, store: Store
     ) -> None:
         [build_id] = queue(store, external())
         with store.transaction() as tx:
-            tx.keep_result(build_id, Outcome.PASSED, [])
+            tx.external.keep_result(build_id, Outcome.PASSED, [])
         assert locked(store, build_id).state is BuildState.RUNNING, "it has not ended"
         with store.transaction() as tx:
-            tx.finish_build(build_id, Outcome.CANCELLED, ["cancelled"])
-            tx.keep_result(build_id, Outcome.FAILED, ["a test"])
+            tx.builds.finish(build_id, Outcome.CANCELLED, ["cancelled"])
+            tx.external.keep_result(build_id, Outcome.FAILED, ["a test"])
         build = locked(store, build_id)
         assert (build.state, build.outcome, build.causes) == (
             BuildState.FINISHED,
@@ -108,18 +110,18 @@ class TestExternalBuilds:
     def test_a_build_has_the_runs_that_reuse_it_too(self, store: Store) -> None:
         [build_id] = queue(store, external())
         with store.transaction() as tx:
-            assert tx.runs_with(build_id) == [1]
-            assert tx.runs_with(99) == []
-            tx.end_run(1, RunState.FINISHED)
-            following = tx.follow_run(tx.lock_run(1), None)
-            tx.take_build(following, 0, build_id)
-            assert tx.runs_with(build_id) == [1, following]
+            assert tx.external.runs_with(build_id) == [1]
+            assert tx.external.runs_with(99) == []
+            tx.runs.end(1, RunState.FINISHED)
+            following = tx.runs.follow(tx.runs.lock(1), None)
+            tx.builds.take(following, 0, build_id)
+            assert tx.external.runs_with(build_id) == [1, following]
 
     def test_the_execution_of_a_build_is_replaced(self, store: Store) -> None:
         [build_id] = queue(store, external())
         for execution in ({"tests": "first"}, {"tests": "second"}):
             with store.transaction() as tx:
-                tx.store_execution(build_id, execution)
+                tx.external.store_execution(build_id, execution)
         assert locked(store, build_id).execution == {"tests": "second"}
 
 
@@ -128,7 +130,7 @@ class TestOutdatedRuns:
 
     def is_outdated(self, store: Store) -> bool:
         with store.transaction() as tx:
-            run = tx.newest_run(self.KEY, RunKind.CHECK, "1" * 40)
+            run = tx.runs.newest_run(self.KEY, RunKind.CHECK, "1" * 40)
             assert run is not None
             assert run.state is RunState.RUNNING
             return run.is_outdated
@@ -140,12 +142,12 @@ class TestOutdatedRuns:
     def test_a_newer_patch_set_outdates_it(self, store: Store) -> None:
         queue(store, external())
         with store.transaction() as tx:
-            tx.upsert_change(change(patch_set=2, minutes=1))
+            tx.changes.upsert(change(patch_set=2, minutes=1))
         assert self.is_outdated(store)
 
     @pytest.mark.parametrize("status", [ChangeStatus.MERGED, ChangeStatus.ABANDONED])
     def test_the_end_of_the_change_outdates_it(self, store: Store, status: ChangeStatus) -> None:
         queue(store, external())
         with store.transaction() as tx:
-            tx.upsert_change(replace(change(minutes=1), status=status))
+            tx.changes.upsert(replace(change(minutes=1), status=status))
         assert self.is_outdated(store)

@@ -10,12 +10,12 @@ from service.domain.review.change import Review
 from service.domain.runs.external import ExternalBuild
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from tests.support.store_samples import change, check_run, named, queue, start
 
 if TYPE_CHECKING:
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
 
 
 class TestStore:
@@ -24,23 +24,23 @@ class TestStore:
 
         def fail() -> None:
             with store.transaction() as tx:
-                patch_set = tx.upsert_change(change(8)).patch_set_id
-                tx.add_build(start(tx, check_run(patch_set)), 0, named("b"))
-                tx.store_findings(build, [])
-                tx.record_report(build, ExternalBuild("cv-perf", 5, "http://ci"), "STARTED")
-                tx.queue_task(Task.PLAN, 1)
-                tx.queue_review("1", Review(ChangeKey("review", 8), "1" * 40, "m"))
+                patch_set = tx.changes.upsert(change(8)).patch_set_id
+                tx.builds.add(start(tx, check_run(patch_set)), 0, named("b"))
+                tx.measurements.store_findings(build, [])
+                tx.external.record_report(build, ExternalBuild("cv-perf", 5, "http://ci"), "STARTED")
+                tx.outbox.queue_task(Task.PLAN, 1)
+                tx.outbox.queue_review("1", Review(ChangeKey("review", 8), "1" * 40, "m"))
                 raise RuntimeError("no")
 
         with pytest.raises(RuntimeError, match="no"):
             fail()
         assert (upkeep.due_hints(), upkeep.due_reviews()) == ([], [])
         with store.transaction() as tx:
-            assert tx.open_changes("review") == [ChangeKey("review", 7)]
-            assert tx.lock_build(build).external_number is None
+            assert tx.changes.open_changes("review") == [ChangeKey("review", 7)]
+            assert tx.builds.lock(build).external_number is None
         for unknown in (build + 1, build + 2):
             with store.transaction() as tx, pytest.raises(NotFound):
-                tx.lock_build(unknown)
+                tx.builds.lock(unknown)
 
     def test_a_section_is_exclusive_by_its_name(self, store: Store) -> None:
         with (

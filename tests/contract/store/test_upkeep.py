@@ -11,14 +11,14 @@ from service.domain.review.change import Person, PostedMessage
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.verdict.calibration.schedule import ASKED_WITHIN
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from tests.contract.store.sites import IDLE_JOB
 from tests.support.store_samples import NOON, change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
-    from service.ports.records import BuildRecord
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
     from tests.contract.store.sites import StoreSite
 
 LEASE = 31.0  # seconds after which a silent machine has lost its build
@@ -26,13 +26,13 @@ LEASE = 31.0  # seconds after which a silent machine has lost its build
 
 def locked(store: Store, build_id: int) -> BuildRecord:
     with store.transaction() as tx:
-        return tx.lock_build(build_id)
+        return tx.builds.lock(build_id)
 
 
 def cancel(site: StoreSite) -> None:
     """Request the end of the builds of run 1."""
     with site.store.transaction() as tx:
-        tx.cancel_check(1)
+        tx.runs.cancel_check(1)
     site.upkeep.drop_unwanted_builds()
 
 
@@ -61,7 +61,7 @@ class TestLostBuilds:
             assert site.upkeep.requeue_lost_builds(1) == [build]
             assert locked(site.store, build).state is BuildState.RUNNING
         with site.store.transaction() as tx:
-            tx.finish_build(build, Outcome.INFRASTRUCTURE, [])
+            tx.builds.finish(build, Outcome.INFRASTRUCTURE, [])
         assert site.upkeep.requeue_lost_builds(1) == []
         assert site.upkeep.due_hints() == []
 
@@ -112,7 +112,7 @@ class TestLostBuilds:
         shared, own = queue(site.store, named("a", sequence="trees"), named("b", sequence="own"))
         with site.store.transaction() as tx:
             other = start(tx, post_submit_run())
-            assert tx.adopt_build(tx.lock_run(other), 0, "trees", 60.0) is not None
+            assert tx.builds.adopt(tx.runs.lock(other), 0, "trees", 60.0) is not None
         cancel(site)
         for _ in range(2):
             site.upkeep.drop_unwanted_builds()
@@ -122,9 +122,9 @@ class TestLostBuilds:
     def test_a_build_waits_for_the_plan_of_a_newer_patch_set(self, site: StoreSite) -> None:
         [build] = queue(site.store)
         with site.store.transaction() as tx:
-            new = tx.upsert_change(change(patch_set=2, minutes=1))
-            tx.cancel_runs(new.change_id, keep_patch_set=new.patch_set_id)
-            tx.add_run(check_run(new.patch_set_id))
+            new = tx.changes.upsert(change(patch_set=2, minutes=1))
+            tx.runs.cancel(new.change_id, keep_patch_set=new.patch_set_id)
+            tx.runs.add(check_run(new.patch_set_id))
         site.upkeep.drop_unwanted_builds()
         assert site.upkeep.cancelled_builds() == []
         site.wait(301.0)  # a plan that keeps failing blocks nobody
@@ -134,9 +134,9 @@ class TestLostBuilds:
     def test_a_build_without_a_change_waits_for_no_plan(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
             run = start(tx, post_submit_run())
-            build = tx.add_build(run, 0, named("a"))
-            tx.end_run(run, RunState.CANCELLED)
-            tx.add_run(post_submit_run("3" * 40))
+            build = tx.builds.add(run, 0, named("a"))
+            tx.runs.end(run, RunState.CANCELLED)
+            tx.runs.add(post_submit_run("3" * 40))
         site.upkeep.drop_unwanted_builds()
         assert site.upkeep.cancelled_builds() == [build]
 
@@ -144,7 +144,7 @@ class TestLostBuilds:
         finished, _ = queue(site.store, named("a", priority=9), named("b"))
         site.complete(site.claim())
         with site.store.transaction() as tx:
-            tx.finish_build(finished, Outcome.PASSED, [])
+            tx.builds.finish(finished, Outcome.PASSED, [])
         cancel(site)
         assert site.upkeep.cancelled_builds() == []
 
@@ -158,24 +158,24 @@ class TestStalledWork:
 
     def test_an_event_that_was_not_handled_is_stalled(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
-            event = tx.add_event("review", b"d", "patchset-created", 7, b"")
+            event = tx.events.add("review", b"d", "patchset-created", 7, b"")
         assert self.stalled(site) == [("handle_event", event)]
         with site.store.transaction() as tx:
-            tx.mark_handled(event)
+            tx.events.mark_handled(event)
         assert site.upkeep.stalled(30.0) == []
 
     def test_a_run_that_was_not_planned_is_stalled(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
-            run = tx.add_run(check_run(tx.upsert_change(change()).patch_set_id))
+            run = tx.runs.add(check_run(tx.changes.upsert(change()).patch_set_id))
         assert self.stalled(site) == [("plan", run)]
 
     def test_a_comment_that_was_not_answered_is_stalled(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
             message = PostedMessage("m", 1, Person("Bob", account="1"), NOON, "recheck")
-            (comment,) = tx.record_comments(tx.upsert_change(change()), [message])
+            (comment,) = tx.comments.record(tx.changes.upsert(change()), [message])
         assert self.stalled(site) == [("run_comment_commands", comment)]
         with site.store.transaction() as tx:
-            tx.answer(comment, "")
+            tx.comments.answer(comment, "")
         assert site.upkeep.stalled(30.0) == []
 
     def test_a_build_that_was_not_analysed_is_stalled(self, site: StoreSite) -> None:
@@ -191,7 +191,7 @@ class TestStalledWork:
         for build in (one, two):
             assert site.upkeep.stalled(30.0) == []
             with site.store.transaction() as tx:
-                tx.finish_build(build, Outcome.PASSED, [])
+                tx.builds.finish(build, Outcome.PASSED, [])
         assert self.stalled(site) == [("vote", 1)]
 
     def test_a_running_run_without_builds_is_stalled(self, site: StoreSite) -> None:
@@ -201,15 +201,15 @@ class TestStalledWork:
 
     def test_the_longest_wait_comes_first(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
-            run = tx.add_run(post_submit_run())
+            run = tx.runs.add(post_submit_run())
         site.wait(10.0)
         with site.store.transaction() as tx:
-            event = tx.add_event("review", b"d", "x", 7, b"")
+            event = tx.events.add("review", b"d", "x", 7, b"")
         assert self.stalled(site) == [("plan", run), ("handle_event", event)]
 
     def test_a_failed_step_is_left_out_until_it_may_be_tried_again(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
-            event = tx.add_event("review", b"d", "x", 7, b"")
+            event = tx.events.add("review", b"d", "x", 7, b"")
         site.wait(60.0)
         site.upkeep.record_step_failure(Task.HANDLE_EVENT, event, "the server is away", max_attempts=2)
         assert site.upkeep.stalled(30.0) == []
@@ -252,12 +252,12 @@ class TestStalledWork:
         site.wait(60.0)
         assert site.upkeep.idle_pools(30.0) == []
         with site.store.transaction() as tx:
-            tx.cancel_check(1)
+            tx.runs.cancel_check(1)
         queue(site.store, named("b"))
         site.wait(60.0)
         cancelled = site.upkeep.idle_pools(30.0)
         with site.store.transaction() as tx:
-            tx.cancel_runs(tx.upsert_change(change()).change_id, keep_patch_set=None)
+            tx.runs.cancel(tx.changes.upsert(change()).change_id, keep_patch_set=None)
         site.upkeep.drop_unwanted_builds()
         assert len(cancelled) == 1
         assert site.upkeep.idle_pools(30.0) == []
@@ -273,7 +273,7 @@ class TestCalibrations:
     def add(self, store: Store, *, kind: str = "check", pool: str = "perf") -> None:
         with store.transaction() as tx:
             build = named("waiting", spec={"kind": kind}, pool=pool)
-            tx.add_build(start(tx, post_submit_run()), 0, build)
+            tx.builds.add(start(tx, post_submit_run()), 0, build)
 
     def test_a_calibration_that_a_build_waits_for_is_asked_to_end_once(
         self, site: StoreSite, calibrating: int
@@ -326,7 +326,7 @@ class TestStepFailures:
 
     def test_the_wait_doubles_up_to_five_minutes(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
-            event = tx.add_event("review", b"d", "x", 7, b"")
+            event = tx.events.add("review", b"d", "x", 7, b"")
         for wait in (2, 4, 8, 16, 32, 64, 128, 256, 300, 300):
             site.upkeep.record_step_failure(Task.HANDLE_EVENT, event, "away", max_attempts=99)
             site.wait(wait - 1.5)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from service.domain.building.spec import BuildSpec
     from service.domain.runs.machine_report import MachineReport
     from service.domain.sources.workspace import Workspace
-    from service.ports.building import Source
+    from service.ports.sources import Source
     from service.steps.building.session import BuildHost
     from service.steps.runs.gate import LocalVerdict
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from sqlalchemy import text
 
+from service.adapters.postgres.access.audit import PostgresAudit
 from service.adapters.postgres.faults import translated
-from service.adapters.postgres.store import PostgresTransaction
+from service.adapters.postgres.store import unit_of_work
 from service.domain.review.change import Person, PostedMessage
 from service.domain.values.errors import Transient
 from service.domain.values.identity import ChangeKey, RunKind
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from service.adapters.postgres.store import PostgresStore
-    from service.ports.records import RunRecord
+    from service.ports.runs.runs import RunRecord
     from service.ports.store import Transaction
     from tests.support.postgres import Database
 
@@ -28,36 +29,36 @@ pytestmark = pytest.mark.integration
 
 
 def upsert(tx: Transaction, _: RunRecord) -> object:
-    return tx.upsert_change(change())
+    return tx.changes.upsert(change())
 
 
 def lock_run(tx: Transaction, run: RunRecord) -> object:
-    return tx.lock_run(run.id)
+    return tx.runs.lock(run.id)
 
 
 def lock_build(tx: Transaction, _: RunRecord) -> object:
-    return tx.lock_build(1)
+    return tx.builds.lock(1)
 
 
 def next_decision(tx: Transaction, run: RunRecord) -> object:
-    return tx.next_decision(run)
+    return tx.decisions.next_number(run)
 
 
 # Work that locks a row, and work that then has to wait for it.
 LOCKS: Final[Mapping[str, tuple[Work, Work]]] = {
     "upsert_change": (upsert, upsert),
-    "lock_comment": (lambda tx, _: tx.lock_comment(1), upsert),
+    "lock_comment": (lambda tx, _: tx.comments.lock(1), upsert),
     "lock_run": (lock_run, lock_run),
     "lock_run, its change": (lock_run, upsert),
-    "cancel_runs": (lambda tx, _: tx.cancel_runs(1, keep_patch_set=None), lock_run),
-    "newest_check": (lambda tx, _: tx.newest_check(1), lock_run),
+    "cancel_runs": (lambda tx, _: tx.runs.cancel(1, keep_patch_set=None), lock_run),
+    "newest_check": (lambda tx, _: tx.runs.newest_check(1), lock_run),
     "newest_run": (
-        lambda tx, _: tx.newest_run(ChangeKey("review", 7), RunKind.CHECK, "1" * 40),
+        lambda tx, _: tx.runs.newest_run(ChangeKey("review", 7), RunKind.CHECK, "1" * 40),
         lock_run,
     ),
     "lock_build": (lock_build, lock_build),
     "adopt_build": (
-        lambda tx, _: tx.adopt_build(tx.lock_run(start(tx, post_submit_run())), 0, "trees", 60.0),
+        lambda tx, _: tx.builds.adopt(tx.runs.lock(start(tx, post_submit_run())), 0, "trees", 60.0),
         lock_build,
     ),
     "next_decision": (next_decision, next_decision),
@@ -68,7 +69,7 @@ def attempt(database: Database, work: Work, run: RunRecord) -> None:
     """Do some work in another transaction that gives up soon."""
     with translated(), database.owner.begin() as connection:
         connection.execute(text("SET LOCAL lock_timeout = '50ms'"))
-        work(PostgresTransaction(connection), run)
+        work(unit_of_work(connection, PostgresAudit(connection)), run)
 
 
 @pytest.mark.parametrize("name", LOCKS)
@@ -76,8 +77,8 @@ def test_other_work_waits_for_what_is_locked(store: PostgresStore, database: Dat
     queue(store, named("a", sequence="trees"))
     with store.transaction() as tx:
         message = PostedMessage("m", 1, Person("Bob", account="1"), NOON, "recheck")
-        tx.record_comments(tx.upsert_change(change()), [message])
-        run = tx.lock_run(1)
+        tx.comments.record(tx.changes.upsert(change()), [message])
+        run = tx.runs.lock(1)
     holds, waits = LOCKS[name]
 
     with store.transaction() as tx:

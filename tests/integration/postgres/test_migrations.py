@@ -111,7 +111,7 @@ def test_the_previous_version_has_no_request_of_a_page_to_reply_to(
     database: Database, store: PostgresStore
 ) -> None:
     with store.transaction() as tx:
-        patch_set = tx.upsert_change(change()).patch_set_id
+        patch_set = tx.changes.upsert(change()).patch_set_id
     for source in ("comment", "page"):
         database.change(
             "INSERT INTO heard (change_id, patch_set_id, account, person, written_at, digest, text, source)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -319,7 +320,7 @@ def test_a_build_has_the_floor_of_its_job_and_its_samples(site: PostgresSite) ->
     ("stored", "reason"),
     [
         (None, "old text"),
-        ([Reason(ReasonKind.NO_PAIR).to_mapping(), Reason(ReasonKind.FAILS, (NASTY,)).to_mapping()], None),
+        ([asdict(Reason(ReasonKind.NO_PAIR)), asdict(Reason(ReasonKind.FAILS, (NASTY,)))], None),
         ([{"kind": "of a later version", "facts": []}], "old text"),
     ],
 )

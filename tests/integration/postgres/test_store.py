@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError
 
 from service.adapters.postgres.engine import make_engine
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from service.adapters.postgres.machines.worklist import ClaimedBuild, MachineWorklist
     from service.adapters.postgres.upkeep import PostgresUpkeep
     from service.ports.machines import Claimed, Worklist
+    from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
     from tests.support.postgres import Database
 
     def is_a_store(found: PostgresStore) -> Store:
@@ -47,17 +48,17 @@ pytestmark = pytest.mark.integration
 def test_a_lost_connection_is_a_passing_fault(store: PostgresStore, database: Database) -> None:
     def lose() -> None:
         with store.transaction() as tx:
-            tx.upsert_change(change())
+            tx.changes.upsert(change())
             database.change(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
-            tx.upsert_change(change(8))
+            tx.changes.upsert(change(8))
 
     with pytest.raises(Transient, match="database: "):
         lose()
     with store.transaction() as tx:
-        assert tx.upsert_change(change()).is_current
+        assert tx.changes.upsert(change()).is_current
 
 
 def test_a_server_that_is_away_is_a_passing_fault() -> None:
@@ -72,9 +73,9 @@ def test_a_deadlock_is_a_passing_fault(store: PostgresStore) -> None:
     def lock(first: int, second: int) -> str:
         try:
             with store.transaction() as tx:
-                tx.lock_build(first)
+                tx.builds.lock(first)
                 both_hold.wait()
-                tx.lock_build(second)
+                tx.builds.lock(second)
         except Transient as error:
             return str(error)
         return ""
@@ -87,9 +88,9 @@ def test_a_deadlock_is_a_passing_fault(store: PostgresStore) -> None:
 def test_a_violated_constraint_is_no_passing_fault(store: PostgresStore) -> None:
     with store.transaction() as tx:
         run = start(tx, post_submit_run())
-        tx.add_build(run, 0, named("a"))
+        tx.builds.add(run, 0, named("a"))
     with pytest.raises(IntegrityError), store.transaction() as tx:
-        tx.add_build(run, 1, named("a"))
+        tx.builds.add(run, 1, named("a"))
 
 
 def test_an_exclusive_section_is_for_one_process_and_never_waits(
@@ -104,6 +105,21 @@ def test_an_exclusive_section_is_for_one_process_and_never_waits(
         assert (ours, theirs, another) == (True, False, True)
     with other.exclusive("sweep") as theirs:
         assert theirs
+
+
+def test_an_exclusive_section_is_free_before_its_session_ends(
+    database: Database, store: PostgresStore
+) -> None:
+    found: list[bool] = []
+
+    def enter(_: object) -> None:
+        with store.exclusive("sweep") as is_ours:
+            found.append(is_ours)
+
+    event.listen(database.owner, "close_detached", enter, once=True)
+    with store.exclusive("sweep"):
+        pass
+    assert found == [True]
 
 
 def test_the_same_events_received_twice_at_once_do_not_block_each_other(
@@ -124,7 +140,7 @@ def test_the_same_events_received_twice_at_once_do_not_block_each_other(
 
 def test_a_child_process_uses_no_connection_of_its_parent(store: PostgresStore, database: Database) -> None:
     with store.transaction() as tx:
-        tx.upsert_change(change())
+        tx.changes.upsert(change())
     ours = database.value("SELECT pg_backend_pid()")
     reading, writing = os.pipe()
     child = os.fork()
@@ -146,7 +162,7 @@ def test_a_series_has_the_unit_of_the_newest_results(store: PostgresStore, datab
     series = SeriesKey("instance", "project", "master", "perf", "cv-perf", "executor", "BM_a", "PeakBytes")
     for unit in ("", "B"):
         with store.transaction() as tx:
-            build = tx.lock_build(build_id)
-            tx.store_results(build, RunKind.CHECK, {series: (unit, "lower")}, [], [])
+            build = tx.builds.lock(build_id)
+            tx.measurements.store_results(build, RunKind.CHECK, {series: (unit, "lower")}, [], [])
 
     assert database.value("SELECT unit FROM series") == "B"

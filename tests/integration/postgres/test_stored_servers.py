@@ -41,7 +41,7 @@ def refusal(database: Database, settings: ControlSettings) -> str:
 def contacted(database: Database, store: PostgresStore) -> Database:
     """A database with the changes of ``core``, whose address is stored."""
     with store.transaction() as tx:
-        tx.move_sync_cursor("core", NOW)
+        tx.events.move_cursor("core", NOW)
     record_url(database.owner, "core", CORE)
     return database
 
@@ -60,7 +60,7 @@ def test_another_instance_than_that_of_the_last_contact_is_refused(
     database: Database, store: PostgresStore
 ) -> None:
     with store.transaction() as tx:
-        tx.move_sync_cursor("review", NOW)
+        tx.events.move_cursor("review", NOW)
     require_instances(database.owner_url, one("review"))
     assert refusal(database, one("renamed")) == (
         "BENCHGATE_INSTANCE: is renamed, but the database stores the changes of review: set it to review, or "
@@ -72,8 +72,8 @@ def test_a_review_server_that_was_renamed_keeps_its_last_name(
     database: Database, store: PostgresStore
 ) -> None:
     with store.transaction() as tx:
-        tx.move_sync_cursor("console", NOW)
-        tx.move_sync_cursor("review", NOW + timedelta(hours=1))
+        tx.events.move_cursor("console", NOW)
+        tx.events.move_cursor("review", NOW + timedelta(hours=1))
     assert [server.instance for server in stored_servers(database.owner)] == ["review", "console"]
     assert "set it to review" in refusal(database, one("console"))
 
@@ -95,7 +95,7 @@ def test_the_address_of_the_first_contact_is_kept(contacted: Database) -> None:
 
 def test_a_console_may_become_a_gerrit_of_the_same_name(database: Database, store: PostgresStore) -> None:
     with store.transaction() as tx:
-        tx.move_sync_cursor("console", NOW)
+        tx.events.move_cursor("console", NOW)
     record_url(database.owner, "console", "")
     check_instances(database.owner_url, one("console", CORE))
     record_url(database.owner, "console", CORE)
@@ -105,7 +105,7 @@ def test_a_console_may_become_a_gerrit_of_the_same_name(database: Database, stor
 def test_a_second_gerrit_may_join_and_leave(contacted: Database, store: PostgresStore) -> None:
     assert check_instances(contacted.owner_url, several(core=CORE, edge=EDGE)) == {"core", "edge"}
     with store.transaction() as tx:
-        tx.move_sync_cursor("edge", NOW + timedelta(hours=1))
+        tx.events.move_cursor("edge", NOW + timedelta(hours=1))
     record_url(contacted.owner, "edge", EDGE)
     assert check_instances(contacted.owner_url, one("core", f"{CORE}/")) == {"core", "edge"}
     assert check_instances(contacted.owner_url, several(edge=EDGE)) == {"core", "edge"}
@@ -133,7 +133,7 @@ def test_a_name_with_another_address_is_refused_until_the_server_moved(
 
 def test_two_names_that_were_swapped_are_refused(contacted: Database, store: PostgresStore) -> None:
     with store.transaction() as tx:
-        tx.move_sync_cursor("edge", NOW)
+        tx.events.move_cursor("edge", NOW)
     record_url(contacted.owner, "edge", EDGE)
     assert "is at" in refusal(contacted, several(core=EDGE, edge=CORE))
 
@@ -143,7 +143,7 @@ def test_a_new_name_is_refused_while_a_stored_server_may_be_it(
 ) -> None:
     """After an upgrade, no address is stored yet."""
     with store.transaction() as tx:
-        tx.move_sync_cursor("gerrit", NOW)
+        tx.events.move_cursor("gerrit", NOW)
     assert refusal(database, several(core=CORE, edge=EDGE)) == (
         "BENCHGATE_GERRITS: core is new, but the database also stores the changes of gerrit, whose address "
         "it does not know, so core may be the same server: start Benchgate once with the settings of gerrit "

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from service.ports.machines import Claimed
-    from service.ports.views import Point
+    from service.ports.verdict import Point
     from tests.support.postgres import Server
 
 pytestmark = pytest.mark.integration

@@ -27,8 +27,7 @@ from tests.support.web import GERRIT, SECRETS, build_app, call, routes_of, servi
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from service.ports.cursor import Cursor
-    from service.ports.views import Change
+    from service.ports.review.shown import Change, Cursor
 
 APP = build_app(sample_project(), logs={"log": b"first\n" + b"x" * (5 << 20) + b"\nlast"})
 PAGES = (

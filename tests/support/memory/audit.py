@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.access.audit import NO_ENTRY, AuditEntry, body_of, hash_of
-from service.ports.access import AuditLog
-from service.ports.store import Audit
+from service.ports.access import Audit, AuditLog
 from tests.support.memory.state import InMemory
 
 if TYPE_CHECKING:

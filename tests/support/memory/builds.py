@@ -11,8 +11,8 @@ from service.domain.verdict.calibration.evidence import History
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, has_kind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import BuildRecord
-from service.ports.store import Builds, Evidence, Pairs, Results
+from service.ports.runs.builds import BuildRecord, Builds
+from service.ports.verdict import Measurements
 from tests.support.memory.state import InMemory, Waiting, row
 from tests.support.memory.state import Results as StoredResults
 from tests.support.runs.build_states import BuildEvent, state_after
@@ -21,32 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.building.findings import Finding
+    from service.domain.building.spec import BuildSpec
     from service.domain.runs.slowdown import Slowdown
     from service.domain.runs.vote import Outcome
     from service.domain.values.identity import RunKind, SeriesKey
     from service.domain.verdict.calibration.evidence import Session
-    from service.ports.records import NewBuild, RunRecord, StoredComparison, StoredPair, StoredResult
+    from service.ports.runs.builds import NewBuild
+    from service.ports.runs.runs import RunRecord
+    from service.ports.verdict import StoredComparison, StoredPair, StoredResult
 
 
-class MemorySequences(InMemory):
-    def _next_number(self, job: str) -> int:
-        return 1 + sum(build.job == job for build in self._m.builds)
-
-    def _sequence(self, digest: str) -> int | None:
-        if not digest:
-            return None
-        if digest not in self._m.sequences:
-            self._m.sequences.append(digest)
-        return self._m.sequences.index(digest) + 1
-
-    def _place(self, run_id: int, position: int, build_id: int) -> None:
-        self._m.positions[run_id, build_id] = position
-        self._m.run_builds.append((run_id, build_id))
-        self._m.run_builds.sort(key=lambda place: (place[0], self._m.positions[place], place[1]))
-
-
-class MemoryBuilds(MemorySequences, Builds):
-    def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
+class MemoryBuilds(InMemory, Builds):
+    def add(self, run_id: int, position: int, build: NewBuild) -> int:
         unfinished = BuildState.RUNNING if build.kind.is_external else BuildState.QUEUED
         number, now = len(self._m.builds) + 1, self._m.clock
         self._m.builds.append(
@@ -72,7 +58,7 @@ class MemoryBuilds(MemorySequences, Builds):
         self._place(run_id, position, number)
         return number
 
-    def adopt_build(
+    def adopt(
         self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
     ) -> BuildRecord | None:
         for build in reversed(self._m.builds):
@@ -87,13 +73,13 @@ class MemoryBuilds(MemorySequences, Builds):
                 return build
         return None
 
-    def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
+    def of_run(self, run_id: int) -> Sequence[BuildRecord]:
         return [self._m.builds[build - 1] for run, build in self._m.run_builds if run == run_id]
 
-    def lock_build(self, build_id: int) -> BuildRecord:
+    def lock(self, build_id: int) -> BuildRecord:
         return row(self._m.builds, build_id, "build")
 
-    def finish_build(
+    def finish(
         self,
         build_id: int,
         outcome: Outcome,
@@ -101,7 +87,7 @@ class MemoryBuilds(MemorySequences, Builds):
         blamed: Sequence[str] = (),
         notes: Sequence[str] = (),
     ) -> Sequence[int]:
-        build = self.lock_build(build_id)
+        build = self.lock(build_id)
         if build.state is not BuildState.FINISHED:
             event = BuildEvent.ANALYSED if build.state is BuildState.EXECUTED else BuildEvent.GIVEN_UP
             state = state_after(build.state, event)
@@ -119,8 +105,74 @@ class MemoryBuilds(MemorySequences, Builds):
         runs = sorted(run for run, number in self._m.run_builds if number == build_id)
         return [run for run in runs if self._m.runs[run - 1].state in UNFINISHED]
 
+    def of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+        wanted = (run.patch_set_id, run.kind, run.revision)
+        runs = {each.id for each in self._m.runs if (each.patch_set_id, each.kind, each.revision) == wanted}
+        ids = {build for number, build in self._m.run_builds + self._m.replaced if number in runs}
+        return [build for build in self._m.builds if build.id in ids and build.job == job]
 
-class MemoryPairs(InMemory, Pairs):
+    def take(self, run_id: int, position: int, build_id: int) -> None:
+        self._place(run_id, position, build_id)
+
+    def repeat(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
+        was, now = self._m.waiting[build.id], self._m.clock
+        kind = build.kind if spec is None else spec.job.kind
+        again = replace(
+            build,
+            id=len(self._m.builds) + 1,
+            number=self._next_number(build.job),
+            kind=kind,
+            state=BuildState.RUNNING if kind.is_external else BuildState.QUEUED,
+            attempt=0,
+            cancel_requested=False,
+            execution=None,
+            outcome=None,
+            causes=(),
+            machine="",
+            created_at=self._m.now,
+            blamed=(),
+            external_number=None,
+            url="",
+            reported="",
+            log_url="",
+            findings=(),
+            slowdowns=None,
+        )
+        pool = was.pool
+        if spec is not None:
+            pool = spec.job.pool
+            sequence = self._sequence(spec.shared_sequence)
+            again = replace(again, spec=spec.to_mapping(), sequence_id=sequence)
+        self._m.builds.append(again)
+        self._m.waiting[again.id] = Waiting(pool, was.priority, now + deadline_seconds, now, now)
+        return again.id
+
+    def put(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
+        for place in self._m.run_builds:
+            run, build = place
+            if run == run_id and self._m.builds[build - 1].job == job:
+                self._m.run_builds.remove(place)
+                self._m.replaced.append(place)
+                break
+        self._place(run_id, position, build_id)
+
+    def _next_number(self, job: str) -> int:
+        return 1 + sum(build.job == job for build in self._m.builds)
+
+    def _sequence(self, digest: str) -> int | None:
+        if not digest:
+            return None
+        if digest not in self._m.sequences:
+            self._m.sequences.append(digest)
+        return self._m.sequences.index(digest) + 1
+
+    def _place(self, run_id: int, position: int, build_id: int) -> None:
+        self._m.positions[run_id, build_id] = position
+        self._m.run_builds.append((run_id, build_id))
+        self._m.run_builds.sort(key=lambda place: (place[0], self._m.positions[place], place[1]))
+
+
+class MemoryMeasurements(InMemory, Measurements):
     def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
         pairs = self._m.pairs.get(sequence_id, ())
         return sorted(pairs, key=lambda pair: (pair.variant, pair.pair))
@@ -132,8 +184,6 @@ class MemoryPairs(InMemory, Pairs):
         as_built = [each.pair for each in self._m.pairs.get(sequence_id, ()) if not each.variant]
         return {pair: (sequence_id, pair) in self._m.disturbed for pair in as_built}
 
-
-class MemoryResults(InMemory, Results):
     def store_results(
         self,
         build: BuildRecord,
@@ -177,19 +227,6 @@ class MemoryResults(InMemory, Results):
         build = row(self._m.builds, build_id, "build")
         self._m.put_build(replace(build, slowdowns=tuple(slowdowns)))
 
-
-def without_cycle(known: dict[SeriesKey, SeriesKey], new: SeriesKey) -> dict[SeriesKey, SeriesKey]:
-    """Leave out the link by which the last series before a new one continues the new one itself."""
-    each, seen = new, set()
-    while each in known and each not in seen:
-        seen.add(each)
-        if known[each] == new:
-            return {key: value for key, value in known.items() if key != each}
-        each = known[each]
-    return known
-
-
-class MemoryEvidence(InMemory, Evidence):
     def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
         assert build.sequence_id is not None
         assert sessions.keys() <= self._m.results[build.id].series.keys(), "results are stored first"
@@ -205,3 +242,14 @@ class MemoryEvidence(InMemory, Evidence):
                 if where == machine and key in {each, self._m.continued.get(each)}:
                     found.setdefault(each, []).append(session)
         return {key: History.of(sessions) for key, sessions in found.items()}
+
+
+def without_cycle(known: dict[SeriesKey, SeriesKey], new: SeriesKey) -> dict[SeriesKey, SeriesKey]:
+    """Leave out the link by which the last series before a new one continues the new one itself."""
+    each, seen = new, set()
+    while each in known and each not in seen:
+        seen.add(each)
+        if known[each] == new:
+            return {key: value for key, value in known.items() if key != each}
+        each = known[each]
+    return known

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.runs.overrides import Override
 from service.domain.wording.delivery import WITHOUT_COMMENTS
-from service.ports.audited import KINDS, details_of, subject_of
-from service.ports.records import Hint, ReviewState, review_key
-from service.ports.store import Decisions, Outbox, Overrides
+from service.ports.runs.decisions import (
+    KINDS,
+    Decisions,
+    Outbox,
+    Overrides,
+    ReviewState,
+    details_of,
+    review_key,
+    subject_of,
+)
+from service.ports.runs.queue import Hint
 from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.state import InMemory, StoredReview, row
 
@@ -18,14 +26,15 @@ if TYPE_CHECKING:
 
     from service.domain.review.change import Review
     from service.domain.values.identity import ChangeKey
-    from service.ports.queue import Task
-    from service.ports.records import NewDecision, NewOverride, RunRecord
+    from service.ports.runs.decisions import NewDecision, NewOverride
+    from service.ports.runs.queue import Task
+    from service.ports.runs.runs import RunRecord
 
 _UNPOSTED: Final = {ReviewState.SUPERSEDED, ReviewState.DEAD}
 
 
 class MemoryOverrides(MemoryAudit, Overrides):
-    def add_override(self, patch_set_id: int, entry: NewOverride) -> int:
+    def add(self, patch_set_id: int, entry: NewOverride) -> int:
         patch_set = row(self._m.patch_sets, patch_set_id, "patch set")
         change = self._m.change_ids[patch_set.change_id - 1]
         subject = subject_of(change, patch_set.number)
@@ -48,10 +57,10 @@ class MemoryOverrides(MemoryAudit, Overrides):
         self._m.overrides.append((patch_set_id, made))
         return number
 
-    def overrides(self, patch_set_id: int) -> Sequence[Override]:
+    def of(self, patch_set_id: int) -> Sequence[Override]:
         return [override for number, override in self._m.overrides if number == patch_set_id]
 
-    def overrides_on(self, change: ChangeKey, patch_sets: Sequence[int]) -> Mapping[int, Sequence[Override]]:
+    def of_change(self, change: ChangeKey, patch_sets: Sequence[int]) -> Mapping[int, Sequence[Override]]:
         made: dict[int, list[Override]] = {}
         for number, override in self._m.overrides:
             patch_set = self._m.patch_sets[number - 1]
@@ -62,7 +71,7 @@ class MemoryOverrides(MemoryAudit, Overrides):
 
 
 class MemoryDecisions(InMemory, Decisions):
-    def next_decision(self, run: RunRecord) -> int:
+    def next_number(self, run: RunRecord) -> int:
         return 1 + max(
             (
                 each.number
@@ -73,7 +82,7 @@ class MemoryDecisions(InMemory, Decisions):
             default=0,
         )
 
-    def add_decision(self, decision: NewDecision) -> int:
+    def add(self, decision: NewDecision) -> int:
         known = [(each.run_id, each.number) for each in self._m.decisions]
         assert (decision.run_id, decision.number) not in known, "a number is used once"
         self._m.decisions.append(decision)

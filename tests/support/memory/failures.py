@@ -22,14 +22,16 @@ from service.domain.failures.signature import signature_of
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import CONSEQUENCES, Outcome, Result
 from service.domain.values.identity import BuildName, RunKind
-from service.ports.audited import PROPOSER, known_details, known_subject, proposal_details
 from service.ports.failures.storing import (
+    PROPOSER,
     BuildFailures,
     Failures,
     KnownFailures,
     KnownNow,
-    Proposals,
     UnknownSignature,
+    known_details,
+    known_subject,
+    proposal_details,
 )
 from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.state import NOW, InMemory, row
@@ -41,7 +43,8 @@ if TYPE_CHECKING:
     from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.failure import Failure
     from service.ports.failures.storing import Author, KnownChange, Matches, NewKnown
-    from service.ports.records import BuildRecord, RunRecord
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
 
 _DAYS = 30
 _COUNTED = {Result.SUCCESS, Result.UNSTABLE, Result.FAILURE}
@@ -162,8 +165,8 @@ class MemoryFailures(MemorySightings, Failures):
         return Rate(len(failed), len(builds))
 
 
-class MemoryKnownFailures(MemoryAudit, KnownFailures):
-    def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
+class MemoryKnownFailures(MemorySightings, MemoryAudit, KnownFailures):
+    def make(self, new: NewKnown, author: Author) -> KnownFailure:
         digest = new.signature.digest if new.signature else None
         values: dict[str, Any] = {
             "bug": new.bug,
@@ -191,11 +194,11 @@ class MemoryKnownFailures(MemoryAudit, KnownFailures):
         self._m.known_since[made.id] = self._m.now
         return self._put(made, AuditKind.KNOWN_CREATED, author)
 
-    def lock_known(self, known_id: int) -> KnownFailure:
+    def lock(self, known_id: int) -> KnownFailure:
         return row(self._m.known, known_id, "known failure")
 
-    def change_known(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
-        was = self.lock_known(known_id)
+    def change(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
+        was = self.lock(known_id)
         end = was.expires_at if change.days is None else self._m.now + timedelta(days=change.days)
         known = replace(
             was,
@@ -213,8 +216,6 @@ class MemoryKnownFailures(MemoryAudit, KnownFailures):
         self.record_act(kind, author.account, known_subject(known), known_details(known, author))
         return known
 
-
-class MemoryProposals(MemorySightings, MemoryAudit, Proposals):
     def unknown_signatures(self) -> Sequence[UnknownSignature]:
         found: dict[tuple[bytes, Scope], list[Sighting]] = {}
         for build in self._recent():
@@ -225,7 +226,7 @@ class MemoryProposals(MemorySightings, MemoryAudit, Proposals):
                     found.setdefault((digest, scope), []).append(self._sighting(build, run, digest))
         return [UnknownSignature(*key, tuple(sightings)) for key, sightings in found.items()]
 
-    def propose_known(self, found: UnknownSignature, grounds: Sequence[str]) -> int | None:
+    def propose(self, found: UnknownSignature, grounds: Sequence[str]) -> int | None:
         if self._is_known(found.signature, found.scope):
             return None
         number = len(self._m.known) + 1

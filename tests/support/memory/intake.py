@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 from service.domain.review.change import ChangeStatus, patch_sets_with_code_of
 from service.domain.values.identity import ChangeKey
-from service.ports.records import ChangeRecord, CommentSource, ReviewComment, SyncCursor
-from service.ports.store import Changes, Events, ReviewComments, SyncCursors, Visibility
+from service.ports.review.changes import (
+    ChangeRecord,
+    Changes,
+    CommentSource,
+    Events,
+    ReviewComment,
+    ReviewComments,
+    SyncCursor,
+    Visibility,
+)
 from tests.support.memory.state import InMemory, StoredEvent, StoredPatchSet, row
 
 if TYPE_CHECKING:
@@ -16,11 +24,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from service.domain.review.change import Change, PostedMessage
-    from service.ports.page_requests import PageRequest
+    from service.ports.review.changes import PageRequest
 
 
 class MemoryEvents(InMemory, Events):
-    def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
+    def add(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
         for number, event in enumerate(self._m.events, 1):
             if (event.instance, event.digest) == (instance, digest):
                 again = replace(
@@ -32,25 +40,23 @@ class MemoryEvents(InMemory, Events):
         self._m.events.append(StoredEvent(instance, digest, kind, hinted, self._m.clock))
         return len(self._m.events)
 
-    def event_change(self, event_id: int) -> ChangeKey | None:
+    def change_of(self, event_id: int) -> ChangeKey | None:
         event = row(self._m.events, event_id, "event")
         return None if event.change is None else ChangeKey(event.instance, event.change)
 
     def mark_handled(self, event_id: int) -> None:
         self._m.events[event_id - 1] = replace(self._m.events[event_id - 1], is_handled=True)
 
-
-class MemorySyncCursors(InMemory, SyncCursors):
-    def sync_cursor(self, instance: str) -> SyncCursor | None:
+    def cursor(self, instance: str) -> SyncCursor | None:
         return self._m.sync_cursors.get(instance)
 
-    def move_sync_cursor(self, instance: str, seen_until: datetime) -> None:
+    def move_cursor(self, instance: str, seen_until: datetime) -> None:
         known = self._m.sync_cursors.get(instance, SyncCursor(seen_until, seen_until))
         self._m.sync_cursors[instance] = replace(known, seen_until=max(known.seen_until, seen_until))
 
 
 class MemoryChanges(InMemory, Changes):
-    def upsert_change(self, change: Change) -> ChangeRecord:
+    def upsert(self, change: Change) -> ChangeRecord:
         if change.key not in self._m.changes:
             self._m.change_ids.append(change.key)
             self._m.changes[change.key] = change
@@ -73,7 +79,7 @@ class MemoryChanges(InMemory, Changes):
         is_public = change.key in self._m.public
         return ChangeRecord(change_id, known[current.number], is_current=True, is_public=is_public)
 
-    def stored_change(self, key: ChangeKey) -> int | None:
+    def lock(self, key: ChangeKey) -> int | None:
         return self._m.change_ids.index(key) + 1 if key in self._m.changes else None
 
     def same_code(self, change: ChangeKey, revision: str) -> Sequence[int]:
@@ -129,7 +135,7 @@ class MemoryVisibility(InMemory, Visibility):
 
 
 class MemoryReviewComments(InMemory, ReviewComments):
-    def record_comments(self, record: ChangeRecord, messages: Sequence[PostedMessage]) -> Sequence[int]:
+    def record(self, record: ChangeRecord, messages: Sequence[PostedMessage]) -> Sequence[int]:
         new = []
         patch_set = self._m.patch_sets[record.patch_set_id - 1]
         for message in messages:
@@ -180,7 +186,7 @@ class MemoryReviewComments(InMemory, ReviewComments):
         )
         return number
 
-    def lock_comment(self, comment_id: int) -> ReviewComment:
+    def lock(self, comment_id: int) -> ReviewComment:
         return row(self._m.comment, comment_id, "message")
 
     def pending_until(self, comment_id: int) -> Sequence[ReviewComment]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from service.ports.upkeep import OldLogs
+from service.ports.runs.upkeep import OldLogs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from service.domain.runs.states import BuildState
-from service.ports.records import SentReport
-from service.ports.reports import ExternalBuilds, Reports
+from service.ports.runs.builds import ExternalBuilds, SentReport
 from tests.support.memory.state import InMemory, row
 
 if TYPE_CHECKING:
@@ -15,10 +14,10 @@ if TYPE_CHECKING:
 
     from service.domain.runs.external import ExternalBuild
     from service.domain.runs.vote import Outcome
-    from service.ports.records import BuildRecord, NewReport
+    from service.ports.runs.builds import BuildRecord, NewReport
 
 
-class MemoryReports(InMemory, Reports):
+class MemoryExternalBuilds(InMemory, ExternalBuilds):
     def claim_report(self, report: NewReport) -> SentReport | None:
         sent = self._m.reports.get((report.token_id, report.key))
         if sent is None:
@@ -28,8 +27,6 @@ class MemoryReports(InMemory, Reports):
     def answer_report(self, report: NewReport, *, is_news: bool) -> None:
         self._m.reports[report.token_id, report.key] = SentReport(report.digest, is_news)
 
-
-class MemoryExternalBuilds(InMemory, ExternalBuilds):
     def builds_numbered(
         self, instance: str, project: str, job: str, external_number: int
     ) -> Sequence[BuildRecord]:

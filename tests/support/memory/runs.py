@@ -1,4 +1,4 @@
-"""Runs in memory: their life, their history, and builds that run again."""
+"""Runs in memory: their life and their history."""
 
 from __future__ import annotations
 
@@ -7,23 +7,20 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from service.domain.review.change import ChangeStatus
-from service.domain.runs.states import UNFINISHED, BuildState, RunState
+from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.values.identity import RunKind
-from service.ports.records import RunRecord
-from service.ports.store import Reruns, RunHistory, Runs
-from tests.support.memory.builds import MemorySequences
-from tests.support.memory.state import InMemory, Waiting, row
+from service.ports.runs.runs import RunRecord, Runs
+from tests.support.memory.state import InMemory, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.building.spec import BuildSpec
     from service.domain.values.identity import ChangeKey
-    from service.ports.records import BuildRecord, NewRun
+    from service.ports.runs.runs import NewRun
 
 
 class MemoryRuns(InMemory, Runs):
-    def add_run(self, run: NewRun) -> int | None:
+    def add(self, run: NewRun) -> int | None:
         if any(other.kind is run.kind and _is_same(other, run) for other in self._m.runs):
             return None
         change = ref = None
@@ -51,47 +48,43 @@ class MemoryRuns(InMemory, Runs):
         )
         return number
 
-    def lock_run(self, run_id: int) -> RunRecord:
+    def lock(self, run_id: int) -> RunRecord:
         return row(self._m.runs, run_id, "run")
 
-    def start_run(
+    def start(
         self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
     ) -> None:
-        run = self.lock_run(run_id)
+        run = self.lock(run_id)
         if run.state is RunState.PLANNING:
             self._m.runs[run_id - 1] = replace(run, state=RunState.RUNNING, parent=parent, label=label)
             self._m.planned.add(run_id)
             self._m.trees[run_id] = tree, parent_tree
 
-    def end_run(self, run_id: int, state: RunState, reason: str = "") -> None:
-        run = self.lock_run(run_id)
+    def end(self, run_id: int, state: RunState, reason: str = "") -> None:
+        run = self.lock(run_id)
         if run.state in UNFINISHED:
             self._m.runs[run_id - 1] = replace(run, state=state)
             self._m.reasons[run_id] = reason
             self._m.ended[run_id] = self._m.clock
 
-    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
+    def cancel(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
         change = self._m.change_ids[change_id - 1]
         for run in self._m.runs:
             if run.kind is RunKind.CHECK and run.change == change and run.patch_set_id != keep_patch_set:
-                self.end_run(run.id, RunState.CANCELLED, reason)
+                self.end(run.id, RunState.CANCELLED, reason)
 
     def cancel_check(self, run_id: int) -> None:
-        run = self.lock_run(run_id)
+        run = self.lock(run_id)
         if run.state in UNFINISHED:
             self._m.runs[run_id - 1] = replace(run, state=RunState.CANCELLED, is_called_off=True)
 
+    def follow(self, previous: RunRecord, comment_id: int | None) -> int:
+        number = len(self._m.runs) + 1
+        self._m.runs.append(replace(previous, id=number, state=RunState.RUNNING, is_called_off=False))
+        self._m.created[number] = self._m.clock
+        self._m.planned.add(number)
+        return number
 
-def _is_same(other: RunRecord, run: NewRun) -> bool:
-    """Return whether an unfinished run of the same kind excludes this one."""
-    if run.kind is RunKind.POST_SUBMIT:
-        commit = (run.instance, run.project, run.branch, run.revision)
-        return (other.instance, other.project, other.branch, other.revision) == commit
-    key = "pool" if run.kind is RunKind.CALIBRATION else "patch_set_id"
-    return other.state in UNFINISHED and bool(getattr(other, key) == getattr(run, key))
-
-
-class MemoryRunHistory(InMemory, RunHistory):
     def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
         return [run for run in self._m.runs if run.patch_set_id == patch_set_id]
 
@@ -117,12 +110,6 @@ class MemoryRunHistory(InMemory, RunHistory):
         runs = [run for run in self._m.runs if (run.instance, run.revision, run.kind) == wanted]
         return tuple((run.state, run.id in self._m.planned) for run in runs)
 
-    def builds_of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
-        wanted = (run.patch_set_id, run.kind, run.revision)
-        runs = {each.id for each in self._m.runs if (each.patch_set_id, each.kind, each.revision) == wanted}
-        ids = {build for number, build in self._m.run_builds + self._m.replaced if number in runs}
-        return [build for build in self._m.builds if build.id in ids and build.job == job]
-
     def last_durations(self, run: RunRecord, count: int) -> Sequence[float]:
         branch = (run.kind, run.instance, run.project, run.branch)
         newest_first = (
@@ -134,55 +121,10 @@ class MemoryRunHistory(InMemory, RunHistory):
         return [self._m.ended[each.id] - self._m.created[each.id] for each in islice(newest_first, count)]
 
 
-class MemoryReruns(MemorySequences, Reruns):
-    def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
-        number = len(self._m.runs) + 1
-        self._m.runs.append(replace(previous, id=number, state=RunState.RUNNING, is_called_off=False))
-        self._m.created[number] = self._m.clock
-        self._m.planned.add(number)
-        return number
-
-    def take_build(self, run_id: int, position: int, build_id: int) -> None:
-        self._place(run_id, position, build_id)
-
-    def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
-        was, now = self._m.waiting[build.id], self._m.clock
-        kind = build.kind if spec is None else spec.job.kind
-        again = replace(
-            build,
-            id=len(self._m.builds) + 1,
-            number=self._next_number(build.job),
-            kind=kind,
-            state=BuildState.RUNNING if kind.is_external else BuildState.QUEUED,
-            attempt=0,
-            cancel_requested=False,
-            execution=None,
-            outcome=None,
-            causes=(),
-            machine="",
-            created_at=self._m.now,
-            blamed=(),
-            external_number=None,
-            url="",
-            reported="",
-            log_url="",
-            findings=(),
-            slowdowns=None,
-        )
-        pool = was.pool
-        if spec is not None:
-            pool = spec.job.pool
-            sequence = self._sequence(spec.shared_sequence)
-            again = replace(again, spec=spec.to_mapping(), sequence_id=sequence)
-        self._m.builds.append(again)
-        self._m.waiting[again.id] = Waiting(pool, was.priority, now + deadline_seconds, now, now)
-        return again.id
-
-    def put_build(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
-        for place in self._m.run_builds:
-            run, build = place
-            if run == run_id and self._m.builds[build - 1].job == job:
-                self._m.run_builds.remove(place)
-                self._m.replaced.append(place)
-                break
-        self._place(run_id, position, build_id)
+def _is_same(other: RunRecord, run: NewRun) -> bool:
+    """Return whether an unfinished run of the same kind excludes this one."""
+    if run.kind is RunKind.POST_SUBMIT:
+        commit = (run.instance, run.project, run.branch, run.revision)
+        return (other.instance, other.project, other.branch, other.revision) == commit
+    key = "pool" if run.kind is RunKind.CALIBRATION else "patch_set_id"
+    return other.state in UNFINISHED and bool(getattr(other, key) == getattr(run, key))

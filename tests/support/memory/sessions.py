@@ -12,8 +12,7 @@ from typing_extensions import override
 
 from service.domain.access.audit import AuditKind
 from service.domain.access.caller import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION, User
-from service.ports.access import NewSession, Sessions
-from service.ports.audited import sessions_subject
+from service.ports.access import NewSession, Sessions, sessions_subject
 from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.state import Memory
 

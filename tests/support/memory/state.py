@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from service.domain.values.errors import NotFound
-from service.ports.records import ReviewState
+from service.ports.runs.decisions import ReviewState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,19 +21,12 @@ if TYPE_CHECKING:
     from service.domain.verdict.calibration.evidence import Session
     from service.domain.verdict.calibration.schedule import IdleJob
     from service.ports.failures.storing import BuildFailures
-    from service.ports.queue import Task
-    from service.ports.records import (
-        BuildRecord,
-        Hint,
-        NewDecision,
-        ReviewComment,
-        RunRecord,
-        SentReport,
-        StoredComparison,
-        StoredPair,
-        StoredResult,
-        SyncCursor,
-    )
+    from service.ports.review.changes import ReviewComment, SyncCursor
+    from service.ports.runs.builds import BuildRecord, SentReport
+    from service.ports.runs.decisions import NewDecision
+    from service.ports.runs.queue import Hint, Task
+    from service.ports.runs.runs import RunRecord
+    from service.ports.verdict import StoredComparison, StoredPair, StoredResult
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 RowT = TypeVar("RowT")

@@ -7,52 +7,47 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from service.domain.values.errors import Transient
-from service.ports.queue import Queue
+from service.ports.runs.queue import Queue
 from service.ports.store import Store, Transaction
-from tests.support.memory.builds import MemoryBuilds, MemoryEvidence, MemoryPairs, MemoryResults
+from tests.support.memory.audit import MemoryAudit
+from tests.support.memory.builds import MemoryBuilds, MemoryMeasurements
 from tests.support.memory.decisions import MemoryDecisions, MemoryOutbox, MemoryOverrides
-from tests.support.memory.failures import MemoryFailures, MemoryKnownFailures, MemoryProposals
+from tests.support.memory.failures import MemoryFailures, MemoryKnownFailures
 from tests.support.memory.intake import (
     MemoryChanges,
     MemoryEvents,
     MemoryReviewComments,
-    MemorySyncCursors,
     MemoryVisibility,
 )
-from tests.support.memory.reports import MemoryExternalBuilds, MemoryReports
-from tests.support.memory.runs import MemoryReruns, MemoryRunHistory, MemoryRuns
+from tests.support.memory.reports import MemoryExternalBuilds
+from tests.support.memory.runs import MemoryRuns
 from tests.support.memory.upkeep import MemoryUpkeep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from service.ports.queue import Task
+    from service.ports.runs.queue import Task
+    from tests.support.memory.state import Memory
 
 
-class MemoryTransaction(
-    MemoryEvents,
-    MemorySyncCursors,
-    MemoryChanges,
-    MemoryVisibility,
-    MemoryReviewComments,
-    MemoryReports,
-    MemoryRuns,
-    MemoryRunHistory,
-    MemoryReruns,
-    MemoryBuilds,
-    MemoryExternalBuilds,
-    MemoryPairs,
-    MemoryResults,
-    MemoryEvidence,
-    MemoryOverrides,
-    MemoryFailures,
-    MemoryKnownFailures,
-    MemoryProposals,
-    MemoryDecisions,
-    MemoryOutbox,
-    Transaction,
-):
+def unit_of_work(memory: Memory) -> Transaction:
     """A unit of work on a memory."""
+    return Transaction(
+        events=MemoryEvents(memory),
+        changes=MemoryChanges(memory),
+        visibility=MemoryVisibility(memory),
+        comments=MemoryReviewComments(memory),
+        runs=MemoryRuns(memory),
+        builds=MemoryBuilds(memory),
+        external=MemoryExternalBuilds(memory),
+        measurements=MemoryMeasurements(memory),
+        failures=MemoryFailures(memory),
+        known=MemoryKnownFailures(memory),
+        overrides=MemoryOverrides(memory),
+        decisions=MemoryDecisions(memory),
+        outbox=MemoryOutbox(memory),
+        audit=MemoryAudit(memory),
+    )
 
 
 class MemoryStore(MemoryUpkeep, Store):
@@ -63,10 +58,10 @@ class MemoryStore(MemoryUpkeep, Store):
         self.taken: set[str] = set()
 
     @contextmanager
-    def transaction(self) -> Iterator[MemoryTransaction]:
+    def transaction(self) -> Iterator[Transaction]:
         before = self.memory.snapshot()
         try:
-            yield MemoryTransaction(self.memory)
+            yield unit_of_work(self.memory)
         except BaseException:
             self.memory.restore(before)
             raise

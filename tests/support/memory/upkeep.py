@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.runs.states import UNFINISHED, BuildState, RunState
 from service.domain.values.identity import RunKind
-from service.ports.queue import Task
-from service.ports.records import DueReview, ReviewState, StepFailure
-from service.ports.upkeep import Upkeep
+from service.ports.runs.decisions import DueReview, ReviewState
+from service.ports.runs.queue import Task
+from service.ports.runs.upkeep import StepFailure, Upkeep
 from tests.support.memory.decisions import MemoryOutbox
 from tests.support.memory.state import Failures, Lease, Machine, Memory
 from tests.support.runs.build_states import BuildEvent, after_lost_lease, state_after
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from service.domain.review.change import InlineComment
     from service.domain.values.identity import ChangeKey
     from service.domain.verdict.calibration.schedule import IdleJob
-    from service.ports.records import BuildRecord, Hint
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.queue import Hint
 
 LEASE_SECONDS: Final = 30.0
 _SEEN_WITHIN: Final = 60.0

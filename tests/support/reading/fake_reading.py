@@ -16,19 +16,13 @@ from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import failure_sentences
 from service.ports.reading import Reading
-from service.ports.views import (
-    BuildDetail,
-    BuildOfRun,
-    Change,
-    ChangeWithPatchSets,
+from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
+from service.ports.runs.shown import BuildDetail, BuildOfRun, Override, RunWithBuilds
+from service.ports.verdict import (
     Comparison,
-    Machine,
     MeasuredBuild,
     MeasuredPatchSet,
     MeasuredPatchSets,
-    Override,
-    PatchSetDetail,
-    RunWithBuilds,
     Samples,
     Series,
     SeriesWithPoints,
@@ -49,9 +43,11 @@ if TYPE_CHECKING:
 
     from service.domain.runs.health import Condition, FailingStep
     from service.domain.values.search import Words
-    from service.ports.cursor import Cursor
+    from service.ports.machines import Machine
     from service.ports.reading import Viewer
-    from service.ports.views import Build, Run, SeriesVotingStatus
+    from service.ports.review.shown import Cursor
+    from service.ports.runs.shown import Build, Run
+    from service.ports.verdict import SeriesVotingStatus
 
 T = TypeVar("T")
 

@@ -18,7 +18,8 @@ from service.domain.runs.vote import Outcome, Result
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.verdict.calibration.evidence import History, Session, voting_status_of
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.views import Machine, Series, SeriesVotingStatus, SeriesWithPoints
+from service.ports.machines import Machine
+from service.ports.verdict import Series, SeriesVotingStatus, SeriesWithPoints
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import (
     ENVIRONMENT,

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from service.domain.runs.health import FailingStep
-    from service.ports.views import BuildDetail, Point, Run, Series, SeriesWithPoints
+    from service.ports.runs.shown import BuildDetail, Run
+    from service.ports.verdict import Point, Series, SeriesWithPoints
     from tests.support.reading.fake_reading import FakeReading
 
 _ONE_SERVER = "gerrit"  # of runs without a change

@@ -16,16 +16,9 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.views import (
-    BuildOfRun,
-    Change,
-    Comparison,
-    Decision,
-    Override,
-    PatchSet,
-    Point,
-    Run,
-)
+from service.ports.review.shown import Change, PatchSet
+from service.ports.runs.shown import BuildOfRun, Decision, Override, Run
+from service.ports.verdict import Comparison, Point
 
 if TYPE_CHECKING:
     from service.domain.runs.overrides import OverrideKind

@@ -61,7 +61,7 @@ class Delivery:
         asked = {"Verified": 1} if labels is None else labels
         review = Review(change, "patch1", message, asked)
         with self.store.transaction() as tx:
-            tx.queue_review(marker, review)
+            tx.outbox.queue_review(marker, review)
 
     def deliver(self) -> int:
         """Deliver after the longest wait between two attempts."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from service.domain.runs.states import BuildState
-from service.ports.records import StoredPair
+from service.ports.verdict import StoredPair
 from service.steps.machines.execute import execute_build
 from service.steps.runs.analyse import analyse
 from tests.support.building.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from service.domain.values.errors import BadInput
-from service.ports.cursor import Cursor
+from service.ports.review.shown import Cursor
 
 
 def test_decoding_an_encoded_cursor_returns_it() -> None:

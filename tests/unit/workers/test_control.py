@@ -14,7 +14,7 @@ from service.domain.runs.health import VISIBILITY, part_of
 from service.domain.values.errors import Transient
 from service.domain.values.identity import ChangeKey
 from service.ports.failures.bugs import Bug
-from service.ports.queue import Task, reconciliation
+from service.ports.runs.queue import Task, reconciliation
 from tests.support.failures.notes import MemoryBugNotes
 from tests.support.failures.tracker import FakeBugTracker
 from tests.support.fakes import FakeReviewServer
@@ -81,7 +81,7 @@ def plane(monkeypatch: pytest.MonkeyPatch) -> Plane:
     plane = Plane()
     monkeypatch.setattr(workers.control, "control", lambda: plane)
     with plane.store.transaction() as tx:
-        tx.queue_review("1", Review(KEY, "patch1", "Build Failed"))
+        tx.outbox.queue_review("1", Review(KEY, "patch1", "Build Failed"))
     plane.store.postpone_review(1, 300.0, "connection refused")
     assert plane.store.due_reviews() == []
     return plane
@@ -136,7 +136,7 @@ def test_a_full_reconciliation_reports_what_keeps_it_from_asking_what_is_public(
 def test_an_event_that_names_no_change_hastens_nothing(plane: Plane) -> None:
     """The review server was not contacted."""
     with plane.store.transaction() as tx:
-        event = tx.add_event("gerrit", b"d", "project-created", None, b"")
+        event = tx.events.add("gerrit", b"d", "project-created", None, b"")
     run_step(Task.HANDLE_EVENT, event)
     plane.store.wait(15.0)
     assert plane.store.due_reviews() == []
@@ -162,7 +162,7 @@ def two(monkeypatch: pytest.MonkeyPatch) -> TwoServers:
     monkeypatch.setattr(workers.control, "control", lambda: plane)
     with plane.store.transaction() as tx:
         for name in plane.servers:
-            tx.queue_review(name, Review(ChangeKey(name, 7), "patch1", f"for {name}"))
+            tx.outbox.queue_review(name, Review(ChangeKey(name, 7), "patch1", f"for {name}"))
     return plane
 
 
@@ -192,7 +192,7 @@ def test_an_event_is_looked_up_on_its_own_server(two: TwoServers) -> None:
     two.servers["edge"].put(change_at(2, key=ChangeKey("edge", 7)))
     for name in two.servers:
         with two.store.transaction() as tx:
-            event = tx.add_event(name, name.encode(), "patchset-created", 7, b"")
+            event = tx.events.add(name, name.encode(), "patchset-created", 7, b"")
         run_step(Task.HANDLE_EVENT, event)
     runs = {(run.change, run.revision) for run in two.store.memory.runs}
     assert runs == {(ChangeKey("core", 7), "patch1"), (ChangeKey("edge", 7), "patch2")}
@@ -237,7 +237,7 @@ def test_reviews_that_always_fail_do_not_keep_back_later_ones(plane: Plane) -> N
     for key in (*broken, last):
         plane.server.put(change_at(1, key=key))
         with plane.store.transaction() as tx:
-            tx.queue_review(str(key.number), Review(key, "patch1", "Build Failed"))
+            tx.outbox.queue_review(str(key.number), Review(key, "patch1", "Build Failed"))
     for _ in range(10):
         run_step(Task.RECONCILE, 0)
         run_step(Task.DELIVER, 0)

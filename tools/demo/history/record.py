@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from service.ports.machines import Claimed
-    from service.ports.records import BuildRecord
+    from service.ports.runs.builds import BuildRecord
     from service.steps.building.session import BuildHost
     from service.wiring.control import Control
     from tools.demo.repository import Commit
@@ -197,7 +197,7 @@ def _measure(
     submit(plane, worklist, change_merged(commit, int(time.time())), work)
     [merged] = plane.reading.patch_set(ChangeAddress(change), 1).runs
     with plane.store.transaction() as tx:
-        builds = [each for each in tx.builds_of(merged.id) if each.execution is not None]
+        builds = [each for each in tx.builds.of_run(merged.id) if each.execution is not None]
     return [_recorded(plane, change, build) for build in builds if build.job not in earlier]
 
 
@@ -207,7 +207,7 @@ def _recorded(plane: Control, change: int, build: BuildRecord) -> RecordedBuild:
     if sequence is None or execution is None:
         raise ValueError(f"change {change} was not measured")
     with plane.store.transaction() as tx:
-        listing, stored = tx.listing(sequence), tx.stored_pairs(sequence)
+        listing, stored = tx.measurements.listing(sequence), tx.measurements.stored_pairs(sequence)
     with plane.engine.connect() as connection:
         launches = connection.execute(_FACTS, {"build": build.id}).all()
         log = connection.execute(_LOG, {"build": build.id}).scalar_one()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.adapters.review.console.review import ConsoleReview
 from service.cli.operating.replay import feed
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.review.deliver import deliver_reviews
 from service.steps.review.look_at_change import handle_event
 from service.steps.runs.analyse import analyse

@@ -16,8 +16,7 @@ from service.adapters.postgres.connection import Connected, Snapshots
 from service.adapters.postgres.storable import clean, clean_json
 from service.domain.access.audit import AuditEntry, ProtectionFault, body_of
 from service.domain.values.errors import Permanent
-from service.ports.access import AuditLog
-from service.ports.store import Audit
+from service.ports.access import Audit, AuditLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,8 +14,7 @@ from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.storable import CleanText
 from service.domain.access.audit import AuditKind
 from service.domain.access.caller import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION, Role, User
-from service.ports.access import NewSession, Sessions
-from service.ports.audited import sessions_subject
+from service.ports.access import NewSession, Sessions, sessions_subject
 
 if TYPE_CHECKING:
     from sqlalchemy import TextClause

@@ -18,8 +18,7 @@ from service.domain.access.scopes import parse_scope
 from service.domain.access.tokens import MOST_SHOWN, SECRET_BYTES, SHOWN_AFTER_END, digest_of, token_text
 from service.domain.values.errors import NotAllowed, NotFound
 from service.domain.wording.refusals import FORM_USED
-from service.ports.access import Token, Tokens
-from service.ports.audited import creator_of, token_details, token_subject
+from service.ports.access import Token, Tokens, creator_of, token_details, token_subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from typing_extensions import override
 
 from service.adapters.postgres.connection import ShortTransactions
-from service.ports.upkeep import OldLogs
+from service.ports.runs.upkeep import OldLogs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,28 +1,24 @@
-"""Failures of builds and known failures in a unit of work."""
+"""Failures of builds, and the known failures that they match, in a unit of work."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import bindparam, delete, func, select, text, update
+from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
-from service.adapters.postgres.access.audit import PostgresAudit
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.failures import schema as f
 from service.adapters.postgres.failures.builds_in_scope import COUNTS
 from service.adapters.postgres.failures.parent_failures import failing_on_parent, on_parent
-from service.domain.access.audit import AuditKind
 from service.domain.failures.evidence import Rate
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.known import ACTIVE, CLOSED, KnownFailure, Scope, TriageState
+from service.domain.failures.known import ACTIVE, KnownFailure, Scope, TriageState
 from service.domain.failures.signature import signature_of
-from service.domain.values.errors import NotFound
-from service.ports.audited import known_details, known_subject
-from service.ports.failures.storing import BuildFailures, Failures, KnownFailures, KnownNow
+from service.ports.failures.storing import BuildFailures, Failures, KnownNow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -32,7 +28,7 @@ if TYPE_CHECKING:
 
     from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.signature import Signature
-    from service.ports.failures.storing import Author, KnownChange, Matches, NewKnown
+    from service.ports.failures.storing import Matches
 
 KNOWN: Final = select(f.known_failure, f.signature.c.digest).outerjoin(f.signature)
 _RATES: Final = text(f"""
@@ -41,18 +37,6 @@ SELECT k.id, coalesce(c.builds, 0) AS builds, coalesce(c.failed, 0) AS failed
 FROM chosen AS k LEFT JOIN counts AS c ON c.id = k.id
 """)  # noqa: S608 - put together from constants
 _ON_PARENT: Final = failing_on_parent()
-_MAKE: Final = text("""
-INSERT INTO known_failure
-    (signature_id, pattern, instance, project, branch, job, host, bug, reason, owner, state, expires_at)
-VALUES (:signature_id, :pattern, :instance, :project, :branch, :job, :host, :bug, :reason, :owner,
-        'confirmed', now() + make_interval(days => :days))
-ON CONFLICT (instance, project, branch, job, host, coalesce(signature_id, 0), md5(pattern))
-    WHERE state <> 'invalid'
-DO UPDATE SET bug = excluded.bug, reason = excluded.reason, owner = excluded.owner,
-    expires_at = excluded.expires_at,
-    state = CASE known_failure.state WHEN 'infrastructure' THEN 'infrastructure' ELSE 'confirmed' END
-RETURNING id, xmax = 0 AS is_new
-""")
 
 
 class PostgresFailures(Connected, Failures):
@@ -69,7 +53,7 @@ class PostgresFailures(Connected, Failures):
         ids = {}
         # In one order everywhere, so that two builds that end at once cannot deadlock.
         for each in sorted(set(signatures), key=lambda signature: signature.digest):
-            ids[each] = self._execute(_stored(each)).scalar_one()
+            ids[each] = self._execute(stored_signature(each)).scalar_one()
         rows = [
             {
                 "build_id": build_id,
@@ -145,66 +129,7 @@ class PostgresFailures(Connected, Failures):
         return {row.id: Rate(row.failed, row.builds) for row in rows}
 
 
-class PostgresKnownFailures(PostgresAudit, KnownFailures):
-    """Rows of the table ``known_failure``."""
-
-    @override
-    def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
-        signature_id = None
-        if new.signature is not None:
-            of_digest = select(f.signature.c.id).where(f.signature.c.digest == new.signature.digest)
-            signature_id = self._execute(of_digest).scalar_one_or_none()
-            # The stored ones of the failure may be of other rules.
-            signature_id = signature_id or self._execute(_stored(new.signature)).scalar_one()
-        scope = new.scope
-        row = self._execute(
-            _MAKE,
-            {
-                "signature_id": signature_id,
-                "pattern": new.pattern,
-                "instance": scope.instance,
-                "project": scope.project,
-                "branch": scope.branch,
-                "job": scope.job,
-                "host": scope.host,
-                "bug": new.bug,
-                "reason": new.reason,
-                "owner": author.name,
-                "days": new.days,
-            },
-        ).one()
-        known = self.lock_known(row.id)
-        self._record(AuditKind.KNOWN_CREATED if row.is_new else AuditKind.KNOWN_CHANGED, known, author)
-        return known
-
-    @override
-    def lock_known(self, known_id: int) -> KnownFailure:
-        locked = KNOWN.where(f.known_failure.c.id == known_id).with_for_update(of=f.known_failure)
-        row = self._execute(locked).one_or_none()
-        if row is None:
-            raise NotFound(f"there is no known failure {known_id}")
-        return known_of(row)
-
-    @override
-    def change_known(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
-        values: dict[str, Any] = {"state": change.state, "bug": change.bug, "assignee": change.assignee}
-        changed = update(f.known_failure).where(f.known_failure.c.id == known_id)
-        was = self.lock_known(known_id)
-        if not was.owner:
-            values["owner"] = author.name
-        if change.days is not None:
-            values["expires_at"] = func.now() + func.make_interval(0, 0, 0, bindparam("days", change.days))
-        self._execute(changed.values(values))
-        known = self.lock_known(known_id)
-        is_closed = known.state in CLOSED and was.state not in CLOSED
-        self._record(AuditKind.KNOWN_CLOSED if is_closed else AuditKind.KNOWN_CHANGED, known, author)
-        return known
-
-    def _record(self, kind: AuditKind, known: KnownFailure, author: Author) -> None:
-        self.record_act(kind, author.account, known_subject(known), known_details(known, author))
-
-
-def _stored(signature: Signature) -> ReturningInsert[Any]:
+def stored_signature(signature: Signature) -> ReturningInsert[Any]:
     """Store a signature, or note that it was seen; the statement returns its id."""
     new = insert(f.signature).values(
         digest=signature.digest, kind=signature.kind, subject=signature.subject, text=signature.text

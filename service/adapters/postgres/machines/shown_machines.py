@@ -26,8 +26,9 @@ from service.domain.runs.health import VOTE_ON, Condition, Heartbeat, PoolQueue
 from service.domain.values.identity import BuildName
 from service.domain.verdict.calibration.evidence import RECALLED, voting_status_of
 from service.domain.wording.health import HIDDEN_RIGHT
+from service.ports.machines import Machine
 from service.ports.reading import MachineReading
-from service.ports.views import Machine, Series, SeriesVotingStatus
+from service.ports.verdict import Series, SeriesVotingStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,16 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.domain.review.change import ChangeStatus, patch_sets_with_code_of
 from service.domain.values.identity import ChangeKey
-from service.ports.records import ChangeRecord, CommentSource, CommentState, ReviewComment, SyncCursor
-from service.ports.store import Changes, Events, ReviewComments, SyncCursors
+from service.ports.review.changes import (
+    ChangeRecord,
+    Changes,
+    CommentSource,
+    CommentState,
+    Events,
+    ReviewComment,
+    ReviewComments,
+    SyncCursor,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from service.domain.review.change import Change, PostedMessage
-    from service.ports.page_requests import PageRequest
+    from service.ports.review.changes import PageRequest
 
 # Built once: bursts of events come in, and building it takes longer than its execution.
 _ADD_EVENT: Final = (
@@ -47,18 +55,18 @@ _COMMENTS: Final = select(
 ).select_from(t.heard.join(t.change).join(t.patch_set, t.patch_set.c.id == t.heard.c.patch_set_id))
 
 
-class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
-    """Events, sync cursors, changes with their patch sets, and messages with their replies."""
+class PostgresEvents(Connected, Events):
+    """Rows of the tables ``event`` and ``server``."""
 
     @override
-    def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
+    def add(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
         # The number comes from outside: one that no server gives is no hint, and must not stop the rest.
         hinted = change if change is not None and 0 < change <= LARGEST_INTEGER else None
         event = {"instance": instance, "digest": digest, "type": kind, "change": hinted, "body": body}
         return int(self._execute(_ADD_EVENT, event).scalar_one())
 
     @override
-    def event_change(self, event_id: int) -> ChangeKey | None:
+    def change_of(self, event_id: int) -> ChangeKey | None:
         query = select(t.event.c.instance, t.event.c.change).where(t.event.c.id == event_id)
         row = self._one(query, f"event {event_id}")
         return None if row["change"] is None else ChangeKey(row["instance"], row["change"])
@@ -68,18 +76,22 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
         self._execute(update(t.event).where(t.event.c.id == event_id).values(handled_at=func.now()))
 
     @override
-    def sync_cursor(self, instance: str) -> SyncCursor | None:
+    def cursor(self, instance: str) -> SyncCursor | None:
         row = self._execute(select(t.server).where(t.server.c.instance == instance)).first()
         return None if row is None else SyncCursor(row.first_contact, row.seen_until)
 
     @override
-    def move_sync_cursor(self, instance: str, seen_until: datetime) -> None:
+    def move_cursor(self, instance: str, seen_until: datetime) -> None:
         new = insert(t.server).values(instance=instance, first_contact=seen_until, seen_until=seen_until)
         later = func.greatest(t.server.c.seen_until, new.excluded.seen_until)
         self._execute(new.on_conflict_do_update(index_elements=["instance"], set_={"seen_until": later}))
 
+
+class PostgresChanges(Connected, Changes):
+    """Rows of the tables ``change`` and ``patch_set``."""
+
     @override
-    def upsert_change(self, change: Change) -> ChangeRecord:
+    def upsert(self, change: Change) -> ChangeRecord:
         key = {"instance": change.key.instance, "number": change.key.number}
         new = insert(t.change).values(**key, **_columns(change)).on_conflict_do_nothing()
         added = self._execute(new.returning(t.change.c.id)).scalar()
@@ -88,7 +100,7 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
         return self._update(change)
 
     @override
-    def stored_change(self, key: ChangeKey) -> int | None:
+    def lock(self, key: ChangeKey) -> int | None:
         is_wanted = (t.change.c.instance == key.instance) & (t.change.c.number == key.number)
         return self._execute(select(t.change.c.id).where(is_wanted).with_for_update(key_share=True)).scalar()
 
@@ -156,8 +168,12 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
         )
         return int(self._execute(new.returning(t.patch_set.c.id)).scalar_one())
 
+
+class PostgresComments(Connected, ReviewComments):
+    """Messages and requests with their replies."""
+
     @override
-    def record_comments(self, record: ChangeRecord, messages: Sequence[PostedMessage]) -> Sequence[int]:
+    def record(self, record: ChangeRecord, messages: Sequence[PostedMessage]) -> Sequence[int]:
         added = (self._store(record, message) for message in messages)
         return [comment_id for comment_id in added if comment_id is not None]
 
@@ -194,7 +210,7 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
         return self._execute(added).scalar()
 
     @override
-    def lock_comment(self, comment_id: int) -> ReviewComment:
+    def lock(self, comment_id: int) -> ReviewComment:
         is_wanted = t.heard.c.id == comment_id
         # The lock comes before the query, which then sees what was answered while this waited.
         changes = select(t.change.c.id).join(t.heard).where(is_wanted)

@@ -11,7 +11,7 @@ from service.adapters.postgres.access.lookup_keys import ADDRESS, ID_AT_ADDRESS,
 from service.adapters.postgres.access.sight import OF_CHANGE, Sighted, visible_change
 from service.adapters.postgres.review.page_commands import line_in
 from service.adapters.postgres.rows import from_row
-from service.adapters.postgres.runs.decisions import PostgresDecisions
+from service.adapters.postgres.runs.decisions import overrides_of
 from service.adapters.postgres.runs.failing_steps import failing_steps
 from service.adapters.postgres.runs.shown_builds import builds_of_run, runs_of_patch_set
 from service.adapters.postgres.runs.shown_decisions import decisions_of, override_views
@@ -20,9 +20,8 @@ from service.adapters.postgres.verdict.shown_comparisons import measured_patch_s
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.wording.health import failure_sentences
-from service.ports.page_requests import ShownRequest
 from service.ports.reading import ChangeReading
-from service.ports.views import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail
+from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail, ShownRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping, TextClause
 
     from service.domain.values.identity import ChangeAddress
-    from service.ports.cursor import Cursor
-    from service.ports.views import MeasuredPatchSets
+    from service.ports.review.shown import Cursor
+    from service.ports.verdict import MeasuredPatchSets
 
 _QUERY: Final = text("""
 SELECT id, person, text, created_at, state = 'pending' AS is_pending, answer FROM heard
@@ -171,7 +170,7 @@ class PostgresChanges(Sighted, ChangeReading):
                 raise NotFound(f"change {change} has no patch set {wanted}")
             runs = runs_of_patch_set(connection, row["id"])
             newest = next((run for run in runs if run.kind is RunKind.CHECK), None)
-            overrides = PostgresDecisions(connection).overrides(row["id"])
+            overrides = overrides_of(connection, row["id"])
             return PatchSetDetail(
                 change=shown,
                 patch_set=from_row(PatchSet, row),

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from typing_extensions import override
 
 from service.adapters.postgres.connection import Connected
-from service.ports.store import Visibility
+from service.ports.review.changes import Visibility
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -5,55 +5,38 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Text, cast, delete, func, select, update
+from sqlalchemy import Text, cast, delete, func, literal, select, union, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.persisted import slowdowns_from
 from service.adapters.postgres.rows import from_row
 from service.domain.building.findings import findings_from
-from service.domain.runs.slowdown import slowdowns_from
 from service.domain.runs.states import UNFINISHED, BuildState
 from service.domain.runs.vote import CONSEQUENCES, LASTING, Outcome
-from service.ports.records import BuildRecord
-from service.ports.store import Builds
+from service.ports.runs.builds import BuildRecord, Builds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import RowMapping
 
-    from service.ports.records import NewBuild, RunRecord
+    from service.domain.building.spec import BuildSpec
+    from service.ports.runs.builds import NewBuild
+    from service.ports.runs.runs import RunRecord
 
 
+_REPEATED: Final = ("job", "kind", "pool", "priority", "is_voting", "is_exclusive", "spec", "sequence_id")
 _LASTING: Final = sorted(outcome.value for outcome in LASTING)
 
 
-class NumberedBuilds(Connected):
-    """Numbers of builds, and the sequences they measure."""
-
-    def _next_number(self, job: str) -> int:
-        first = insert(t.job_number).values(job=job, number=1)
-        counted = first.on_conflict_do_update(
-            index_elements=["job"], set_={"number": t.job_number.c.number + 1}
-        )
-        return int(self._execute(counted.returning(t.job_number.c.number)).scalar_one())
-
-    def _sequence(self, digest: str) -> int | None:
-        if not digest:
-            return None
-        # Drawn once the change is known: the author of the patch must not foresee the order of launches.
-        new = insert(t.sequence).values(digest=digest, seed=cast(func.gen_random_uuid(), Text))
-        self._execute(new.on_conflict_do_nothing())
-        return int(self._execute(select(t.sequence.c.id).where(t.sequence.c.digest == digest)).scalar_one())
-
-
-class PostgresBuilds(NumberedBuilds, Builds):
-    """Builds in the table ``build``."""
+class PostgresBuilds(Connected, Builds):
+    """Rows of the tables ``build``, ``run_build`` and ``replaced_build``."""
 
     @override
-    def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
+    def add(self, run_id: int, position: int, build: NewBuild) -> int:
         new = insert(t.build).values(
             job=build.job,
             number=self._next_number(build.job),
@@ -74,7 +57,7 @@ class PostgresBuilds(NumberedBuilds, Builds):
         return added
 
     @override
-    def adopt_build(
+    def adopt(
         self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
     ) -> BuildRecord | None:
         is_fit = (t.build.c.state != BuildState.FINISHED.value) & ~t.build.c.cancel_requested
@@ -100,7 +83,7 @@ class PostgresBuilds(NumberedBuilds, Builds):
         return build
 
     @override
-    def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
+    def of_run(self, run_id: int) -> Sequence[BuildRecord]:
         found = self._execute(
             select(t.build)
             .join(t.run_build, t.run_build.c.build_id == t.build.c.id)
@@ -110,12 +93,26 @@ class PostgresBuilds(NumberedBuilds, Builds):
         return [build_record(row) for row in found.mappings()]
 
     @override
-    def lock_build(self, build_id: int) -> BuildRecord:
+    def of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+        runs = select(t.run.c.id).where(
+            t.run.c.patch_set_id == run.patch_set_id,
+            t.run.c.kind == run.kind.value,
+            t.run.c.revision == run.revision,
+        )
+        tables = (t.run_build, t.replaced_build)
+        ids = union(*(select(table.c.build_id).where(table.c.run_id.in_(runs)) for table in tables))
+        found = self._execute(
+            select(t.build).where(t.build.c.job == job, t.build.c.id.in_(ids)).order_by(t.build.c.id)
+        )
+        return [build_record(row) for row in found.mappings()]
+
+    @override
+    def lock(self, build_id: int) -> BuildRecord:
         locked = select(t.build).where(t.build.c.id == build_id).with_for_update(key_share=True)
         return build_record(self._one(locked, f"build {build_id}"))
 
     @override
-    def finish_build(
+    def finish(
         self,
         build_id: int,
         outcome: Outcome,
@@ -135,6 +132,62 @@ class PostgresBuilds(NumberedBuilds, Builds):
             .order_by(t.run.c.id)
         )
         return runs.scalars().all()
+
+    @override
+    def take(self, run_id: int, position: int, build_id: int) -> None:
+        job = select(t.build.c.job).where(t.build.c.id == build_id).scalar_subquery()
+        place = {"run_id": run_id, "position": position, "job": job, "build_id": build_id}
+        self._execute(insert(t.run_build).values(**place, is_reused=True))
+
+    @override
+    def repeat(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
+        kind = build.kind if spec is None else spec.job.kind
+        state = BuildState.RUNNING if kind.is_external else BuildState.QUEUED
+        values = [
+            literal(self._next_number(build.job)),
+            literal(state.value),
+            func.now() + timedelta(seconds=deadline_seconds),
+        ]
+        copied = select(*(t.build.c[name] for name in _REPEATED), *values).where(t.build.c.id == build.id)
+        statement = insert(t.build).from_select([*_REPEATED, "number", "state", "deadline_at"], copied)
+        again = int(self._execute(statement.returning(t.build.c.id)).scalar_one())
+        if spec is not None:
+            changed = {
+                "spec": spec.to_mapping(),
+                "kind": kind,
+                "pool": spec.job.pool,
+                "is_exclusive": spec.job.compares,
+                "sequence_id": self._sequence(spec.shared_sequence),
+            }
+            self._execute(update(t.build).where(t.build.c.id == again).values(**changed))
+        return again
+
+    @override
+    def put(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
+        place = (t.run_build.c.run_id == run_id) & (t.run_build.c.job == job)
+        new = {"build_id": build_id, "position": position}
+        replaced = self._execute(select(t.run_build.c.build_id, t.run_build.c.position).where(place)).first()
+        if replaced is None:
+            self._execute(insert(t.run_build).values(run_id=run_id, job=job, **new))
+            return
+        old = {"build_id": replaced.build_id, "position": replaced.position}
+        self._execute(insert(t.replaced_build).values(run_id=run_id, heard_id=comment_id, **old))
+        self._execute(update(t.run_build).where(place).values(is_reused=False, **new))
+
+    def _next_number(self, job: str) -> int:
+        first = insert(t.job_number).values(job=job, number=1)
+        counted = first.on_conflict_do_update(
+            index_elements=["job"], set_={"number": t.job_number.c.number + 1}
+        )
+        return int(self._execute(counted.returning(t.job_number.c.number)).scalar_one())
+
+    def _sequence(self, digest: str) -> int | None:
+        if not digest:
+            return None
+        # Drawn once the change is known: the author of the patch must not foresee the order of launches.
+        new = insert(t.sequence).values(digest=digest, seed=cast(func.gen_random_uuid(), Text))
+        self._execute(new.on_conflict_do_nothing())
+        return int(self._execute(select(t.sequence.c.id).where(t.sequence.c.digest == digest)).scalar_one())
 
 
 def _state(build: NewBuild) -> dict[str, object]:

@@ -11,24 +11,33 @@ from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
-from service.adapters.postgres.access.audit import PostgresAudit
+from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.persisted import mappings_of, slowdowns_from
 from service.adapters.postgres.rows import review_of
 from service.domain.runs.overrides import Override, OverrideKind
-from service.domain.runs.slowdown import mappings_of, slowdowns_from
 from service.domain.values.identity import ChangeKey
 from service.domain.wording.delivery import WITHOUT_COMMENTS
-from service.ports.audited import KINDS, details_of, subject_of
-from service.ports.records import ReviewState, review_key
-from service.ports.store import Decisions, Outbox, Overrides
+from service.ports.runs.decisions import (
+    KINDS,
+    Decisions,
+    Outbox,
+    Overrides,
+    ReviewState,
+    details_of,
+    review_key,
+    subject_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import Row
+    from sqlalchemy import Connection, Row
 
     from service.domain.review.change import Review
-    from service.ports.queue import Task
-    from service.ports.records import NewDecision, NewOverride, RunRecord
+    from service.ports.access import Audit
+    from service.ports.runs.decisions import NewDecision, NewOverride
+    from service.ports.runs.queue import Task
+    from service.ports.runs.runs import RunRecord
 
 CONTROL_POOL: Final = "control"
 
@@ -49,11 +58,20 @@ _RULINGS: Final = (
 )
 
 
-class PostgresDecisions(PostgresAudit, Overrides, Decisions, Outbox):
-    """The log of overrides, which refuses changes, votes, and what waits in the outbox."""
+class PostgresOverrides(Connected, Overrides):
+    """The log of overrides, which refuses changes.
+
+    Args:
+        connection: a connection in a transaction, which the store ends.
+        audit: of the same transaction.
+    """
+
+    def __init__(self, connection: Connection, audit: Audit) -> None:
+        super().__init__(connection)
+        self._audit = audit
 
     @override
-    def add_override(self, patch_set_id: int, entry: NewOverride) -> int:
+    def add(self, patch_set_id: int, entry: NewOverride) -> int:
         found = self._one(
             select(
                 t.change.c.instance,
@@ -66,7 +84,7 @@ class PostgresDecisions(PostgresAudit, Overrides, Decisions, Outbox):
             f"patch set {patch_set_id}",
         )
         change = ChangeKey(found["instance"], found["number"])
-        self.record_act(
+        self._audit.record_act(
             KINDS[entry.kind],
             entry.account,
             subject_of(change, found["patch_set"]),
@@ -78,12 +96,11 @@ class PostgresDecisions(PostgresAudit, Overrides, Decisions, Outbox):
         return int(self._execute(new.returning(t.ruling.c.id)).scalar_one())
 
     @override
-    def overrides(self, patch_set_id: int) -> Sequence[Override]:
-        found = self._execute(_RULINGS.where(t.ruling.c.patch_set_id == patch_set_id))
-        return [_override(row) for row in found]
+    def of(self, patch_set_id: int) -> Sequence[Override]:
+        return overrides_of(self._connection, patch_set_id)
 
     @override
-    def overrides_on(self, change: ChangeKey, patch_sets: Sequence[int]) -> Mapping[int, Sequence[Override]]:
+    def of_change(self, change: ChangeKey, patch_sets: Sequence[int]) -> Mapping[int, Sequence[Override]]:
         of_change = (t.change.c.instance == change.instance) & (t.change.c.number == change.number)
         rows = self._execute(_RULINGS.where(of_change, t.patch_set.c.number.in_(patch_sets)))
         made: defaultdict[int, list[Override]] = defaultdict(list)
@@ -91,13 +108,17 @@ class PostgresDecisions(PostgresAudit, Overrides, Decisions, Outbox):
             made[row.patch_set].append(_override(row))
         return dict(made)
 
+
+class PostgresDecisions(Connected, Decisions):
+    """Rows of the table ``decision``."""
+
     @override
-    def add_decision(self, decision: NewDecision) -> int:
+    def add(self, decision: NewDecision) -> int:
         self._execute(insert(t.decision).values(asdict(decision)))
         return decision.number
 
     @override
-    def next_decision(self, run: RunRecord) -> int:
+    def next_number(self, run: RunRecord) -> int:
         counted = t.decision.c.run_id == run.id
         if run.patch_set_id is not None:
             counted = t.decision.c.patch_set_id == run.patch_set_id
@@ -106,6 +127,10 @@ class PostgresDecisions(PostgresAudit, Overrides, Decisions, Outbox):
             self._execute(patch_set.with_for_update(key_share=True))
         last = func.coalesce(func.max(t.decision.c.number), 0)
         return int(self._execute(select(last + 1).where(counted)).scalar_one())
+
+
+class OutgoingWork(Connected, Outbox):
+    """Outbox entries of a unit of work."""
 
     @override
     def queue_task(self, task: Task, *entities: int) -> None:
@@ -166,6 +191,12 @@ class PostgresDecisions(PostgresAudit, Overrides, Decisions, Outbox):
     def remarks_on(self, change: ChangeKey, revision: str) -> Collection[tuple[str, str]]:
         where = {"instance": change.instance, "number": change.number, "revision": revision}
         return {(row.path, row.text) for row in self._execute(_REMARKS, where)}
+
+
+def overrides_of(connection: Connection, patch_set_id: int) -> Sequence[Override]:
+    """Return all entries of a patch set, oldest first, also those that were revoked."""
+    found = connection.execute(_RULINGS.where(t.ruling.c.patch_set_id == patch_set_id))
+    return [_override(row) for row in found]
 
 
 def _override(row: Row[Any]) -> Override:

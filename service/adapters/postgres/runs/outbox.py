@@ -11,9 +11,8 @@ from typing_extensions import override
 from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.rows import review_of
 from service.adapters.postgres.storable import CleanJson, CleanText
-from service.ports.queue import Task
-from service.ports.records import DueReview, Hint
-from service.ports.upkeep import DueReviews, Hints
+from service.ports.runs.decisions import DueReview, DueReviews
+from service.ports.runs.queue import Hint, Hints, Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
     from service.domain.review.change import InlineComment
-    from service.ports.records import ReviewState
+    from service.ports.runs.decisions import ReviewState
 
 _BATCH: Final = 500  # more than a busy minute brings; the next call returns the rest
 

@@ -11,7 +11,7 @@ from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.storable import CleanText
 from service.domain.project.job_kinds import comparing_kinds
 from service.domain.verdict.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
-from service.ports.upkeep import Calibrations, Heartbeats
+from service.ports.runs.upkeep import Calibrations, Heartbeats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

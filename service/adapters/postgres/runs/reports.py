@@ -13,8 +13,7 @@ from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.runs.builds import build_record, ended
 from service.domain.runs.external import Notice
 from service.domain.runs.states import BuildState
-from service.ports.records import SentReport
-from service.ports.reports import ExternalBuilds, Reports
+from service.ports.runs.builds import ExternalBuilds, SentReport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from service.domain.runs.external import ExternalBuild
     from service.domain.runs.vote import Outcome
-    from service.ports.records import BuildRecord, NewReport
+    from service.ports.runs.builds import BuildRecord, NewReport
 
 
 # Each file of a build's tests replaces the record of them all; upkeep deletes the old one, as those of logs.
@@ -34,8 +33,8 @@ ON CONFLICT (artifact) DO UPDATE SET since = now()
 """)
 
 
-class PostgresReports(Connected, Reports):
-    """Rows of the table ``report``."""
+class PostgresExternalBuilds(Connected, ExternalBuilds):
+    """Rows of the table ``report``, and those of ``build`` that other CIs report about."""
 
     @override
     def claim_report(self, report: NewReport) -> SentReport | None:
@@ -49,10 +48,6 @@ class PostgresReports(Connected, Reports):
     @override
     def answer_report(self, report: NewReport, *, is_news: bool) -> None:
         self._execute(update(t.report).where(_is(report)).values(is_news=is_news))
-
-
-class PostgresExternalBuilds(Connected, ExternalBuilds):
-    """Rows of the table ``build`` that other CIs report about."""
 
     @override
     def builds_numbered(

@@ -1,31 +1,28 @@
-"""Runs in a unit of work: how they begin and end, which there were, and how builds run again."""
+"""Runs in a unit of work: how they begin and end, and which there were."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Float, cast, exists, false, func, literal, select, true, union, update
+from sqlalchemy import Float, cast, exists, false, func, literal, select, true, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
+from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.rows import from_row
-from service.adapters.postgres.runs.builds import NumberedBuilds, build_record
 from service.domain.review.change import ChangeStatus
-from service.domain.runs.states import UNFINISHED, BuildState, RunState
+from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.values.identity import ChangeKey, RunKind
-from service.ports.records import RunRecord
-from service.ports.store import Reruns, RunHistory, Runs
+from service.ports.runs.runs import RunRecord, Runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, RowMapping
 
-    from service.domain.building.spec import BuildSpec
-    from service.ports.records import BuildRecord, NewRun
+    from service.ports.runs.runs import NewRun
 
 _UNFINISHED: Final = t.run.c.state.in_(UNFINISHED)
 _NEWER: Final = t.patch_set.alias("newer")
@@ -51,20 +48,19 @@ _COPIED: Final = (
     *("kind", "patch_set_id", "instance", "project", "branch", "revision", "parent", "tree", "parent_tree"),
     *("subject", "author", "label", "pool"),
 )
-_REPEATED: Final = ("job", "kind", "pool", "priority", "is_voting", "is_exclusive", "spec", "sequence_id")
 
 
-class PostgresRuns(NumberedBuilds, Runs, RunHistory, Reruns):
-    """Rows of the tables ``run``, ``run_build`` and ``replaced_build``."""
+class PostgresRuns(Connected, Runs):
+    """Rows of the table ``run``."""
 
     @override
-    def add_run(self, run: NewRun) -> int | None:
+    def add(self, run: NewRun) -> int | None:
         new = insert(t.run).values(state=RunState.PLANNING.value, **asdict(run))
         added = self._execute(new.on_conflict_do_nothing().returning(t.run.c.id)).scalar()
         return None if added is None else int(added)
 
     @override
-    def lock_run(self, run_id: int) -> RunRecord:
+    def lock(self, run_id: int) -> RunRecord:
         # In this order everywhere: comments lock the change first, too.
         self._execute(
             select(t.change.c.id)
@@ -76,7 +72,7 @@ class PostgresRuns(NumberedBuilds, Runs, RunHistory, Reruns):
         return _run_record(self._one(query, f"run {run_id}"))
 
     @override
-    def start_run(
+    def start(
         self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
     ) -> None:
         planned = update(t.run).where(t.run.c.id == run_id, t.run.c.state == RunState.PLANNING.value)
@@ -84,11 +80,11 @@ class PostgresRuns(NumberedBuilds, Runs, RunHistory, Reruns):
         self._execute(planned.values(state=RunState.RUNNING.value, **values))
 
     @override
-    def end_run(self, run_id: int, state: RunState, reason: str = "") -> None:
+    def end(self, run_id: int, state: RunState, reason: str = "") -> None:
         self._end(t.run.c.id == run_id, state, reason=reason)
 
     @override
-    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
+    def cancel(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
         kept = true() if keep_patch_set is None else t.patch_set.c.id != keep_patch_set
         runs = self._execute(
             select(t.run.c.id)
@@ -139,20 +135,6 @@ class PostgresRuns(NumberedBuilds, Runs, RunHistory, Reruns):
         return tuple((RunState(row.state), row.tree is not None) for row in found)
 
     @override
-    def builds_of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
-        runs = select(t.run.c.id).where(
-            t.run.c.patch_set_id == run.patch_set_id,
-            t.run.c.kind == run.kind.value,
-            t.run.c.revision == run.revision,
-        )
-        tables = (t.run_build, t.replaced_build)
-        ids = union(*(select(table.c.build_id).where(table.c.run_id.in_(runs)) for table in tables))
-        found = self._execute(
-            select(t.build).where(t.build.c.job == job, t.build.c.id.in_(ids)).order_by(t.build.c.id)
-        )
-        return [build_record(row) for row in found.mappings()]
-
-    @override
     def last_durations(self, run: RunRecord, count: int) -> Sequence[float]:
         columns = (t.run.c.kind, t.run.c.instance, t.run.c.project, t.run.c.branch, t.run.c.state)
         wanted = (run.kind.value, run.instance, run.project, run.branch, RunState.FINISHED.value)
@@ -161,53 +143,12 @@ class PostgresRuns(NumberedBuilds, Runs, RunHistory, Reruns):
         return self._execute(query.order_by(t.run.c.id.desc()).limit(count)).scalars().all()
 
     @override
-    def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
+    def follow(self, previous: RunRecord, comment_id: int | None) -> int:
         new = {"state": RunState.RUNNING.value, "previous_id": previous.id, "asked_by": comment_id}
         columns = (*(t.run.c[name] for name in _COPIED), *map(literal, new.values()))
         copied = select(*columns).where(t.run.c.id == previous.id)
         statement = insert(t.run).from_select([*_COPIED, *new], copied)
         return int(self._execute(statement.returning(t.run.c.id)).scalar_one())
-
-    @override
-    def take_build(self, run_id: int, position: int, build_id: int) -> None:
-        job = select(t.build.c.job).where(t.build.c.id == build_id).scalar_subquery()
-        place = {"run_id": run_id, "position": position, "job": job, "build_id": build_id}
-        self._execute(insert(t.run_build).values(**place, is_reused=True))
-
-    @override
-    def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
-        kind = build.kind if spec is None else spec.job.kind
-        state = BuildState.RUNNING if kind.is_external else BuildState.QUEUED
-        values = [
-            literal(self._next_number(build.job)),
-            literal(state.value),
-            func.now() + timedelta(seconds=deadline_seconds),
-        ]
-        copied = select(*(t.build.c[name] for name in _REPEATED), *values).where(t.build.c.id == build.id)
-        statement = insert(t.build).from_select([*_REPEATED, "number", "state", "deadline_at"], copied)
-        again = int(self._execute(statement.returning(t.build.c.id)).scalar_one())
-        if spec is not None:
-            changed = {
-                "spec": spec.to_mapping(),
-                "kind": kind,
-                "pool": spec.job.pool,
-                "is_exclusive": spec.job.compares,
-                "sequence_id": self._sequence(spec.shared_sequence),
-            }
-            self._execute(update(t.build).where(t.build.c.id == again).values(**changed))
-        return again
-
-    @override
-    def put_build(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
-        place = (t.run_build.c.run_id == run_id) & (t.run_build.c.job == job)
-        new = {"build_id": build_id, "position": position}
-        replaced = self._execute(select(t.run_build.c.build_id, t.run_build.c.position).where(place)).first()
-        if replaced is None:
-            self._execute(insert(t.run_build).values(run_id=run_id, job=job, **new))
-            return
-        old = {"build_id": replaced.build_id, "position": replaced.position}
-        self._execute(insert(t.replaced_build).values(run_id=run_id, heard_id=comment_id, **old))
-        self._execute(update(t.run_build).where(place).values(is_reused=False, **new))
 
 
 def _run_record(row: RowMapping) -> RunRecord:

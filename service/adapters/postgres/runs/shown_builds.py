@@ -20,7 +20,7 @@ from service.adapters.postgres.access.sight import (
 from service.adapters.postgres.failures.failures import PostgresFailures
 from service.adapters.postgres.failures.parent_failures import failing_on_parent, on_parent
 from service.adapters.postgres.rows import from_row
-from service.adapters.postgres.runs.decisions import PostgresDecisions
+from service.adapters.postgres.runs.decisions import overrides_of
 from service.adapters.postgres.runs.shown_decisions import decisions_of, waivers_among
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.verdict.shown_comparisons import comparisons_of, samples_of
@@ -33,9 +33,9 @@ from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadProjectFile, NotFound
 from service.domain.wording.overrides import waiver_sentence
-from service.ports.failures.matching import known_by_build
+from service.ports.failures.storing import known_by_build
 from service.ports.reading import BuildReading
-from service.ports.views import Build, BuildDetail, BuildOfRun, Run, RunWithBuilds
+from service.ports.runs.shown import Build, BuildDetail, BuildOfRun, Run, RunWithBuilds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from service.domain.failures.known import Ends
     from service.domain.project.job import Job
     from service.domain.runs.overrides import Override
-    from service.ports.views import Comparison, Samples
+    from service.ports.verdict import Comparison, Samples
 
 _GROWING: Final = (BuildState.QUEUED, BuildState.RUNNING)
 _BUILD_COLUMNS: Final = """
@@ -121,7 +121,7 @@ class PostgresBuilds(Sighted, BuildReading):
             if row is None:
                 raise NotFound(f"there is no run {run_id}")
             patch_set_id = row["patch_set_id"]
-            overrides = () if patch_set_id is None else PostgresDecisions(connection).overrides(patch_set_id)
+            overrides = () if patch_set_id is None else overrides_of(connection, patch_set_id)
             run = from_row(Run, row)
             builds = builds_of_run(connection, run, overrides)
             return RunWithBuilds(run, builds, decisions_of(connection, run_id=run_id))

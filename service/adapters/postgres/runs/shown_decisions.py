@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
+from service.adapters.postgres.persisted import slowdowns_from
 from service.adapters.postgres.rows import from_row
 from service.domain.runs.overrides import JudgedBuild, Override, revoked, waived_by
-from service.domain.runs.slowdown import slowdowns_from
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import BuildName
 from service.domain.wording.overrides import accepted_levels, override_sentence
-from service.ports import views
-from service.ports.records import ReviewState, review_key
+from service.ports.runs import shown
+from service.ports.runs.decisions import ReviewState, review_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,13 +44,13 @@ ORDER BY b.id
 
 def decisions_of(
     connection: Connection, *, patch_set_id: int | None = None, run_id: int | None = None
-) -> tuple[views.Decision, ...]:
+) -> tuple[shown.Decision, ...]:
     """Return the decisions of a patch set or of a run, newest first."""
     query, of = (_OF_RUN, run_id) if patch_set_id is None else (_OF_PATCH_SET, patch_set_id)
     rows = connection.execute(query, {"of": of}).mappings().all()
     notes = _notes_on(connection, rows) if rows else {}
     return tuple(
-        from_row(views.Decision, row, review_state=state, review_note=note)
+        from_row(shown.Decision, row, review_state=state, review_note=note)
         for row in rows
         for state, note in (notes.get(_key(row), ("", "")),)
     )
@@ -101,7 +101,7 @@ def waivers_among(
 
 def override_views(
     connection: Connection, patch_set_id: int, revision: str, overrides: Sequence[Override]
-) -> tuple[views.Override, ...]:
+) -> tuple[shown.Override, ...]:
     """Return the overrides on a patch set, newest first, with the builds that each waives in any run."""
     if not overrides:
         return ()
@@ -113,7 +113,7 @@ def override_views(
             waived.setdefault(waiver.id, []).append(names[build_id])
     inactive = {override.id for override in revoked(overrides, revision)}
     return tuple(
-        views.Override(
+        shown.Override(
             kind=override.kind,
             who=override.who,
             reason=override.reason,

@@ -11,9 +11,8 @@ from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.runs.pools import SEEN_WITHIN_SECONDS
 from service.adapters.postgres.schema import UNFINISHED_RUN
 from service.adapters.postgres.storable import CleanText
-from service.ports.queue import Task
-from service.ports.records import StepFailure
-from service.ports.upkeep import LostBuilds, StalledWork, StepFailures
+from service.ports.runs.queue import Task
+from service.ports.runs.upkeep import LostBuilds, StalledWork, StepFailure, StepFailures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

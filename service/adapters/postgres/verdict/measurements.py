@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -13,17 +14,16 @@ from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.persisted import mappings_of
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import clean, clean_json
-from service.domain.runs.slowdown import mappings_of
 from service.domain.values.identity import RunKind, Side
 from service.domain.verdict.calibration.evidence import RECALLED, History, Session
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
-from service.ports.records import StoredPair
-from service.ports.store import Evidence, Pairs, Results
+from service.ports.verdict import Compared, Measurements, StoredPair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from service.domain.runs.slowdown import Slowdown
     from service.domain.values.identity import SeriesKey
     from service.domain.verdict.inference.reasons import ReasonKind
-    from service.ports.records import BuildRecord, StoredComparison, StoredResult
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.verdict import StoredComparison, StoredResult
 
 _PARTS: Final = ("instance", "project", "branch", "machine_class", "job", "suite", "benchmark", "metric")
 _SIDES: Final = {Side.BASE: 0, Side.PATCH: 1}
@@ -52,9 +53,10 @@ ON CONFLICT (digest) DO UPDATE SET unit = excluded.unit WHERE series.unit <> exc
 """
 _FIND_SERIES: Final = "SELECT digest, id, unit FROM series WHERE digest = ANY(%b::bytea[])"
 _COPY_RESULTS: Final = "COPY result (measured_at, build_id, series_id, side, samples) FROM STDIN"
+_COMPARED: Final = tuple(each.name for each in fields(Compared))
 _COPY_COMPARISONS: Final = (
-    "COPY comparison (measured_at, series_id, build_id, kind, position, pairs, verdict,"
-    " ratio, low, high, base, patch, reason, reasons) FROM STDIN"
+    "COPY comparison (measured_at, series_id, build_id, kind, position,"
+    f" {', '.join(_COMPARED)}, reason, reasons) FROM STDIN"
 )
 _NOT_CONTINUED: Final = text("""
 SELECT newer.id AS newer, older.id AS older
@@ -103,7 +105,7 @@ ORDER BY s.digest, e.place
 """)  # noqa: S608 - put together from constants
 
 
-class PostgresMeasurements(Connected, Pairs, Results, Evidence):
+class PostgresMeasurements(Connected, Measurements):
     """Rows of the tables ``launch``, ``series``, ``result``, ``comparison`` and ``evidence``.
 
     Results are many rows at once, and the same rows if they are stored again.
@@ -175,8 +177,8 @@ class PostgresMeasurements(Connected, Pairs, Results, Evidence):
 
     @override
     def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
-        rows = [finding.to_mapping() for finding in findings]
-        self._execute(update(t.build).where(t.build.c.id == build_id).values(findings=rows))
+        stored = update(t.build).where(t.build.c.id == build_id)
+        self._execute(stored.values(findings=mappings_of(findings)))
 
     @override
     def continue_series(self, former: Mapping[SeriesKey, SeriesKey]) -> None:
@@ -266,11 +268,11 @@ def _array(samples: Sequence[float | None]) -> str:
 
 
 def _judgement(c: StoredComparison) -> tuple[object, ...]:
-    numbers = c.position, c.pairs, c.verdict, c.ratio, c.low, c.high, c.base, c.patch
+    numbers = (c.position, *(getattr(c, name) for name in _COMPARED))
     if not c.reasons:
         return *numbers, "", None
     # The text is for the version before typed reasons, which may still read.
-    typed = json.dumps(clean_json([each.to_mapping() for each in c.reasons]))
+    typed = json.dumps(clean_json(mappings_of(c.reasons)))
     return *numbers, clean(text_of(c.reasons)), typed
 
 

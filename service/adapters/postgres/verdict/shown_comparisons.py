@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -10,13 +11,21 @@ from sqlalchemy import text
 
 from service.adapters.postgres.access.lookup_keys import ID_AT_ADDRESS, address_keys, without_change
 from service.adapters.postgres.access.sight import visible_build
+from service.adapters.postgres.persisted import reasons_from
 from service.adapters.postgres.rows import from_row
 from service.domain.values.errors import NotFound
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
-from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, Reason
+from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
-from service.ports.views import Comparison, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets, Samples
+from service.ports.verdict import (
+    Compared,
+    Comparison,
+    MeasuredBuild,
+    MeasuredPatchSet,
+    MeasuredPatchSets,
+    Samples,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +35,7 @@ if TYPE_CHECKING:
 
     from service.domain.values.identity import ChangeAddress
 # The columns of a comparison k of the series s, wherever one is read.
-COMPARED: Final = "k.verdict, k.pairs, k.ratio, k.low, k.high, k.base, k.patch"
+COMPARED: Final = ", ".join(f"k.{each.name}" for each in fields(Compared))
 COMPARISON: Final = (
     f"{COMPARED}, k.reason, k.reasons, k.series_id, s.suite, s.benchmark, s.metric, s.unit, s.better"
 )
@@ -93,7 +102,7 @@ def comparison_of(row: RowMapping) -> Comparison:
 def _reason(stored: Sequence[Mapping[str, Any]] | None, text: str) -> str:
     """Word typed reasons; the text is of a version that stored no others."""
     try:
-        return text_of(map(Reason.from_mapping, stored)) if stored else text
+        return text_of(reasons_from(stored)) if stored else text
     except ValueError:  # a kind of a later version, which also stored its sentence
         return text
 

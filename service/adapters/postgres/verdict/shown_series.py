@@ -23,7 +23,7 @@ from service.adapters.postgres.verdict.shown_comparisons import COMPARED
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.ports.reading import SeriesReading
-from service.ports.views import Point, Series, SeriesWithPoints
+from service.ports.verdict import Point, Series, SeriesWithPoints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

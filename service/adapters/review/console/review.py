@@ -16,7 +16,7 @@ from service.domain.access.caller import LOCAL_EMAIL
 from service.domain.review.change import Account, Change, ChangeStatus, Posted, PostedMessage
 from service.domain.values.errors import BadEvent, NotFound, Permanent
 from service.domain.values.identity import ChangeKey
-from service.ports.review import ReviewServer
+from service.ports.review.server import ReviewServer
 
 if TYPE_CHECKING:
     import sqlite3

@@ -30,7 +30,7 @@ from service.adapters.system.json_client import Overlong
 from service.domain.review.change import Posted
 from service.domain.values.errors import Forbidden, NotFound, Permanent, Transient
 from service.domain.values.text import plain
-from service.ports.review import ReviewServer
+from service.ports.review.server import ReviewServer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

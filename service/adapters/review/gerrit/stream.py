@@ -19,7 +19,7 @@ from service.adapters.system.guarded_process import guarded
 from service.domain.review.change import EVENT_BYTES
 from service.domain.values.errors import Refused, Transient
 from service.domain.values.text import plain
-from service.ports.event_stream import Line, Lines, Stream
+from service.ports.review.server import Line, Lines, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

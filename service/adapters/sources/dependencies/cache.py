@@ -22,7 +22,7 @@ from service.domain.project.dependencies import CMAKE_FILE, cmake_file
 from service.domain.values.errors import BadInput, Permanent, Transient
 from service.domain.values.identity import digest_of
 from service.domain.values.text import plain
-from service.ports.building import Dependencies
+from service.ports.sources import Dependencies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -22,7 +22,7 @@ from service.adapters.system.removal import remove_tree
 from service.domain.measuring.lint.touched_lines import lines_in
 from service.domain.sources.allowed import NOTHING
 from service.domain.values.errors import BadInput, Incomplete, NotFound, Transient
-from service.ports.building import Source
+from service.ports.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -5,15 +5,14 @@ The sentences are in :mod:`service.domain.wording.reasons`.
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
-Fact = float | str
+Fact = int | float | str
 
 
 class ReasonKind(StrEnum):
@@ -126,20 +125,6 @@ class Reason:
 
     kind: ReasonKind
     facts: tuple[Fact, ...] = ()
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Convert to plain values for JSON."""
-        return asdict(self)
-
-    @staticmethod
-    def from_mapping(stored: Mapping[str, Any]) -> Reason:
-        """Read the values of :meth:`to_mapping`.
-
-        Raises:
-            ValueError: this version does not know the kind.
-        """
-        facts = (math.nan if fact is None else fact for fact in stored["facts"])  # JSON has no infinity
-        return Reason(ReasonKind(stored["kind"]), tuple(facts))
 
 
 def has_kind(reasons: Iterable[Reason], kinds: Collection[ReasonKind]) -> bool:

@@ -101,6 +101,16 @@ class Comparison(NamedTuple):
     may_only_patch_scatter: bool = False
 
     @property
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+        return self.interval[0] if self.interval else None
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the interval."""
+        return self.interval[1] if self.interval else None
+
+    @property
     def worsening(self) -> float:
         """Worsening as a share of the base (0.04: 4 %); negative if it improved."""
         if self.ratio is None:

@@ -11,7 +11,7 @@ from kombu import pools
 from service.adapters.runs.queue import CeleryQueue
 from service.config import ControlSettings
 from service.domain.values.errors import Transient
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from tests.integration.adapters.runs.broker_server import (
     Broker,
     encrypted,

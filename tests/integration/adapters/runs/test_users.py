@@ -11,7 +11,7 @@ from redis.exceptions import NoPermissionError
 
 from service.adapters.runs.queue import CeleryQueue
 from service.domain.values.errors import Transient
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from tests.integration.adapters.runs.broker_server import Broker, running_broker, running_worker
 from tests.support.waiting import eventually
 

@@ -65,12 +65,12 @@ OF_OWNER: Final = [
 def append(database: Database, *actors: str) -> None:
     with PostgresStore(database.owner).transaction() as tx:
         for actor in actors:
-            tx.record_act(AuditKind.OVERRIDE, actor, "review~7/1", {"reason": f"known to {actor}"})
+            tx.audit.record_act(AuditKind.OVERRIDE, actor, "review~7/1", {"reason": f"known to {actor}"})
 
 
 def append_and_fail(database: Database) -> None:
     with PostgresStore(database.owner).transaction() as tx:
-        tx.record_act(AuditKind.OVERRIDE, "bob", "review~7/1", {})
+        tx.audit.record_act(AuditKind.OVERRIDE, "bob", "review~7/1", {})
         raise RuntimeError
 
 
@@ -148,7 +148,7 @@ def test_writers_at_once_leave_no_gap_and_no_fork(database: Database) -> None:
 def test_a_transaction_that_has_recorded_keeps_no_other_from_appending(database: Database) -> None:
     """Only the last statement locks the log, so no transaction waits for a row while it holds that lock."""
     with PostgresStore(database.owner).transaction() as slow:
-        slow.record_act(AuditKind.OVERRIDE, "slow", "review~7/1", {})
+        slow.audit.record_act(AuditKind.OVERRIDE, "slow", "review~7/1", {})
         append(database, "quick")
     assert [each.actor for each in PostgresAuditLog(database.owner).entries(0, 9)] == ["quick", "slow"]
 

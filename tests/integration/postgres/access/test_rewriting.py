@@ -71,7 +71,7 @@ class Site:
     def append(self, *subjects: str) -> None:
         with PostgresStore(self.engine).transaction() as tx:
             for subject in subjects:
-                tx.record_act(AuditKind.OVERRIDE, "ann", subject, {})
+                tx.audit.record_act(AuditKind.OVERRIDE, "ann", subject, {})
 
     def count(self) -> int:
         return len(PostgresAuditLog(self.engine).entries(0, 9))

@@ -59,11 +59,11 @@ class Site:
     def fail(self, number: int = 7, *found: Failure, outcome: Outcome = Outcome.FAILED) -> int:
         """Finish a build of a change; return the run."""
         with self.store.transaction() as tx:
-            record = tx.upsert_change(change(number))
+            record = tx.changes.upsert(change(number))
             run = start(tx, check_run(record.patch_set_id, f"{number:040x}"))
-            build = tx.add_build(run, 0, named("linux", sequence="", spec=SPEC))
-            tx.store_failures(build, BuildFailures(found or (FLAKY,)))
-            tx.finish_build(build, outcome, [])
+            build = tx.builds.add(run, 0, named("linux", sequence="", spec=SPEC))
+            tx.failures.store_failures(build, BuildFailures(found or (FLAKY,)))
+            tx.builds.finish(build, outcome, [])
         return run
 
     def make_known(self, days: int = 30, failure: Failure = FLAKY) -> int:
@@ -72,18 +72,18 @@ class Site:
             signature=signature, scope=SCOPE, bug="MB-37948", reason="known intermittent", days=days
         )
         with self.store.transaction() as tx:
-            return tx.make_known(new, BOB).id
+            return tx.known.make(new, BOB).id
 
     def make_pattern(self) -> int:
         new = NewKnown(
             pattern="ep[.]expiry", scope=SCOPE, bug="MB-37948", reason="known intermittent", days=9
         )
         with self.store.transaction() as tx:
-            return tx.make_known(new, BOB).id
+            return tx.known.make(new, BOB).id
 
     def publish(self, *numbers: int) -> None:
         with self.store.transaction() as tx:
-            tx.record_visible("review", numbers, numbers)
+            tx.visibility.record_visible("review", numbers, numbers)
 
     def read(self, path: str, role: Role = Role.REVIEWER, subject: str = "al") -> str:
         answer = call(self.app, "GET", path, headers=self.headers(role, subject))

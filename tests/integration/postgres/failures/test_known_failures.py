@@ -84,11 +84,11 @@ class TestLists:
 
     def test_a_failure_that_a_retry_cleared_is_proposed(self, site: Site) -> None:
         with site.store.transaction() as tx:
-            record = tx.upsert_change(change(7))
+            record = tx.changes.upsert(change(7))
             run = start(tx, check_run(record.patch_set_id, f"{7:040x}"))
-            build = tx.add_build(run, 0, named("linux", sequence="", spec=SPEC))
-            tx.store_failures(build, BuildFailures(), (FLAKY,))
-            tx.finish_build(build, Outcome.PASSED, [])
+            build = tx.builds.add(run, 0, named("linux", sequence="", spec=SPEC))
+            tx.failures.store_failures(build, BuildFailures(), (FLAKY,))
+            tx.builds.finish(build, Outcome.PASSED, [])
         assert propose_known(site.store) == 1
         [row] = site.reading.known_failures(KnownStatus.PROPOSED, 10)
         assert (row.state, row.failed, row.builds) == (TriageState.UNTRIAGED, 1, 1)
@@ -113,7 +113,7 @@ class TestOne:
             site.fail(number, FLAKY)
         known = site.make_known()
         with site.store.transaction() as tx:
-            tx.keep_matches(run, {(1, 0): known})
+            tx.failures.keep_matches(run, {(1, 0): known})
         detail = site.reading.known_failure(known)
         assert sum(day.failed for day in detail.days) == 5
         assert [each.is_waived for each in detail.sightings] == [False] * 4 + [True]
@@ -162,7 +162,7 @@ class TestOne:
         known = site.make_known()
         with site.store.transaction() as tx:
             for build, run in enumerate((first, second, cut), 1):
-                tx.keep_matches(run, {(build, 0): known})
+                tx.failures.keep_matches(run, {(build, 0): known})
         detail = site.reading.known_failure(known)
         assert {each.number: each.is_waived for each in detail.sightings} == {1: False, 2: True, 3: False}
         assert detail.matched == 3
@@ -207,13 +207,13 @@ class TestOne:
         run = site.fail(12)
         site.fail(13, outcome=Outcome.PASSED)
         with site.store.transaction() as tx:
-            tx.keep_matches(run, {(6, 0): known})
+            tx.failures.keep_matches(run, {(6, 0): known})
         detail = site.reading.known_failure(known)
         assert (detail.row.failed, detail.row.builds, detail.row.since) == (1, 2, 1)
         assert [(day.failed, day.builds) for day in detail.days] == [(1, 2)]
         assert [each.number for each in detail.sightings] == [6]
         with site.store.transaction() as tx:
-            assert tx.rates_of([known]) == {known: Rate(1, 2)}
+            assert tx.failures.rates_of([known]) == {known: Rate(1, 2)}
         page = site.read(f"/failures/{known}")
         assert 'All</bdi></th><td class="number" data-label="with it">1<' in page
         assert "Builds that ended before it was added are not counted." in page
@@ -226,7 +226,7 @@ class TestOne:
         known = site.make_pattern()
         run = site.fail(7)
         with site.store.transaction() as tx:
-            tx.keep_matches(run, {(1, 0): known})
+            tx.failures.keep_matches(run, {(1, 0): known})
         for number in range(builds):
             site.fail(100 + number, outcome=Outcome.PASSED)
         for path in ("/failures?status=active", f"/failures/{known}"):
@@ -240,7 +240,7 @@ class TestOne:
         known = site.make_pattern()
         site.fail(9, outcome=Outcome.PASSED)
         with site.store.transaction() as tx:
-            tx.keep_matches(run, {(1, 0): known})
+            tx.failures.keep_matches(run, {(1, 0): known})
         detail = site.reading.known_failure(known)
         assert (detail.row.failed, detail.row.builds, detail.row.since) == (1, 2, 1)
         assert sum(day.builds for day in detail.days) == 2

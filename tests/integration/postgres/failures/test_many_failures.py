@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from bench.plans import scans_of
-from service.adapters.postgres.failures import proposals
+from service.adapters.postgres.failures import known_failures
 from service.adapters.postgres.failures.shown_failures import PostgresFailureReading
 from service.adapters.postgres.store import PostgresStore
 from service.ports.failures.reading import KnownStatus
@@ -56,12 +56,12 @@ def many(database: Database) -> Database:
 
 def rates(database: Database) -> object:
     with PostgresStore(database.owner).transaction() as tx:
-        return tx.rates_of([1, 2, 3, 4, 5])
+        return tx.failures.rates_of([1, 2, 3, 4, 5])
 
 
 def unknown(database: Database) -> list[str]:
     with PostgresStore(database.owner).transaction() as tx:
-        found = tx.unknown_signatures()
+        found = tx.known.unknown_signatures()
     names = dict(database.rows("SELECT digest, subject FROM signature"))
     return [names[each.signature] for each in found]
 
@@ -89,5 +89,5 @@ def test_proposals_read_the_runs_a_few_times_not_once_for_each_sighting(many: Da
 def test_proposals_look_at_the_newest_signatures_first(
     many: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proposals, "_MOST", 20)
+    monkeypatch.setattr(known_failures, "_MOST", 20)
     assert unknown(many)[:2] == ["ep.50", "ep.49"]

@@ -30,10 +30,10 @@ def reading(database: Database) -> PostgresReading:
     """A change below, which fails, and a change on top of it, which fails in the same way and in another."""
     site = Site(database)
     with site.store.transaction() as tx:
-        below = start(tx, check_run(tx.upsert_change(change(7)).patch_set_id, "p" * 40))
-        build = tx.add_build(below, 0, named("linux", sequence=""))
-        tx.store_failures(build, BuildFailures((FLAKY,)))
-        tx.finish_build(build, Outcome.FAILED, [])
+        below = start(tx, check_run(tx.changes.upsert(change(7)).patch_set_id, "p" * 40))
+        build = tx.builds.add(below, 0, named("linux", sequence=""))
+        tx.failures.store_failures(build, BuildFailures((FLAKY,)))
+        tx.builds.finish(build, Outcome.FAILED, [])
     site.fail(8, FLAKY, Failure(FailureKind.TEST, "other", "Failed"))
     return PostgresReading(database.owner)
 

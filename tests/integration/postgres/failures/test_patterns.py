@@ -50,11 +50,11 @@ def page_of(**fields: str) -> str:
 def fail_on(site: Site, branch: str, group: str) -> None:
     """Finish a failed build of another branch, whose file names another group."""
     with site.store.transaction() as tx:
-        record = tx.upsert_change(replace(change(99), branch=branch))
+        record = tx.changes.upsert(replace(change(99), branch=branch))
         run = start(tx, replace(check_run(record.patch_set_id, f"{99:040x}"), branch=branch))
         groups = {"override": group} if group else {}
-        build = tx.add_build(run, 0, named("linux", sequence="", spec={"groups": groups}))
-        tx.finish_build(build, Outcome.FAILED, [])
+        build = tx.builds.add(run, 0, named("linux", sequence="", spec={"groups": groups}))
+        tx.builds.finish(build, Outcome.FAILED, [])
 
 
 class TestPreview:
@@ -90,7 +90,7 @@ class TestPreview:
     def test_a_failure_that_a_retry_cleared_is_not_searched(self, site: Site) -> None:
         site.fail()
         with site.store.transaction() as tx:
-            tx.store_failures(1, BuildFailures((FLAKY,)), (SLOW,))
+            tx.failures.store_failures(1, BuildFailures((FLAKY,)), (SLOW,))
         found = site.reading.matching(pattern_of("mc.slow"), ALL)
         assert (found.failures, found.matched) == (1, 0)
 

@@ -21,7 +21,7 @@ from tests.support.store_samples import named, post_submit_run, queue, start
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep import PostgresUpkeep
-    from service.ports.records import NewBuild
+    from service.ports.runs.builds import NewBuild
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -245,7 +245,7 @@ class Simulation:
     def add(self, store: PostgresStore, builds: list[NewBuild]) -> None:
         with store.transaction() as tx:
             run = start(tx, post_submit_run(f"{self.draw.getrandbits(160):040x}"))
-            numbers = [tx.add_build(run, place, build) for place, build in enumerate(builds)]
+            numbers = [tx.builds.add(run, place, build) for place, build in enumerate(builds)]
         for build, number in zip(builds, numbers, strict=True):
             self.queued[number] = (build.priority, build.is_exclusive)
             self.classes[number] = build.is_exclusive

@@ -130,12 +130,12 @@ def test_a_build_that_is_no_longer_wanted_is_cancelled_and_may_still_report(
     [build_id] = queue(store)
     with claimed(worklist(database)) as build:
         with store.transaction() as tx:
-            tx.cancel_runs(tx.upsert_change(change()).change_id, keep_patch_set=None)
+            tx.runs.cancel(tx.changes.upsert(change()).change_id, keep_patch_set=None)
         upkeep.drop_unwanted_builds()
         until(lambda: is_stopped_by(build, Cancelled))
         build.complete({"outcome": Outcome.CANCELLED})
     with store.transaction() as tx:
-        assert tx.lock_build(build_id).state is BuildState.EXECUTED
+        assert tx.builds.lock(build_id).state is BuildState.EXECUTED
 
 
 @pytest.mark.parametrize("is_cancelled", [False, True])
@@ -150,7 +150,7 @@ def test_a_build_past_its_deadline_is_overdue_and_may_still_report(
         until(lambda: is_stopped_by(build, Overdue))
         build.complete({"outcome": Outcome.INFRASTRUCTURE})
     with store.transaction() as tx:
-        assert tx.lock_build(build_id).state is BuildState.EXECUTED
+        assert tx.builds.lock(build_id).state is BuildState.EXECUTED
 
 
 def test_a_worker_that_was_paused_knows_it_by_its_own_clock(store: PostgresStore, database: Database) -> None:

@@ -16,7 +16,7 @@ from service.adapters.postgres.reading import PostgresReading
 from service.domain.building.spec import BinaryKey
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.runs.states import BuildState
-from service.ports.records import StoredPair
+from service.ports.verdict import StoredPair
 from service.steps.building.build_log import BuildLog
 from tests.integration.postgres.samples import CLEANED, NASTY, claimed, worklist
 from tests.support.memory.files import MemoryArtifacts
@@ -229,9 +229,9 @@ def test_control_reads_which_pairs_were_disturbed(store: PostgresStore, database
             )
         build.record(PairRecord(0, b"raw", 1), LAUNCHES)
     with store.transaction() as tx:
-        sequence = tx.lock_build(build_id).sequence_id
+        sequence = tx.builds.lock(build_id).sequence_id
         assert sequence is not None
-        assert tx.disturbed_pairs(sequence) == {0: False, 1: True, 2: False}
+        assert tx.measurements.disturbed_pairs(sequence) == {0: False, 1: True, 2: False}
 
 
 def test_control_reads_what_the_machine_stored(store: PostgresStore, database: Database) -> None:
@@ -241,10 +241,10 @@ def test_control_reads_what_the_machine_stored(store: PostgresStore, database: D
         build.fix_listing([{"suite": "executor"}])
         build.record(PairRecord(0, b"raw"), LAUNCHES)
     with store.transaction() as tx:
-        sequence = tx.lock_build(build_id).sequence_id
+        sequence = tx.builds.lock(build_id).sequence_id
         assert sequence is not None
-        assert tx.listing(sequence) == [{"suite": "executor"}]
-        assert tx.stored_pairs(sequence) == [StoredPair(0, artifacts.put(b"raw"))]
+        assert tx.measurements.listing(sequence) == [{"suite": "executor"}]
+        assert tx.measurements.stored_pairs(sequence) == [StoredPair(0, artifacts.put(b"raw"))]
     assert database.value("SELECT facts ->> 'note' FROM launch WHERE side = 'patch'") == CLEANED
 
 
@@ -258,7 +258,7 @@ def test_an_executed_build_waits_for_its_analysis(store: PostgresStore, database
         with build.publish(log):
             build.complete({"outcome": None, "note": NASTY})
     with store.transaction() as tx:
-        record = tx.lock_build(build_id)
+        record = tx.builds.lock(build_id)
     assert (record.state, record.machine) == (BuildState.EXECUTED, "perf-01")
     assert record.execution == {"outcome": None, "note": CLEANED}
     assert artifacts.get(database.value("SELECT artifact FROM log_chunk")) == b"the log"

@@ -10,7 +10,7 @@ import pytest
 
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
-from service.ports.records import NewDecision
+from service.ports.runs.decisions import NewDecision
 from tests.integration.postgres.samples import CLEANED, NASTY
 from tests.support.store_samples import change, check_run, named
 
@@ -25,8 +25,8 @@ DIGEST = b"d" * 32
 
 def test_a_patch_set_keeps_its_subject(store: PostgresStore, database: Database) -> None:
     with store.transaction() as tx:
-        old = tx.upsert_change(change(patch_set=1, minutes=1))
-        new = tx.upsert_change(change(patch_set=2, minutes=2, subject="Make it quicker"))
+        old = tx.changes.upsert(change(patch_set=1, minutes=1))
+        new = tx.changes.upsert(change(patch_set=2, minutes=2, subject="Make it quicker"))
     assert old.is_current
     assert new.is_current
     assert new.patch_set_id != old.patch_set_id
@@ -40,7 +40,7 @@ def test_a_patch_set_keeps_its_subject(store: PostgresStore, database: Database)
 def test_states_that_arrive_at_once_make_one_change(store: PostgresStore, database: Database) -> None:
     def upsert(patch_set: int) -> bool:
         with store.transaction() as tx:
-            return tx.upsert_change(change(patch_set=patch_set, minutes=patch_set)).is_current
+            return tx.changes.upsert(change(patch_set=patch_set, minutes=patch_set)).is_current
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(upsert, range(1, 17)))
@@ -50,13 +50,13 @@ def test_states_that_arrive_at_once_make_one_change(store: PostgresStore, databa
 
 def test_texts_that_the_database_refuses_are_stored_cleaned(store: PostgresStore, database: Database) -> None:
     with store.transaction() as tx:
-        record = tx.upsert_change(replace(change(subject=NASTY), message=NASTY))
-        run = tx.add_run(replace(check_run(record.patch_set_id), subject=NASTY, author=NASTY))
+        record = tx.changes.upsert(replace(change(subject=NASTY), message=NASTY))
+        run = tx.runs.add(replace(check_run(record.patch_set_id), subject=NASTY, author=NASTY))
         assert run is not None
         build = named("cv-perf", spec={NASTY: [NASTY, float("nan"), {"deep": NASTY}]}, causes=(NASTY,))
-        tx.finish_build(tx.add_build(run, 0, build), Outcome.FAILED, [NASTY])
-        tx.add_decision(NewDecision(run, record.patch_set_id, 1, None, NASTY, NASTY))
-        tx.end_run(run, RunState.REFUSED, NASTY)
+        tx.builds.finish(tx.builds.add(run, 0, build), Outcome.FAILED, [NASTY])
+        tx.decisions.add(NewDecision(run, record.patch_set_id, 1, None, NASTY, NASTY))
+        tx.runs.end(run, RunState.REFUSED, NASTY)
     assert database.rows("SELECT subject, message FROM patch_set") == [(CLEANED, CLEANED)]
     assert database.rows("SELECT subject, author, reason FROM run") == [(CLEANED, CLEANED, CLEANED)]
     assert database.value("SELECT spec FROM build") == {CLEANED: [CLEANED, None, {"deep": CLEANED}]}
@@ -66,11 +66,11 @@ def test_texts_that_the_database_refuses_are_stored_cleaned(store: PostgresStore
 
 def test_runs_that_are_added_at_once_become_one(store: PostgresStore) -> None:
     with store.transaction() as tx:
-        patch_set = tx.upsert_change(change()).patch_set_id
+        patch_set = tx.changes.upsert(change()).patch_set_id
 
     def add(_: int) -> int | None:
         with store.transaction() as tx:
-            return tx.add_run(check_run(patch_set))
+            return tx.runs.add(check_run(patch_set))
 
     with ThreadPoolExecutor(8) as pool:
         added = list(pool.map(add, range(8)))

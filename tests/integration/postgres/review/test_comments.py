@@ -11,7 +11,7 @@ from sqlalchemy.exc import ProgrammingError
 from service.domain.review.change import Person, PostedMessage
 from service.domain.runs.overrides import OverrideKind
 from service.domain.values.identity import ChangeKey
-from service.ports.records import NewOverride
+from service.ports.runs.decisions import NewOverride
 from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ def said(text: str, *, message_id: str = "m1", minutes: int = 0) -> PostedMessag
 
 def test_a_reply_is_stored_with_its_comment(store: PostgresStore, database: Database) -> None:
     with store.transaction() as tx:
-        record = tx.upsert_change(change())
-        (comment_id,) = tx.record_comments(record, [said("Patch Set 1:\n\nrecheck \x00 please")])
-        comment = tx.lock_comment(comment_id)
+        record = tx.changes.upsert(change())
+        (comment_id,) = tx.comments.record(record, [said("Patch Set 1:\n\nrecheck \x00 please")])
+        comment = tx.comments.lock(comment_id)
         assert (comment.change, comment.patch_set, comment.account) == (ChangeKey("review", 7), 1, "1000003")
         assert comment.text.startswith("Patch Set 1:\n\nrecheck")
         assert comment.is_pending
-        tx.answer(comment_id, "done so")
-        assert not tx.lock_comment(comment_id).is_pending
+        tx.comments.answer(comment_id, "done so")
+        assert not tx.comments.lock(comment_id).is_pending
     assert database.value("SELECT answer FROM heard") == "done so"
 
 
@@ -45,7 +45,7 @@ class TestOverrides:
         self, store: PostgresStore, database: Database, statement: str
     ) -> None:
         with store.transaction() as tx:
-            record = tx.upsert_change(change())
-            tx.add_override(record.patch_set_id, NewOverride(OverrideKind.UNDO, "1000003", "Bob"))
+            record = tx.changes.upsert(change())
+            tx.overrides.add(record.patch_set_id, NewOverride(OverrideKind.UNDO, "1000003", "Bob"))
         with pytest.raises(ProgrammingError, match="never changed"):
             database.change(statement)

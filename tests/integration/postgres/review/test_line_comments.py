@@ -29,7 +29,7 @@ def send(store: PostgresStore, key: str, *comments: InlineComment, change: Chang
     """A review that waits to be posted on the first revision."""
     review = Review(change, FIRST, f"Build Failed\n\n/runs/{key}", {"Verified": -1}, comments)
     with store.transaction() as tx:
-        tx.queue_review(key, review)
+        tx.outbox.queue_review(key, review)
     return review
 
 
@@ -37,7 +37,7 @@ def test_an_invalid_finding_is_ignored(store: PostgresStore, database: Database)
     [build] = queue(store)
     database.change("""UPDATE build SET findings = '[{"path": "/etc/passwd", "line": 1, "text": "x"}, 7]'""")
     with store.transaction() as tx:
-        assert tx.lock_build(build).findings == ()
+        assert tx.builds.lock(build).findings == ()
 
 
 def test_a_review_without_line_comments_is_due(

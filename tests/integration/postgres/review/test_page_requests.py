@@ -18,7 +18,7 @@ from service.domain.review.comment_commands import (
     UndoOverrideCommand,
 )
 from service.domain.values.identity import ChangeAddress
-from service.ports.page_requests import PageRequest
+from service.ports.review.changes import PageRequest
 from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:
@@ -31,13 +31,15 @@ pytestmark = pytest.mark.integration
 def test_requests_come_newest_first_with_their_answers_and_without_comments(database: Database) -> None:
     store, reading = PostgresStore(database.owner), PostgresReading(database.owner)
     with store.transaction() as tx:
-        record = tx.upsert_change(change())
-        first = tx.add_request(PageRequest(record.patch_set_id, "1", "Bob", "s-1", CancelCommand(), b"1"))
-        second = tx.add_request(
+        record = tx.changes.upsert(change())
+        first = tx.comments.add_request(
+            PageRequest(record.patch_set_id, "1", "Bob", "s-1", CancelCommand(), b"1")
+        )
+        second = tx.comments.add_request(
             PageRequest(record.patch_set_id, "2", "Carol", "s-2", RecheckCommand(("perf",)), b"2")
         )
         assert first is not None
-        tx.answer(first, "no run is in progress")
+        tx.comments.answer(first, "no run is in progress")
     shown = reading.patch_set(ChangeAddress(7))
     assert shown.patch_set.id == record.patch_set_id
     assert [(each.id, each.person, each.text, each.is_pending, each.answer) for each in shown.requests] == [
@@ -61,21 +63,23 @@ def test_requests_come_newest_first_with_their_answers_and_without_comments(data
 )
 def test_a_command_is_stored_with_its_fields(database: Database, command: FormCommand) -> None:
     with PostgresStore(database.owner).transaction() as tx:
-        record = tx.upsert_change(change())
-        number = tx.add_request(PageRequest(record.patch_set_id, "1", "Bob", "s-1", command, b"1"))
+        record = tx.changes.upsert(change())
+        number = tx.comments.add_request(PageRequest(record.patch_set_id, "1", "Bob", "s-1", command, b"1"))
         assert number is not None
-        assert tx.lock_comment(number).command == command
+        assert tx.comments.lock(number).command == command
 
 
 def test_a_request_of_an_earlier_version_is_a_line(database: Database) -> None:
     store = PostgresStore(database.owner)
     with store.transaction() as tx:
-        record = tx.upsert_change(change())
-        number = tx.add_request(PageRequest(record.patch_set_id, "1", "Bob", "s-1", CancelCommand(), b"1"))
+        record = tx.changes.upsert(change())
+        number = tx.comments.add_request(
+            PageRequest(record.patch_set_id, "1", "Bob", "s-1", CancelCommand(), b"1")
+        )
         assert number is not None
     database.change("UPDATE heard SET text = 'override perf MB-1 flaky machine'")
     with store.transaction() as tx:
-        stored = tx.lock_comment(number)
+        stored = tx.comments.lock(number)
     assert (stored.command, stored.text) == (None, "override perf MB-1 flaky machine")
     (shown,) = PostgresReading(database.owner).patch_set(ChangeAddress(7)).requests
     assert shown.text == stored.text
@@ -84,6 +88,6 @@ def test_a_request_of_an_earlier_version_is_a_line(database: Database) -> None:
 def test_a_comment_cannot_pass_for_a_request(database: Database) -> None:
     text = '{"command": "cancel"}'
     with PostgresStore(database.owner).transaction() as tx:
-        record = tx.upsert_change(change())
-        (number,) = tx.record_comments(record, [PostedMessage("m", 1, Person("Eve"), NOON, text)])
-        assert tx.lock_comment(number).command is None
+        record = tx.changes.upsert(change())
+        (number,) = tx.comments.record(record, [PostedMessage("m", 1, Person("Eve"), NOON, text)])
+        assert tx.comments.lock(number).command is None

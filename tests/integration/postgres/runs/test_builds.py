@@ -13,13 +13,13 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, SeriesKey, Side
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import StoredComparison, StoredResult
+from service.ports.verdict import StoredResult
 from tests.integration.postgres.samples import CLEANED, NASTY
-from tests.support.store_samples import named, post_submit_run, queue, start
+from tests.support.store_samples import compared, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
-    from service.ports.records import BuildRecord
+    from service.ports.runs.builds import BuildRecord
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -32,10 +32,6 @@ def key(benchmark: str) -> SeriesKey:
     return SeriesKey("review", "kv_engine", "master", "c6i", "cv-perf", "executor", benchmark, "cpu_time")
 
 
-def compared(benchmark: str, verdict: Verdict = Verdict.SAME, *reasons: Reason) -> StoredComparison:
-    return StoredComparison(key(benchmark), 0, 8, verdict, 1.0, 0.99, 1.01, 2e-6, None, reasons)
-
-
 def test_builds_are_numbered_per_job_without_gaps(store: PostgresStore) -> None:
     with store.transaction() as tx:
         run = start(tx, post_submit_run("a" * 40))
@@ -43,20 +39,20 @@ def test_builds_are_numbered_per_job_without_gaps(store: PostgresStore) -> None:
     def add(_: int) -> None:
         with store.transaction() as tx:
             run = start(tx, post_submit_run(f"{_:040d}"))
-            tx.add_build(run, 0, named("a"))
-            tx.add_build(run, 1, named("b"))
+            tx.builds.add(run, 0, named("a"))
+            tx.builds.add(run, 1, named("b"))
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(add, range(12)))
     with store.transaction() as tx:
-        build = tx.lock_build(tx.add_build(run, 0, named("a")))
+        build = tx.builds.lock(tx.builds.add(run, 0, named("a")))
     assert build.number == 13
 
 
 def test_a_job_that_is_not_needed_is_finished_at_once(store: PostgresStore, database: Database) -> None:
     [build_id] = queue(store, named("lint", outcome=Outcome.NOT_BUILT, causes=("no matching files changed",)))
     with store.transaction() as tx:
-        build = tx.lock_build(build_id)
+        build = tx.builds.lock(build_id)
     assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.NOT_BUILT)
     assert build.causes == ("no matching files changed",)
     assert database.value("SELECT result FROM build") == "NOT_BUILT"
@@ -65,9 +61,9 @@ def test_a_job_that_is_not_needed_is_finished_at_once(store: PostgresStore, data
 def test_builds_of_equal_sequence_share_its_pairs_and_seed(store: PostgresStore, database: Database) -> None:
     first, second, other = queue(store, named("a"), named("b"), named("c", sequence="e" * 64))
     with store.transaction() as tx:
-        sequences = [tx.lock_build(build).sequence_id for build in (first, second, other)]
-        assert tx.stored_pairs(sequences[0] or 0) == []
-        assert tx.listing(sequences[0] or 0) == []
+        sequences = [tx.builds.lock(build).sequence_id for build in (first, second, other)]
+        assert tx.measurements.stored_pairs(sequences[0] or 0) == []
+        assert tx.measurements.listing(sequences[0] or 0) == []
     assert sequences[0] == sequences[1] != sequences[2]
     seeds = database.rows("SELECT seed, digest FROM sequence")
     assert len({seed for seed, _ in seeds}) == 2
@@ -77,7 +73,7 @@ def test_builds_of_equal_sequence_share_its_pairs_and_seed(store: PostgresStore,
 def stored_build(store: PostgresStore) -> BuildRecord:
     [build_id] = queue(store)
     with store.transaction() as tx:
-        return tx.lock_build(build_id)
+        return tx.builds.lock(build_id)
 
 
 def test_results_are_stored_with_their_series(store: PostgresStore, database: Database) -> None:
@@ -87,12 +83,12 @@ def test_results_are_stored_with_their_series(store: PostgresStore, database: Da
         StoredResult(key("BM_a"), Side.PATCH, (1.0, 2.0, None)),
     ]
     with store.transaction() as tx:
-        tx.store_results(
+        tx.measurements.store_results(
             build,
             RunKind.POST_SUBMIT,
             {key("BM_a"): UNIT},
             results,
-            [compared("BM_a", Verdict.UNDECIDED, WHY)],
+            [compared(key("BM_a"), Verdict.UNDECIDED, WHY)],
         )
     found = "SELECT side, samples, measured_at FROM result JOIN series ON series.id = series_id ORDER BY side"
     assert database.rows(found) == [
@@ -110,12 +106,12 @@ def test_storing_results_again_replaces_them(store: PostgresStore, database: Dat
     build = stored_build(store)
     for names, value in ((("BM_a", "BM_b"), 1.0), (("BM_b", "BM_c"), 2.0)):
         with store.transaction() as tx:
-            tx.store_results(
+            tx.measurements.store_results(
                 build,
                 RunKind.CHECK,
                 {key(name): UNIT for name in names},
                 [StoredResult(key(name), Side.BASE, (value,)) for name in names],
-                [compared(name) for name in names],
+                [compared(key(name), Verdict.SAME) for name in names],
             )
     found = "SELECT benchmark, samples FROM result JOIN series ON series.id = series_id ORDER BY 1"
     assert database.rows(found) == [("BM_b", [2.0]), ("BM_c", [2.0])]
@@ -129,12 +125,12 @@ def test_names_that_differ_only_in_refused_characters_stay_two_series(
     build = stored_build(store)
     names = (NASTY, NASTY.replace("\x00", "\udfff"), "long" * 5000)
     with store.transaction() as tx:
-        tx.store_results(
+        tx.measurements.store_results(
             build,
             RunKind.CHECK,
             {key(name): UNIT for name in names},
             [StoredResult(key(name), Side.BASE, (float("inf"), float("nan"))) for name in names],
-            [compared(name, Verdict.SAME, Reason(ReasonKind.FAILS, (NASTY,))) for name in names],
+            [compared(key(name), Verdict.SAME, Reason(ReasonKind.FAILS, (NASTY,))) for name in names],
         )
     assert database.value("SELECT count(*) FROM series WHERE benchmark = :name", name=CLEANED) == 2
     assert database.value("SELECT count(DISTINCT series_id) FROM result") == 3
@@ -149,8 +145,8 @@ def test_builds_that_store_the_same_new_series_at_once_share_them(
     def save(number: int) -> None:
         ordered = names if number % 2 else names[::-1]
         with store.transaction() as tx:
-            build = tx.lock_build(builds[number])
-            tx.store_results(
+            build = tx.builds.lock(builds[number])
+            tx.measurements.store_results(
                 build,
                 RunKind.CHECK,
                 {key(name): UNIT for name in ordered},
@@ -167,7 +163,7 @@ def test_builds_that_store_the_same_new_series_at_once_share_them(
 def test_nothing_to_store_is_stored(store: PostgresStore, database: Database) -> None:
     build = stored_build(store)
     with store.transaction() as tx:
-        tx.store_results(build, RunKind.CHECK, {}, [], [])
+        tx.measurements.store_results(build, RunKind.CHECK, {}, [], [])
     assert database.value("SELECT count(*) FROM result") == 0
 
 
@@ -175,7 +171,7 @@ def test_results_of_a_month_without_a_partition_are_kept(store: PostgresStore, d
     old = stored_build(store)
     build = replace(old, created_at=old.created_at.replace(year=2035))
     with store.transaction() as tx:
-        tx.store_results(
+        tx.measurements.store_results(
             build, RunKind.CHECK, {key("BM_a"): UNIT}, [StoredResult(key("BM_a"), Side.BASE, (1.0,))], []
         )
     assert database.value("SELECT count(*) FROM result_default") == 1
@@ -187,5 +183,5 @@ def test_a_large_build_is_stored_whole(store: PostgresStore, database: Database)
     samples = tuple(1e-6 * (1 + number / 97) for number in range(32))
     results = [StoredResult(each, side, samples) for each in keys for side in Side]
     with store.transaction() as tx:
-        tx.store_results(build, RunKind.CHECK, dict.fromkeys(keys, UNIT), results, [])
+        tx.measurements.store_results(build, RunKind.CHECK, dict.fromkeys(keys, UNIT), results, [])
     assert database.value("SELECT sum(array_length(samples, 1)) FROM result") == 2 * 10_000 * 32

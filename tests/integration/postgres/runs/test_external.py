@@ -32,7 +32,7 @@ from tests.support.store_samples import change, check_run, named, post_submit_ru
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep import PostgresUpkeep
-    from service.ports.records import BuildRecord, NewBuild
+    from service.ports.runs.builds import BuildRecord, NewBuild
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -61,7 +61,7 @@ def end(store: PostgresStore, job: str, number: int, result: str = "SUCCESS") ->
 
 def build(store: PostgresStore, build_id: int) -> BuildRecord:
     with store.transaction() as tx:
-        return tx.lock_build(build_id)
+        return tx.builds.lock(build_id)
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ class TestWaiting:
         self, store: PostgresStore, upkeep: PostgresUpkeep, builds: list[int]
     ) -> None:
         with store.transaction() as tx:
-            tx.cancel_check(1)
+            tx.runs.cancel_check(1)
         sweep(store, upkeep, MemoryQueue())
 
         assert {build(store, each).outcome for each in builds} == {Outcome.CANCELLED}
@@ -152,14 +152,14 @@ class TestResults:
         finish_run(store, LINKS, 2)
 
         with store.transaction() as tx:
-            run = tx.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
+            run = tx.runs.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
             assert run is not None
             assert (run.id, run.state) == (2, RunState.FINISHED)
-            assert [(each.job, each.external_number) for each in tx.builds_of(2)] == [
+            assert [(each.job, each.external_number) for each in tx.builds.of_run(2)] == [
                 ("macos", 8),
                 ("linux", 6),
             ]
-            assert [each.external_number for each in tx.builds_of_job(run, "macos")] == [7, 8]
+            assert [each.external_number for each in tx.builds.of_job(run, "macos")] == [7, 8]
 
     def test_what_it_replaced_in_its_round_is_remembered(
         self, store: PostgresStore, builds: list[int]
@@ -169,17 +169,20 @@ class TestResults:
         assert not end(store, "linux", 5, "FAILURE")
 
         with store.transaction() as tx:
-            assert [build.id for build in tx.builds_of(1)] == [3, builds[1]]
-            assert [each.id for each in tx.builds_of_job(tx.lock_run(1), "linux")] == [builds[0], 3]
+            assert [build.id for build in tx.builds.of_run(1)] == [3, builds[1]]
+            assert [each.id for each in tx.builds.of_job(tx.runs.lock(1), "linux")] == [
+                builds[0],
+                3,
+            ]
 
     def test_another_revision_knows_nothing_of_it(self, store: PostgresStore, builds: list[int]) -> None:
         end(store, "linux", 5)
         with store.transaction() as tx:
-            tx.cancel_runs(1, keep_patch_set=None)
+            tx.runs.cancel(1, keep_patch_set=None)
             run = start(
-                tx, check_run(tx.upsert_change(change(patch_set=2, minutes=1)).patch_set_id, "2" * 40)
+                tx, check_run(tx.changes.upsert(change(patch_set=2, minutes=1)).patch_set_id, "2" * 40)
             )
-            tx.add_build(run, 0, external("linux"))
+            tx.builds.add(run, 0, external("linux"))
         newer = replace(TARGET, revision="2" * 40)
 
         assert record_external_build(store, newer, told("linux", 4), "SUCCESS")
@@ -191,15 +194,15 @@ class TestResults:
     ) -> None:
         self._first_round(store)
         with store.transaction() as tx:
-            tx.upsert_change(change(patch_set=2, minutes=1))
+            tx.changes.upsert(change(patch_set=2, minutes=1))
         hints = upkeep.due_hints()
 
         assert end(store, "macos", 8)
         with store.transaction() as tx:
-            run = tx.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
+            run = tx.runs.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
             assert run is not None
             assert (run.id, run.state, run.is_outdated) == (2, RunState.CANCELLED, True)
-            assert [each.external_number for each in tx.builds_of(2)] == [5, 8]
+            assert [each.external_number for each in tx.builds.of_run(2)] == [5, 8]
         assert upkeep.due_hints() == hints
 
     def test_where_all_was_withdrawn_nothing_was_executed(
@@ -248,7 +251,7 @@ class TestResults:
         assert [reading.build("macos", number).build.external_number for number in (1, 2)] == [1, 2]
 
         with store.transaction() as tx:
-            tx.record_report(builds[1], told("macos", 2), "FAILURE")
+            tx.external.record_report(builds[1], told("macos", 2), "FAILURE")
         assert reading.build("macos", 2).build.id == 3, "the newest of equal numbers"
 
     def test_the_record_of_tests_that_a_new_one_replaces_is_deleted_later(
@@ -256,7 +259,7 @@ class TestResults:
     ) -> None:
         for tests in ("", "a" * 64, "a" * 64, "b" * 64):
             with store.transaction() as tx:
-                tx.store_execution(builds[0], {"tests": tests})
+                tx.external.store_execution(builds[0], {"tests": tests})
         assert database.rows("SELECT artifact FROM unneeded_artifact") == [("a" * 64,)]
 
     def test_a_number_of_the_other_ci_never_hides_a_build_of_a_machine(
@@ -265,7 +268,7 @@ class TestResults:
         end(store, "macos", 2, "FAILURE")
         with store.transaction() as tx:
             merged = start(tx, post_submit_run())
-            moved = tx.add_build(merged, 0, named("macos", kind=JobKind("ctest")))
+            moved = tx.builds.add(merged, 0, named("macos", kind=JobKind("ctest")))
         database.change("INSERT INTO log_end VALUES (:id, 1, 0, 0, 'ours')", id=moved)
 
         reading = PostgresReading(database.owner)

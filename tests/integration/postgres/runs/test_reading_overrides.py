@@ -18,7 +18,7 @@ from service.domain.runs.slowdown import Slowdown
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import BuildName, ChangeAddress
-from service.ports.records import NewDecision, NewOverride, ReviewState, review_key
+from service.ports.runs.decisions import NewDecision, NewOverride, ReviewState, review_key
 from tests.support.store_samples import change, check_run, named, post_submit_run
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep import PostgresUpkeep
-    from service.ports.records import NewRun
+    from service.ports.runs.runs import NewRun
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -47,33 +47,33 @@ class ReviewSite:
         """Add a finished run in which each job failed; return it and its builds."""
         shown = change(patch_set=patch_set)
         with self.store.transaction() as tx:
-            record = tx.upsert_change(shown)
+            record = tx.changes.upsert(shown)
             run = of or check_run(record.patch_set_id, shown.current.revision)
-            run_id = tx.add_run(replace(run, patch_set_id=record.patch_set_id))
+            run_id = tx.runs.add(replace(run, patch_set_id=record.patch_set_id))
             assert run_id is not None
-            tx.start_run(run_id, tree="t", parent="p", parent_tree="q", label="Performance")
-            builds = [tx.add_build(run_id, place, named(job)) for place, job in enumerate(jobs)]
+            tx.runs.start(run_id, tree="t", parent="p", parent_tree="q", label="Performance")
+            builds = [tx.builds.add(run_id, place, named(job)) for place, job in enumerate(jobs)]
             for build in builds:
-                tx.finish_build(build, Outcome.FAILED, ["it fails"])
-            tx.end_run(run_id, RunState.FINISHED)
+                tx.builds.finish(build, Outcome.FAILED, ["it fails"])
+            tx.runs.end(run_id, RunState.FINISHED)
         return run_id, *builds
 
     def slow_down(self, *benchmarks: str, slowdowns: Sequence[Slowdown] = ()) -> int:
         """Add a finished run with a build that is slower in these benchmarks; return it."""
         shown = change()
         with self.store.transaction() as tx:
-            run_id = tx.add_run(check_run(tx.upsert_change(shown).patch_set_id, shown.current.revision))
+            run_id = tx.runs.add(check_run(tx.changes.upsert(shown).patch_set_id, shown.current.revision))
             assert run_id is not None
-            build = tx.add_build(run_id, 0, named("perf"))
-            tx.finish_build(build, Outcome.SLOWER, ["slower"], blamed=benchmarks, notes=["a busy machine"])
-            tx.store_slowdowns(build, slowdowns)
-            tx.end_run(run_id, RunState.FINISHED)
+            build = tx.builds.add(run_id, 0, named("perf"))
+            tx.builds.finish(build, Outcome.SLOWER, ["slower"], blamed=benchmarks, notes=["a busy machine"])
+            tx.measurements.store_slowdowns(build, slowdowns)
+            tx.runs.end(run_id, RunState.FINISHED)
         return run_id
 
     def override(self, override: NewOverride, *builds: int, patch_set: int = 1) -> None:
         with self.store.transaction() as tx:
-            record = tx.upsert_change(change(patch_set=patch_set))
-            tx.add_override(record.patch_set_id, replace(override, builds=builds))
+            record = tx.changes.upsert(change(patch_set=patch_set))
+            tx.overrides.add(record.patch_set_id, replace(override, builds=builds))
 
     def waives(self, run_id: int) -> Mapping[str, str]:
         """Return by job the override that waives its build in a run."""
@@ -132,7 +132,9 @@ def test_an_override_has_person_reason_and_the_builds_it_waives(stage: ReviewSit
 def test_an_override_names_a_build_of_another_ci_by_its_number_there(stage: ReviewSite) -> None:
     _, linux = stage.fail("linux")
     with stage.store.transaction() as tx:
-        tx.record_report(linux, ExternalBuild("linux", 812, "https://ci.example.com/812/"), "FAILURE")
+        tx.external.record_report(
+            linux, ExternalBuild("linux", 812, "https://ci.example.com/812/"), "FAILURE"
+        )
     stage.override(OVERRIDE, linux)
 
     found = stage.reading.patch_set(ChangeAddress(7), 1)
@@ -249,9 +251,9 @@ def test_builds_that_are_not_finished_are_not_judged(stage: ReviewSite) -> None:
     stage.override(OVERRIDE, flaky)
     with stage.store.transaction() as tx:
         shown = change()
-        run = tx.add_run(check_run(tx.upsert_change(shown).patch_set_id, shown.current.revision))
+        run = tx.runs.add(check_run(tx.changes.upsert(shown).patch_set_id, shown.current.revision))
         assert run is not None
-        tx.add_build(run, 0, named("slow"))
+        tx.builds.add(run, 0, named("slow"))
 
     assert stage.waives(run) == {"slow": ""}
     assert [build.waived_by for build in stage.reading.patch_set(ChangeAddress(7), 1).builds] == [""]
@@ -287,11 +289,11 @@ class TestReviewNotes:
         run_id, _ = stage.fail("a")
         shown = change()
         with stage.store.transaction() as tx:
-            run = tx.lock_run(run_id)
-            number = tx.next_decision(run)
-            tx.add_decision(NewDecision(run_id, run.patch_set_id, number, -1, "Build Failed", "text"))
+            run = tx.runs.lock(run_id)
+            number = tx.decisions.next_number(run)
+            tx.decisions.add(NewDecision(run_id, run.patch_set_id, number, -1, "Build Failed", "text"))
             review = Review(shown.key, shown.current.revision, "text", {"Performance": -1})
-            tx.queue_review(review_key(run_id, number), review)
+            tx.outbox.queue_review(review_key(run_id, number), review)
         return run_id
 
     def test_a_decision_has_the_review_servers_problem_with_its_vote(

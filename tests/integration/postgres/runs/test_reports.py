@@ -10,7 +10,7 @@ import pytest
 
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.ports.access import NewToken
-from service.ports.records import NewReport, SentReport
+from service.ports.runs.builds import NewReport, SentReport
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ def test_the_same_report_sent_twice_at_once_has_one_effect(store: PostgresStore,
 
     def send_again() -> SentReport | None:
         with store.transaction() as tx:
-            return tx.claim_report(sent)
+            return tx.external.claim_report(sent)
 
     with ThreadPoolExecutor(1) as pool:
         with store.transaction() as tx:
-            assert tx.claim_report(sent) is None
+            assert tx.external.claim_report(sent) is None
             second = pool.submit(send_again)
             assert eventually(lambda: database.value(_WAITING) == 1)
-            tx.answer_report(sent, is_news=True)
+            tx.external.answer_report(sent, is_news=True)
         assert second.result(timeout=20) == SentReport(b"digest", is_news=True)

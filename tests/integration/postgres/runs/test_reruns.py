@@ -31,17 +31,17 @@ def test_a_reused_build_is_marked_in_the_next_run(
     store: PostgresStore, database: Database, builds: list[int]
 ) -> None:
     with store.transaction() as tx:
-        tx.end_run(1, RunState.FINISHED)
-        following = tx.follow_run(tx.lock_run(1), None)
-        tx.take_build(following, 0, builds[1])
-        again = tx.repeat_build(tx.lock_build(builds[0]), None, 3600.0)
-        tx.put_build(following, 1, "a", again, None)
-        run, first = tx.lock_run(following), tx.lock_run(1)
+        tx.runs.end(1, RunState.FINISHED)
+        following = tx.runs.follow(tx.runs.lock(1), None)
+        tx.builds.take(following, 0, builds[1])
+        again = tx.builds.repeat(tx.builds.lock(builds[0]), None, 3600.0)
+        tx.builds.put(following, 1, "a", again, None)
+        run, first = tx.runs.lock(following), tx.runs.lock(1)
         assert (run.revision, run.label, run.parent) == (first.revision, first.label, first.parent)
         assert run.state is RunState.RUNNING
-        assert [build.id for build in tx.builds_of(following)] == [builds[1], again]
+        assert [build.id for build in tx.builds.of_run(following)] == [builds[1], again]
         assert first.patch_set_id is not None
-        assert tx.newest_check(first.patch_set_id) == run
+        assert tx.runs.newest_check(first.patch_set_id) == run
     assert database.rows("SELECT build_id FROM run_build WHERE is_reused") == [(builds[1],)]
 
 
@@ -49,9 +49,9 @@ def test_a_replaced_build_is_remembered_with_its_position(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database, builds: list[int]
 ) -> None:
     with store.transaction() as tx:
-        again = tx.repeat_build(tx.lock_build(builds[0]), None, 3600.0)
-        tx.put_build(1, 0, "a", again, None)
-        assert [build.id for build in tx.builds_of(1)] == [again, builds[1]]
+        again = tx.builds.repeat(tx.builds.lock(builds[0]), None, 3600.0)
+        tx.builds.put(1, 0, "a", again, None)
+        assert [build.id for build in tx.builds.of_run(1)] == [again, builds[1]]
     assert database.rows("SELECT run_id, build_id, position FROM replaced_build") == [(1, builds[0], 0)]
     upkeep.drop_unwanted_builds()
     assert upkeep.cancelled_builds() == [builds[0]]
@@ -66,6 +66,6 @@ def test_a_repeated_build_has_its_host_to_itself_only_if_it_compares_now(
     patch = Revision("1" * 40, "t" * 40, "ref", "unreviewed")
     spec = BuildSpec(RunKind.CHECK, "review", "kv_engine", "master", None, patch, job)
     with store.transaction() as tx:
-        tx.repeat_build(tx.lock_build(build), spec, 3600.0)
-        tx.repeat_build(tx.lock_build(build), None, 3600.0)
+        tx.builds.repeat(tx.builds.lock(build), spec, 3600.0)
+        tx.builds.repeat(tx.builds.lock(build), None, 3600.0)
     assert database.rows("SELECT is_exclusive FROM build ORDER BY id") == [(False,), (True,), (False,)]

@@ -11,8 +11,8 @@ from service.domain.review.change import Review
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import ChangeKey
-from service.ports.queue import Task
-from service.ports.records import ReviewState
+from service.ports.runs.decisions import ReviewState
+from service.ports.runs.queue import Task
 from tests.integration.postgres.samples import CLEANED, NASTY, claimed, worklist
 from tests.support.store_samples import named, queue
 
@@ -41,7 +41,7 @@ def review(number: int = 7, message: str = "Build Failed") -> Review:
 
 def test_a_settled_review_is_kept(store: PostgresStore, upkeep: PostgresUpkeep, database: Database) -> None:
     with store.transaction() as tx:
-        tx.queue_review("1", review())
+        tx.outbox.queue_review("1", review())
     outbox_id = upkeep.due_reviews()[0].outbox_id
     upkeep.postpone_review(outbox_id, 0.0, NASTY)
     assert database.value("SELECT last_error FROM outbox") == CLEANED
@@ -55,7 +55,7 @@ def test_a_settled_review_is_kept(store: PostgresStore, upkeep: PostgresUpkeep, 
 
 def test_the_version_before_can_post_a_queued_review(store: PostgresStore, database: Database) -> None:
     with store.transaction() as tx:
-        tx.queue_review("1", review(message="Build Failed\n\nhttps://bench.example.com/runs/1#v1"))
+        tx.outbox.queue_review("1", review(message="Build Failed\n\nhttps://bench.example.com/runs/1#v1"))
     marker = database.value("SELECT payload ->> 'marker' FROM outbox")
     assert marker == "https://bench.example.com/runs/1#v1"
 
@@ -79,8 +79,8 @@ def test_a_build_that_is_given_up_loses_its_lease_when_it_is_finished(
     for _ in range(2):  # the first caller died
         assert upkeep.requeue_lost_builds(2) == [build]
     with store.transaction() as tx:
-        assert tx.lock_build(build).state is BuildState.RUNNING
-        tx.finish_build(build, Outcome.INFRASTRUCTURE, ["the machine stopped responding 2 times"])
+        assert tx.builds.lock(build).state is BuildState.RUNNING
+        tx.builds.finish(build, Outcome.INFRASTRUCTURE, ["the machine stopped responding 2 times"])
     assert upkeep.requeue_lost_builds(2) == []
     assert database.value("SELECT count(*) FROM lease") == 0
 

@@ -15,13 +15,14 @@ from service.domain.verdict.calibration.evidence import Session
 from service.domain.verdict.calibration.schedule import ASKED_WITHIN, BranchKey
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import NewBuild, NewRun
+from service.ports.runs.runs import NewRun
 from tests.integration.postgres.samples import NASTY, claimed, worklist
 from tests.support.store_samples import BUILD, change, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep import PostgresUpkeep
+    from service.ports.runs.builds import NewBuild
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -57,19 +58,21 @@ def calibrate(
     """A whole calibration on a machine; builds of an equal sequence continue one another."""
     with store.transaction() as tx:
         run = start(tx, calibration_run())
-        build = tx.lock_build(tx.add_build(run, 0, calibration(sequence)))
+        build = tx.builds.lock(tx.builds.add(run, 0, calibration(sequence)))
         build = replace(build, machine=machine)
-        tx.store_results(build, RunKind.CALIBRATION, dict.fromkeys(sessions, ("s", "lower")), [], [])
-        tx.store_evidence(build, sessions)
-        tx.finish_build(build.id, Outcome.PASSED, [])
-        tx.end_run(run, RunState.FINISHED)
+        tx.measurements.store_results(
+            build, RunKind.CALIBRATION, dict.fromkeys(sessions, ("s", "lower")), [], []
+        )
+        tx.measurements.store_evidence(build, sessions)
+        tx.builds.finish(build.id, Outcome.PASSED, [])
+        tx.runs.end(run, RunState.FINISHED)
 
 
 class TestEvidence:
     def test_the_name_of_a_benchmark_may_be_any_text(self, store: PostgresStore, database: Database) -> None:
         calibrate(store, database, "1", {key(NASTY): QUIET})
         with store.transaction() as tx:
-            assert tx.evidence("perf-01", [key(NASTY)])[key(NASTY)].newest == (QUIET,)
+            assert tx.measurements.evidence("perf-01", [key(NASTY)])[key(NASTY)].newest == (QUIET,)
 
     def test_it_is_read_by_machine_and_series(self, store: PostgresStore, database: Database) -> None:
         worklist(database)
@@ -109,7 +112,7 @@ class TestIdlePools:
         worklist(database)
         [build] = queue(store, CHECK)
         with store.transaction() as tx:
-            tx.finish_build(build, Outcome.PASSED, [])
+            tx.builds.finish(build, Outcome.PASSED, [])
         return build
 
     def test_a_branch_that_was_checked_lately_may_be_calibrated(
@@ -157,7 +160,7 @@ class TestIdlePools:
             calibrate(store, database, sequence, {key("BM_old"): QUIET})
         calibrate(store, database, "3", {key("BM_new"): QUIET})
         with store.transaction() as tx:
-            tx.continue_series({key("BM_new"): key("BM_old")})
+            tx.measurements.continue_series({key("BM_new"): key("BM_old")})
         (job,) = upkeep.idle_jobs(ASKED_WITHIN)
         assert (job.pairs, job.sessions) == (9, 3)
 
@@ -166,7 +169,7 @@ class TestIdlePools:
     ) -> None:
         with store.transaction() as tx:
             run = start(tx, calibration_run())
-            tx.end_run(run, RunState.REFUSED)
+            tx.runs.end(run, RunState.REFUSED)
         database.change("UPDATE run SET created_at = now() - interval '30 min' WHERE kind = 'calibration'")
         (job,) = upkeep.idle_jobs(ASKED_WITHIN)
         assert job.since == pytest.approx(1800, abs=60)
@@ -181,9 +184,9 @@ class TestIdlePools:
         database.change(age.format(50))
         with store.transaction() as tx:
             run = start(tx, calibration_run())
-            build = tx.add_build(run, 0, calibration("2"))
-            tx.finish_build(build, Outcome.CANCELLED, [])
-            tx.end_run(run, RunState.FINISHED)
+            build = tx.builds.add(run, 0, calibration("2"))
+            tx.builds.finish(build, Outcome.CANCELLED, [])
+            tx.runs.end(run, RunState.FINISHED)
         newest = age + f" AND id = {run}"
         database.change(newest.format(9))
         (job,) = upkeep.idle_jobs(ASKED_WITHIN)
@@ -198,7 +201,7 @@ class TestPreemption:
     def calibrating(self, store: PostgresStore, database: Database) -> int:
         """A calibration that the pool's only machine holds."""
         with store.transaction() as tx:
-            build = tx.add_build(start(tx, calibration_run()), 0, calibration("1"))
+            build = tx.builds.add(start(tx, calibration_run()), 0, calibration("1"))
         with claimed(worklist(database)):
             pass
         return build
@@ -223,8 +226,8 @@ class TestPreemption:
 def test_a_calibration_that_waits_is_not_reported(store: PostgresStore, database: Database) -> None:
     worklist(database)
     with store.transaction() as tx:
-        tx.upsert_change(change())
-        tx.add_build(start(tx, calibration_run()), 0, calibration("1"))
+        tx.changes.upsert(change())
+        tx.builds.add(start(tx, calibration_run()), 0, calibration("1"))
     (waiting,) = PostgresReading(database.owner).condition().queues
     assert (waiting.pool, waiting.waiting) == ("perf", 0)
 

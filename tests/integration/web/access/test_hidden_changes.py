@@ -13,7 +13,8 @@ from service.domain.measuring.tests.record import TestSuite, write_tests
 from service.domain.runs.health import FailingStep, Step
 from service.domain.values.identity import BuildName, ChangeKey, RunKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.views import Machine, Series, SeriesWithPoints
+from service.ports.machines import Machine
+from service.ports.verdict import Series, SeriesWithPoints
 from service.web.access.route_rights import RIGHTS
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import NOW, build_view, change_view, comparison, trend_point

@@ -19,8 +19,8 @@ from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.values.errors import Transient
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.page_requests import ShownRequest
-from service.ports.records import CommentSource
+from service.ports.review.changes import CommentSource
+from service.ports.review.shown import ShownRequest
 from service.steps.review.offered_actions import ActionOffers
 from service.web.access.tickets import ticket_for
 from tests.support.access.callers import BASE_URL, Callers
@@ -34,7 +34,7 @@ from tests.support.web import build_app, call
 if TYPE_CHECKING:
     import httpx
 
-    from service.ports.views import PatchSetDetail
+    from service.ports.review.shown import PatchSetDetail
 
 PATH: Final = "/changes/7/1/actions"
 FORM: Final = "application/x-www-form-urlencoded"
@@ -69,7 +69,7 @@ class Site:
 
     def __post_init__(self) -> None:
         with self.store.transaction() as tx:
-            self.patch_set_id = tx.upsert_change(change()).patch_set_id
+            self.patch_set_id = tx.changes.upsert(change()).patch_set_id
         view = change_view(7, "Speed up", run_id=1, run_state=RunState.FINISHED)
         rows = [comparison(n, name, 0.8, Verdict.SLOWER) for n, name in enumerate(BLAMED, 1)]
         add_patch_set(self.reading, view, [(SLOWER, rows)])

@@ -12,7 +12,7 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import CONSEQUENCES, Outcome, Result
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.views import RunWithBuilds
+from service.ports.runs.shown import RunWithBuilds
 from service.web.application import assemble
 from service.web.review.checks import create_gerrit_checks
 from tests.support.access.callers import Callers
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-    from service.ports.views import BuildOfRun, Comparison
+    from service.ports.runs.shown import BuildOfRun
+    from service.ports.verdict import Comparison
 
 LINKS = Links("https://perf.example/")
 PATH = "/api/v1/gerrit/checks"

@@ -13,7 +13,7 @@ import pytest
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome, Result
-from service.ports.records import ReviewState
+from service.ports.runs.decisions import ReviewState
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import (
     HOSTILE_CHANGE,

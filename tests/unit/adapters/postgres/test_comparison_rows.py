@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -23,7 +24,7 @@ def row(reason: Reason) -> RowMapping:
         "pairs": 12,
         **dict.fromkeys(("ratio", "low", "high", "base", "patch")),
         "reason": "",
-        "reasons": [reason.to_mapping()],
+        "reasons": [asdict(reason)],
     }
     return cast("RowMapping", stored)
 

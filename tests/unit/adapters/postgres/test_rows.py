@@ -14,7 +14,8 @@ import pytest
 
 from service.adapters.postgres import schema
 from service.adapters.postgres.rows import from_row, plan_of
-from service.ports.records import NewDecision, NewOverride, NewRun
+from service.ports.runs.decisions import NewDecision, NewOverride
+from service.ports.runs.runs import NewRun
 
 if TYPE_CHECKING:
     from sqlalchemy import RowMapping, Table

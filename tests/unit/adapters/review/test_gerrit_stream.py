@@ -16,7 +16,7 @@ from service.adapters.review.gerrit.events import parse_event
 from service.adapters.review.gerrit.stream import Cutter, GerritLines, GerritStream
 from service.domain.review.change import EVENT_BYTES
 from service.domain.values.errors import Refused, Transient
-from service.ports.event_stream import Line
+from service.ports.review.server import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

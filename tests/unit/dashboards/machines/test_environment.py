@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from dashboards.machines.environment import FactGroup, build_facts, machine_facts, stages
 from service.domain.sources.workspace import OtherProject, Workspace
-from service.ports.views import BuildDetail
+from service.ports.runs.shown import BuildDetail
 from tests.support.reading.views import build_view
 
 FACTS = {

@@ -8,7 +8,7 @@ from dashboards.formatting import details
 from dashboards.review.patch_set_table import MOST_ROWS, PatchSetTable, lay_out
 from service.domain.values.search import parse_words
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.views import Comparison, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets
+from service.ports.verdict import Comparison, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets
 from tests.support.reading.views import comparison
 
 SAME = comparison(1, "BM_Same", 1.001, Verdict.SAME)

@@ -9,7 +9,7 @@ from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import ChangeAddress
-from service.ports.records import ReviewState
+from service.ports.runs.decisions import ReviewState
 from tests.support.reading.sample_project import REGRESSION, sample_project
 from tests.support.reading.views import build_view, override_view
 

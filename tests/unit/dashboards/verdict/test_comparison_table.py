@@ -20,7 +20,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from tests.support.reading.views import comparison
 
 if TYPE_CHECKING:
-    from service.ports.views import Comparison
+    from service.ports.verdict import Comparison
 
 ROWS = [
     comparison(1, "BM_Same/1", 1.001, Verdict.SAME),

@@ -18,7 +18,7 @@ from service.domain.access.audit import (
     hash_of,
 )
 from service.domain.runs.overrides import OverrideKind
-from service.ports.audited import KINDS
+from service.ports.runs.decisions import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ BAD = Finding("lib/a.cc", 3, "error: no such thing")
 class TestKept:
     def test_findings_survive_the_database(self) -> None:
         found = errors_in((SAMPLES / "gcc12_make.log").read_bytes())
-        assert findings_from(json.loads(json.dumps([each.to_mapping() for each in found]))) == found
+        assert findings_from(json.loads(json.dumps([asdict(each) for each in found]))) == found
 
     @pytest.mark.parametrize(
         "row",
@@ -42,14 +43,14 @@ class TestKept:
         ],
     )
     def test_what_nobody_can_have_kept_is_left_out(self, row: object) -> None:
-        assert findings_from([row, BAD.to_mapping()]) == (BAD,)
+        assert findings_from([row, asdict(BAD)]) == (BAD,)
 
     @pytest.mark.parametrize("found", [None, {}, "text", 7])
     def test_what_is_no_list_holds_nothing(self, found: object) -> None:
         assert findings_from(found) == ()
 
     def test_their_number_is_bounded(self) -> None:
-        rows = [Finding("a.cc", line, "x").to_mapping() for line in range(1, 100)]
+        rows = [asdict(Finding("a.cc", line, "x")) for line in range(1, 100)]
         assert len(findings_from(rows + rows)) == MOST
 
     def test_a_finding_is_made_harmless(self) -> None:

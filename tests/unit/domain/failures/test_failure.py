@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from service.domain.failures.failure import MOST, Failure, FailureKind, failure_of, failures_from
 
-ROW = Failure(FailureKind.TEST, "A.b", "Failed", "Failure of a CTest test 1/2", "a.cc:3").to_mapping()
+ROW = asdict(Failure(FailureKind.TEST, "A.b", "Failed", "Failure of a CTest test 1/2", "a.cc:3"))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from([*ROW, "x"]), inner),
@@ -20,7 +21,7 @@ JSON = st.recursive(
 
 @given(st.builds(failure_of, st.sampled_from(FailureKind), st.text(), st.text(), st.text(), st.text()))
 def test_a_failure_can_be_stored_and_read_back(failure: Failure) -> None:
-    stored = json.loads(json.dumps([failure.to_mapping()]))
+    stored = json.loads(json.dumps([asdict(failure)]))
     assert failures_from(stored) == ((failure,), False)
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-
-import pytest
 
 from service.domain.measuring.metric import Better, metric_named
-from service.domain.runs.slowdown import Slowdown, mappings_of, slowdowns_from
+from service.domain.runs.slowdown import Slowdown
 from service.domain.verdict.inference.verdict import ComparedRow, Comparison, Verdict
 
 
@@ -35,21 +32,3 @@ class TestBounds:
         found = Slowdown.of("perf", compared("cpu_time", 1.25, None))
 
         assert (found.least, found.most) == (0.0, math.inf)
-
-
-SAMPLE = Slowdown("BM_a/64", "cpu_time", Better.LOWER, 0.1 + 0.2, 0.1, 0.5, "perf", "executor")
-
-
-@pytest.mark.parametrize("slowdown", [SAMPLE, replace(SAMPLE, most=math.inf, better=Better.HIGHER)])
-def test_what_is_stored_is_read_as_it_was(slowdown: Slowdown) -> None:
-    assert slowdowns_from(mappings_of([slowdown])) == (slowdown,)
-
-
-def test_a_slow_down_that_a_previous_version_stored_has_no_job() -> None:
-    before = {key: value for key, value in SAMPLE.to_mapping().items() if key not in {"job", "suite"}}
-
-    assert slowdowns_from([before]) == (replace(SAMPLE, job="", suite=""),)
-
-
-def test_what_a_previous_version_did_not_store_stays_unknown() -> None:
-    assert (mappings_of(None), slowdowns_from(None)) == (None, None)

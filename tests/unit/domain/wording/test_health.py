@@ -24,7 +24,7 @@ from service.domain.wording.health import (
     git_url_problem,
     starting_sentences,
 )
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

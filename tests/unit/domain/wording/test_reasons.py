@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
@@ -240,26 +239,6 @@ def test_several_reasons_stand_on_one_line_and_a_withheld_vote_is_named() -> Non
         "no vote: suspended: 3 false alarms in the last 50 comparisons of a program with itself"
     )
     assert text_of(()) == ""
-
-
-@pytest.mark.parametrize(("kind", "facts"), [(kind, facts) for kind, facts, _ in SENTENCES])
-def test_reasons_survive_their_record(kind: ReasonKind, facts: tuple[float | str, ...]) -> None:
-    reason = Reason(kind, facts)
-
-    assert Reason.from_mapping(json.loads(json.dumps(reason.to_mapping()))) == reason
-
-
-def test_a_number_that_json_cannot_hold_still_makes_a_sentence() -> None:
-    stored = {"kind": "real time longer", "facts": [None, 0]}
-    reason = Reason.from_mapping(stored)
-
-    assert math.isnan(float(reason.facts[0]))
-    assert sentence(reason).startswith("real time is nan times")
-
-
-def test_a_kind_of_a_later_version_is_refused() -> None:
-    with pytest.raises(ValueError, match="unheard of"):
-        Reason.from_mapping({"kind": "unheard of", "facts": []})
 
 
 def test_a_kind_is_found_among_others() -> None:

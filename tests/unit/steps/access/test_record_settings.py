@@ -45,7 +45,7 @@ def test_entries_of_other_kinds_do_not_hide_the_settings_recorded_last() -> None
     log = MemoryAuditLog(store.memory)
     assert record_settings(store, log, WEB, PUBLIC)
     with store.transaction() as tx:
-        tx.record_act(AuditKind.TRUST, "ann", "review~7/1", {})
+        tx.audit.record_act(AuditKind.TRUST, "ann", "review~7/1", {})
     assert not record_settings(store, log, WEB, PUBLIC)
 
 

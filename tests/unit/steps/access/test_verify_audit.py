@@ -37,7 +37,7 @@ def log_of(count: int) -> LogInPages:
     store = MemoryStore()
     with store.transaction() as tx:
         for number in range(count):
-            tx.record_act(AuditKind.OVERRIDE, "ann", f"review~{number}/1", {})
+            tx.audit.record_act(AuditKind.OVERRIDE, "ann", f"review~{number}/1", {})
     return LogInPages(store.memory)
 
 
@@ -59,7 +59,7 @@ def test_a_changed_entry_fails() -> None:
     store = MemoryStore()
     with store.transaction() as tx:
         for kind in (AuditKind.OVERRIDE, AuditKind.UNDO):
-            tx.record_act(kind, "ann", "review~7/1", {})
+            tx.audit.record_act(kind, "ann", "review~7/1", {})
     store.memory.audit[1] = replace(store.memory.audit[1], kind="accept")
     found = verify_audit(MemoryAuditLog(store.memory))
     assert (found.is_passed, found.chain.fault) == (False, ChainFault(FaultKind.CHANGED, 2))

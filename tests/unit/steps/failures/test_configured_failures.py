@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.support.memory.store import MemoryTransaction
+    from service.ports.store import Transaction
 
 PATTERNS = read_patterns("device: '^fatal: device (?P<subject>[a-z]+) is lost'", "patterns.yaml")
 LOST = "0" * 64
@@ -241,7 +241,7 @@ def test_the_log_is_read_outside_of_a_transaction(farm: Farm) -> None:
 
     class Watched(MemoryStore):
         @contextmanager
-        def transaction(self) -> Iterator[MemoryTransaction]:
+        def transaction(self) -> Iterator[Transaction]:
             open_now[0] += 1
             with super().transaction() as tx:
                 yield tx

@@ -189,7 +189,7 @@ class TestTheEnd:
     @pytest.mark.parametrize("state", [TriageState.FIXED, TriageState.INVALID])
     def test_a_closed_one_counts_again(self, known: Service, state: TriageState) -> None:
         with known.store.transaction() as tx:
-            tx.change_known(1, KnownChange(state=state, bug="MB-37948", assignee=""), BOB)
+            tx.known.change(1, KnownChange(state=state, bug="MB-37948", assignee=""), BOB)
         upload(known)
         assert fail(known, 2, FLAKY) == -1
 

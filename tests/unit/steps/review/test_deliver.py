@@ -33,7 +33,7 @@ def test_inline_comments_are_posted_with_the_message() -> None:
     delivery = Delivery()
     remarks = (InlineComment("lib/a.cc", 3, "perf: error: no"),)
     with delivery.store.transaction() as tx:
-        tx.queue_review(MARKER, Review(KEY, "patch1", MESSAGE, {}, remarks))
+        tx.outbox.queue_review(MARKER, Review(KEY, "patch1", MESSAGE, {}, remarks))
 
     assert delivery.deliver() == 1
     assert delivery.server.reviews[-1].comments == remarks
@@ -44,11 +44,11 @@ def test_only_inline_comments_that_the_server_accepted_are_recorded() -> None:
     delivery.server.unshown = {"lib/b.cc"}
     taken, refused = (InlineComment(path, 3, "perf: error: no") for path in ("lib/a.cc", "lib/b.cc"))
     with delivery.store.transaction() as tx:
-        tx.queue_review(MARKER, Review(KEY, "patch1", MESSAGE, {}, (taken, refused)))
+        tx.outbox.queue_review(MARKER, Review(KEY, "patch1", MESSAGE, {}, (taken, refused)))
     delivery.deliver()
 
     with delivery.store.transaction() as tx:
-        assert set(tx.remarks_on(KEY, "patch2")) == {(taken.path, taken.text)}
+        assert set(tx.outbox.remarks_on(KEY, "patch2")) == {(taken.path, taken.text)}
 
 
 REMARKS = (InlineComment("lib/a.cc", 3, "perf: error: no"),)
@@ -59,7 +59,7 @@ def remarking() -> Delivery:
     """A review with a vote and an inline comment."""
     delivery = Delivery()
     with delivery.store.transaction() as tx:
-        tx.queue_review(MARKER, Review(KEY, "patch1", MESSAGE, {"Verified": -1}, REMARKS))
+        tx.outbox.queue_review(MARKER, Review(KEY, "patch1", MESSAGE, {"Verified": -1}, REMARKS))
     return delivery
 
 
@@ -97,7 +97,7 @@ def test_an_inline_comment_is_recorded_if_the_successful_attempt_had_it(
     assert remarking.deliver() == 0
     assert [state for state, _ in remarking.states] == ["sent"]
     with remarking.store.transaction() as tx:
-        assert bool(tx.remarks_on(KEY, "patch1")) is is_recorded
+        assert bool(tx.outbox.remarks_on(KEY, "patch1")) is is_recorded
 
 
 def test_a_sent_review_is_not_sent_again(delivery: Delivery) -> None:

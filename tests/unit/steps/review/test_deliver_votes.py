@@ -110,7 +110,7 @@ class TestRemovedVotes:
         delivery.server.say(KEY, "bob", "Removed Verified-1 by Benchgate")
         delivery.server.put(change_at(2))
         with delivery.store.transaction() as tx:
-            tx.queue_review("new", Review(KEY, "patch2", "Build Failed\n\nnew", {"Verified": -1}))
+            tx.outbox.queue_review("new", Review(KEY, "patch2", "Build Failed\n\nnew", {"Verified": -1}))
 
         assert delivery.deliver() + delivery.deliver() == 1
         assert delivery.server.reviews[-1].labels == {"Verified": -1}

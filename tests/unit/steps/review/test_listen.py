@@ -11,7 +11,7 @@ import pytest
 
 from service.adapters.review.gerrit.events import parse_event
 from service.domain.values.errors import BadEvent, Refused, Transient
-from service.ports.event_stream import Line
+from service.ports.review.server import Line
 from service.steps.review.listen import Actions, Timing, failures_after, listen, pause
 from service.steps.review.receive_event import receive_event
 from tests.support.memory.store import MemoryStore

@@ -42,9 +42,9 @@ def test_a_patch_set_gets_only_one_run(end: RunState) -> None:
     service.see(change_at(1))
     with service.store.transaction() as tx:
         if end is RunState.RUNNING:
-            tx.start_run(1, tree="t", parent=None, parent_tree=None, label="Verified")
+            tx.runs.start(1, tree="t", parent=None, parent_tree=None, label="Verified")
         else:
-            tx.end_run(1, end)
+            tx.runs.end(1, end)
     service.see(change_at(1, minutes=1, subject="A reviewer wrote a comment"))
 
     assert service.runs() == [("patch1", end)]
@@ -70,7 +70,7 @@ def test_a_finished_run_of_an_old_patch_set_stays_finished() -> None:
     service.plan()
     service.store.update(1, state=BuildState.FINISHED)
     with service.store.transaction() as tx:
-        tx.end_run(1, RunState.FINISHED)
+        tx.runs.end(1, RunState.FINISHED)
     service.see(change_at(2))
 
     assert service.runs()[0] == ("patch1", RunState.FINISHED)
@@ -111,7 +111,7 @@ def test_a_change_that_was_moved_after_its_vote_is_planned_again() -> None:
     service = Service()
     service.see(change_at(1))
     with service.store.transaction() as tx:
-        tx.end_run(1, RunState.FINISHED)
+        tx.runs.end(1, RunState.FINISHED)
     service.see(change_at(1, minutes=1, branch="stable"))
 
     assert service.runs() == [("patch1", RunState.FINISHED), ("patch1", RunState.PLANNING)]

@@ -31,7 +31,8 @@ from tests.support.reading.views import build_view, change_view, override_view
 
 if TYPE_CHECKING:
     from service.domain.review.form_commands import FormCommand
-    from service.ports.views import BuildOfRun, PatchSetDetail
+    from service.ports.review.shown import PatchSetDetail
+    from service.ports.runs.shown import BuildOfRun
 
 BOB = "bob@example.com"
 GROUPS = {"rerun": "committers", "override": "reviewers"}

@@ -6,7 +6,7 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Permanent, Refused, Transient
 from service.domain.wording.health import HIDDEN_ERROR
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.review.record_failure import DEFECT_ATTEMPTS, TRANSIENT_ATTEMPTS, record_failure
 from tests.support.fakes import WRITTEN
 from tests.support.review.changes import KEY, LINKS, Service, change_at
@@ -105,7 +105,7 @@ def test_a_run_whose_vote_cannot_be_decided_ends_visibly_without_a_vote(service:
 def test_a_run_that_was_decided_in_the_meantime_stays_finished(service: Service) -> None:
     service.plan()
     with service.store.transaction() as tx:
-        tx.end_run(1, RunState.FINISHED)
+        tx.runs.end(1, RunState.FINISHED)
     fail(service, Task.VOTE, DEFECT_ATTEMPTS)
 
     assert service.runs() == [("patch1", RunState.FINISHED)]

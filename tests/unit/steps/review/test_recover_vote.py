@@ -10,13 +10,14 @@ import pytest
 from service.domain.review.change import Review
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
-from service.ports.records import NewDecision, review_key
+from service.ports.runs.decisions import NewDecision, review_key
 from service.steps.review.recover_vote import recover_vote
-from tests.support.memory.store import MemoryTransaction
+from tests.support.memory.runs import MemoryRuns
+from tests.support.memory.store import unit_of_work
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
 
 if TYPE_CHECKING:
-    from service.ports.records import RunRecord
+    from service.ports.runs.runs import RunRecord
 
 LOST = "Vote cast again: the review server lost it, and no person removed it."
 
@@ -86,19 +87,22 @@ def test_an_override_that_is_made_meanwhile_is_not_followed_by_the_lost_vote(
 ) -> None:
     """A later review with the vote of the decision before would undo the override's vote."""
     service.server.votes[KEY].clear()
-    read, locks = MemoryTransaction.newest_check, []
+    read, locks = MemoryRuns.newest_check, []
 
-    def overridden_while_waiting(tx: MemoryTransaction, patch_set_id: int) -> RunRecord | None:
-        run = read(tx, patch_set_id)
+    def overridden_while_waiting(runs: MemoryRuns, patch_set_id: int) -> RunRecord | None:
+        run = read(runs, patch_set_id)
         assert run is not None
         locks.append(run)
         if len(locks) == 2:  # the transaction that would queue the review
-            number = tx.next_decision(run)
-            tx.add_decision(NewDecision(run.id, patch_set_id, number, 1, "Build Successful", "m"))
-            tx.queue_review(review_key(run.id, number), Review(KEY, run.revision, "m", {"Verified": 1}))
+            tx = unit_of_work(service.store.memory)
+            number = tx.decisions.next_number(run)
+            tx.decisions.add(NewDecision(run.id, patch_set_id, number, 1, "Build Successful", "m"))
+            tx.outbox.queue_review(
+                review_key(run.id, number), Review(KEY, run.revision, "m", {"Verified": 1})
+            )
         return run
 
-    monkeypatch.setattr(MemoryTransaction, "newest_check", overridden_while_waiting)
+    monkeypatch.setattr(MemoryRuns, "newest_check", overridden_while_waiting)
     change = service.server.change(KEY)
     recover_vote(service.store, service.server, 1, change, service.server.messages(KEY))
 

@@ -30,7 +30,7 @@ from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, 
 
 if TYPE_CHECKING:
     from service.domain.review.form_commands import FormCommand
-    from service.ports.views import PatchSetDetail
+    from service.ports.review.shown import PatchSetDetail
 
 RIGHTS = "commands: {rerun: committers, override: reviewers}\n"
 BOB = Account("bob", "Bob Builder")

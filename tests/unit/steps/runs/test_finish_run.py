@@ -15,7 +15,7 @@ from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import BuildName, RunKind
 from service.ports.failures.storing import BuildFailures
-from service.ports.records import NewRun
+from service.ports.runs.runs import NewRun
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.runs.finished import Farm
 from tests.support.store_samples import named, start
@@ -96,9 +96,9 @@ def test_a_failure_that_the_parent_has_too_is_named_and_still_counts(tmp_path: P
         RunKind.POST_SUBMIT, None, check.instance, check.project, check.branch, revision=check.parent
     )
     with farm.service.store.transaction() as tx:
-        build = tx.add_build(start(tx, parent), 0, named("perf"))
-        tx.store_failures(build, BuildFailures((flaky,)))
-        tx.finish_build(build, Outcome.FAILED, [])
+        build = tx.builds.add(start(tx, parent), 0, named("perf"))
+        tx.failures.store_failures(build, BuildFailures((flaky,)))
+        tx.builds.finish(build, Outcome.FAILED, [])
     farm.report(MachineReport(Outcome.FAILED, (flaky.line,), failures=(flaky,)), 1)
     farm.analyse(1)
     farm.service.vote()

@@ -15,9 +15,10 @@ from service.domain.values.identity import RunKind, SeriesKey
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.replies import OVERRIDDEN
-from service.ports.records import StoredComparison, StoredPair
+from service.ports.verdict import StoredPair
 from tests.support.fakes import WRITTEN
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
+from tests.support.store_samples import compared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,12 +52,12 @@ def measured(service: Service, build: int, verdicts: Mapping[str, Verdict], pair
     memory.pairs[record.sequence_id] = [StoredPair(pair, f"artifact {pair}") for pair in range(pairs)]
     series = {name: SeriesKey("i", "kv", "main", "perf", record.job, "s", name, "cpu_time") for name in names}
     rows = [
-        StoredComparison(series[name], position, pairs, verdict, 1.0, 0.9, 1.1, 1.0, 1.0)
+        compared(series[name], verdict, position=position, pairs=pairs)
         for position, (name, verdict) in enumerate(verdicts.items())
     ]
     with service.store.transaction() as tx:
         kinds = dict.fromkeys(series.values(), ("ns", "lower"))
-        tx.store_results(record, RunKind.CHECK, kinds, [], rows)
+        tx.measurements.store_results(record, RunKind.CHECK, kinds, [], rows)
     service.store.update(build, state=BuildState.FINISHED, outcome=Outcome.UNDECIDED)
 
 

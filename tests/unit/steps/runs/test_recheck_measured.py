@@ -9,7 +9,7 @@ from service.domain.measuring.launch import SECOND
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.records import StoredPair
+from service.ports.verdict import StoredPair
 from tests.support.fakes import WRITTEN
 from tests.support.review.changes import Service, change_at, project
 from tests.unit.steps.runs.test_measure_longer import RIGHTS, TWO_JOBS, measured, say, spec

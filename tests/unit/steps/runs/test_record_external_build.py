@@ -12,7 +12,7 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadInput, NotFound, Transient
 from service.domain.values.identity import ChangeKey, RunKind
-from service.ports.records import NewReport
+from service.ports.runs.builds import NewReport
 from service.steps.runs.plan_run import DEADLINE
 from service.steps.runs.record_external_build import record_once
 from service.steps.runs.sweep import sweep

@@ -16,7 +16,6 @@ from service.steps.runs.record_tests import (
     RecordedTests,
     ReportedTests,
     record_tests,
-    report_of,
 )
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.review.changes import KEY, Service
@@ -129,7 +128,7 @@ def test_the_cases_are_stored_with_the_build_by_suite(service: Service, artifact
     send(service, artifacts, PASSED, suite="slow")
     send(service, artifacts, PASSED, suite="unit")
 
-    report = report_of(service.store.memory.builds[0])
+    report = service.store.memory.builds[0].report
     suites = read_tests(artifacts.get(report.tests))
     assert [(each.program, len(each.run.cases)) for each in suites] == [("slow", 2), ("unit", 2)]
     assert report.failures == (), "a file that is sent again replaces the previous one"
@@ -140,7 +139,7 @@ def test_a_test_that_passes_in_one_suite_still_fails_in_another(
 ) -> None:
     send(service, artifacts, suite="debug")
     send(service, artifacts, PASSED, suite="release")
-    assert [each.subject for each in report_of(service.store.memory.builds[0]).failures] == ["Queue.shrinks"]
+    assert [each.subject for each in service.store.memory.builds[0].report.failures] == ["Queue.shrinks"]
 
     end(service, "linux", 5, "FAILURE")
     assert causes_of_linux(service) == CAUSES
@@ -151,7 +150,7 @@ def test_a_new_file_of_a_suite_drops_the_failures_of_tests_that_are_gone(
 ) -> None:
     send(service, artifacts)
     send(service, artifacts, PASSED.replace(b"shrinks", b"shifts"))
-    assert report_of(service.store.memory.builds[0]).failures == ()
+    assert service.store.memory.builds[0].report.failures == ()
 
 
 def test_files_of_ctest_have_their_own_words(service: Service, artifacts: MemoryArtifacts) -> None:
@@ -192,7 +191,7 @@ def test_results_after_the_vote_are_kept_and_change_no_causes(
     service.vote()
     send(service, artifacts)
 
-    report = report_of(service.store.memory.builds[0])
+    report = service.store.memory.builds[0].report
     (suite,) = read_tests(artifacts.get(report.tests))
     assert [case.status for case in suite.run.cases] == [CaseStatus.PASSED, CaseStatus.FAILED]
     assert causes_of_linux(service) == ["broken"]

@@ -25,7 +25,7 @@ from tests.support.runs.finished import Farm
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.ports.records import BuildRecord
+    from service.ports.runs.builds import BuildRecord
 
 RENAMING: Final = PROJECT_FILE.replace("build/bench}", "build/bench, renamed: {BM_a: BM_c}}")
 PAIR: Final = "compared as renamed: BM_a → BM_c"
@@ -182,8 +182,8 @@ def test_a_recheck_goes_on_with_the_names_of_its_own_file(tmp_path: Path) -> Non
     store = farm.service.store
     comment = RecheckCommand(is_all=True)
     with store.transaction() as tx:
-        tx.end_run(1, RunState.FINISHED)
-        recheck(tx, tx.lock_run(1), comment, 0, parse_project_file(PROJECT_FILE))
+        tx.runs.end(1, RunState.FINISHED)
+        recheck(tx, tx.runs.lock(1), comment, 0, parse_project_file(PROJECT_FILE))
 
     again = store.memory.builds[-1]
     assert (again.number, again.sequence_id) == (2, build.sequence_id)

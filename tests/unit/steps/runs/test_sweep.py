@@ -5,7 +5,7 @@ import pytest
 from service.domain.runs.states import MAX_ATTEMPTS, BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Transient
-from service.ports.queue import Task
+from service.ports.runs.queue import Task
 from service.steps.runs.plan_run import DEADLINE
 from service.steps.runs.sweep import CONTROL, ask_for_heartbeats, relay_hints, sweep
 from tests.support.memory.store import MemoryQueue
@@ -68,7 +68,7 @@ class TestSweep:
     def test_a_stalled_task_is_published_again(self, service: Service) -> None:
         queue = MemoryQueue()
         with service.store.transaction() as tx:
-            event = tx.add_event("gerrit", b"d", "patchset-created", 7, b"{}")
+            event = tx.events.add("gerrit", b"d", "patchset-created", 7, b"{}")
         service.store.wait(6.0)
         sweep(service.store, service.store, queue)
 

@@ -9,7 +9,7 @@ from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import RunState
 from service.domain.values.errors import Permanent, Transient
 from service.domain.values.identity import ChangeKey
-from service.ports.records import NewOverride
+from service.ports.runs.decisions import NewOverride
 from tests.support.building.build_host import CODE, code
 from tests.support.fakes import WRITTEN, FakeReviewServer
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
@@ -86,7 +86,7 @@ def test_an_approval_during_planning_takes_effect() -> None:
 
     def meanwhile() -> None:
         with service.store.transaction() as tx:
-            tx.add_override(1, NewOverride(OverrideKind.TRUST, "bob", "Bob"))
+            tx.overrides.add(1, NewOverride(OverrideKind.TRUST, "bob", "Bob"))
 
     original = service.server.is_member
 

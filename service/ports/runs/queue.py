@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
@@ -42,3 +44,23 @@ class Queue(Protocol):
 
     def send(self, task: Task, entity: int, pool: str) -> None:
         """Hint at an entity; ``pool`` is ``control`` or a pool of machines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A hint that waits in the outbox."""
+
+    outbox_id: int
+    task: Task
+    entity: int
+    pool: str
+
+
+class Hints(Protocol):
+    """Hints to workers that wait in the outbox."""
+
+    def due_hints(self) -> Sequence[Hint]:
+        """Return the hints that wait, oldest first."""
+
+    def drop_hints(self, hint_ids: Sequence[int]) -> None:
+        """Remove hints that were sent."""

@@ -1,15 +1,15 @@
-"""The review server as the steps use it."""
+"""The review server as the steps use it, and the event stream as the listener does."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from datetime import datetime
-
-    from service.domain.review.change import Account, Change, Posted, PostedMessage, Review
-    from service.domain.values.identity import ChangeKey
+from service.domain.review.change import Account, Change, Posted, PostedMessage, Review
+from service.domain.values.identity import ChangeKey
 
 
 class Permissions(Protocol):
@@ -83,3 +83,29 @@ class ReviewServer(Permissions, Protocol):
             Forbidden: Benchgate's account may not cast this vote; nothing was posted.
             Transient: no response; the review may have been posted or not.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the event stream without its end; only the beginning of one that no event can have."""
+
+    body: bytes
+    is_whole: bool = True
+
+
+class Lines(Protocol):
+    """One connection to the stream."""
+
+    @property
+    def is_connected(self) -> bool:
+        """Return whether the server has subscribed this client, so that it receives all later events."""
+
+    def next_line(self, seconds: float) -> Line | None:
+        """Wait for the next line; None after the given seconds. Raises Transient if the connection ended."""
+
+
+class Stream(Protocol):
+    """A source of events."""
+
+    def lines(self) -> AbstractContextManager[Lines]:
+        """Open a connection, closed at the end of the block. Raises Transient if it cannot be opened."""

@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from service.domain.review.change import InlineComment
-    from service.domain.verdict.calibration.schedule import IdleJob
-    from service.ports.queue import Task
-    from service.ports.records import DueReview, Hint, ReviewState, StepFailure
+from service.domain.verdict.calibration.schedule import IdleJob
+from service.ports.runs.decisions import DueReviews
+from service.ports.runs.queue import Hints, Task
 
 
-class Hints(Protocol):
-    """Hints to workers that wait in the outbox."""
+@dataclass(frozen=True, slots=True)
+class StepFailure:
+    """The failures of a step so far, and whether they were all its attempts."""
 
-    def due_hints(self) -> Sequence[Hint]:
-        """Return the hints that wait, oldest first."""
-
-    def drop_hints(self, hint_ids: Sequence[int]) -> None:
-        """Remove hints that were sent."""
-
-
-class DueReviews(Protocol):
-    """Reviews that wait in the outbox."""
-
-    def due_reviews(self, instance: str | None = None) -> Sequence[DueReview]:
-        """Return the reviews that are due, in the order of their decisions; only the first of each change.
-
-        ``instance`` is the review server; None: all.
-        """
-
-    def settle_review(
-        self,
-        outbox_id: int,
-        state: ReviewState,
-        note: str = "",
-        comments: Sequence[InlineComment] | None = None,
-    ) -> None:
-        """End a review; a review that has ended stays as it is.
-
-        ``comments`` are those that the server took; None leaves those that were to be posted.
-        """
-
-    def postpone_review(
-        self, outbox_id: int, seconds: float, error: str, *, is_missing: bool = False
-    ) -> None:
-        """Try a review again later; ``is_missing``: the server did not show its change."""
-
-    def hasten_reviews(self, seconds: float, instance: str) -> None:
-        """Let reviews on a server wait at most so many seconds more, because it answers again.
-
-        Reviews that the server did not confirm, or whose change it did not show, keep their time.
-        """
-
-    def note_failed_post(self, outbox_id: int) -> None:
-        """Count that a server was given a review and did not confirm it."""
+    attempts: int
+    is_dead: bool
 
 
 class LostBuilds(Protocol):

@@ -1,0 +1,1 @@
+"""Review servers and changes."""

@@ -1,0 +1,1 @@
+"""Runs, builds and decisions."""

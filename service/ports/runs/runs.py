@@ -1,0 +1,100 @@
+"""Runs as steps read and write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from service.domain.runs.states import RunState
+from service.domain.values.identity import ChangeKey, RunKind
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run to be planned."""
+
+    kind: RunKind
+    patch_set_id: int | None
+    instance: str
+    project: str
+    branch: str
+    revision: str
+    subject: str = ""
+    author: str = ""
+    pool: str = ""  # the only one whose jobs are built; empty: all
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A stored run. ``change`` and ``ref`` are None if it belongs to no patch set.
+
+    ``pool`` is the only one whose jobs are built; empty: all. ``is_called_off``: a person ended it.
+    ``is_outdated``: the run checks a patch set that is not the current one of an open change.
+    """
+
+    id: int
+    kind: RunKind
+    state: RunState
+    instance: str
+    project: str
+    branch: str
+    revision: str
+    parent: str | None
+    label: str
+    patch_set_id: int | None
+    change: ChangeKey | None
+    ref: str | None
+    pool: str = ""
+    is_called_off: bool = False
+    is_outdated: bool = False
+
+    @property
+    def patch_set(self) -> int | None:
+        """The number of its patch set, which ends the ref."""
+        return int(self.ref.rpartition("/")[2]) if self.ref else None
+
+
+class Runs(Protocol):
+    """Runs from planning to their end, and those that patch sets, changes and commits had."""
+
+    def add(self, run: NewRun) -> int | None:
+        """Store a run in state planning; return its id, None if the same one exists."""
+
+    def lock(self, run_id: int) -> RunRecord:
+        """Return a run; its change and itself are locked until the transaction ends. NotFound without it."""
+
+    def start(
+        self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
+    ) -> None:
+        """Move a planned run to running. A run in any other state stays as it is."""
+
+    def end(self, run_id: int, state: RunState, reason: str = "") -> None:
+        """Move a run to an end state; a run that has ended keeps its state."""
+
+    def cancel(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
+        """Cancel unfinished check runs of a change, except those of one patch set.
+
+        Their builds go on until :meth:`LostBuilds.drop_unwanted_builds` finds that no other run adopted them.
+        """
+
+    def cancel_check(self, run_id: int) -> None:
+        """End an unfinished run because a person asked for it; the service does not start it anew."""
+
+    def follow(self, previous: RunRecord, comment_id: int | None) -> int:
+        """Store a running run without builds that follows a finished one of the same revision."""
+
+    def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
+        """Return the runs of a patch set, oldest first."""
+
+    def newest_check(self, patch_set_id: int) -> RunRecord | None:
+        """Return the last check of a patch set that no person cancelled, locked, or None."""
+
+    def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:
+        """Return the last run of a kind for a revision of a change, both locked, or None."""
+
+    def checks_of(self, instance: str, revision: str) -> tuple[tuple[RunState, bool], ...]:
+        """Return the states of the checks of a commit on any patch set, and whether each was planned."""
+
+    def last_durations(self, run: RunRecord, count: int) -> Sequence[float]:
+        """Return how many seconds the last finished runs of the run's kind and branch took, newest first."""

@@ -1,0 +1,168 @@
+"""Runs, builds and decisions as pages and API show them.
+
+A field's ``metadata`` describes the field in the API's document. All times are in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from service.domain.failures.evidence import ParentBuild
+from service.domain.failures.known import Ends
+from service.domain.project.job_kinds import JobKind
+from service.domain.project.project_file import Permission
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome, Result
+from service.domain.values.identity import BuildName, RunKind
+from service.ports.runs.decisions import ReviewState
+
+PAGES_ONLY: Final = {"exclude": True}
+VOTE: Final = {"description": "+1, -1, or null if there is no vote", "examples": [-1]}
+ADDRESS: Final = {
+    "description": "names the change in addresses: its number; `instance~number` if there are more servers",
+    "examples": ["core~4711"],
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A vote and the message that was posted with it; ``number`` counts per patch set."""
+
+    run_id: int
+    number: int
+    vote: int | None = field(metadata=VOTE)
+    header: str
+    message: str
+    created_at: datetime
+    review_state: ReviewState | Literal[""] = field(
+        metadata={"description": "how far the message came; empty if there was no problem"}
+    )
+    review_note: str = field(
+        metadata={
+            "description": "the review server's problem with the message; empty if there was none",
+            "examples": ["label not granted: Verified"],
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """A person's decision about a patch set."""
+
+    kind: OverrideKind = field(
+        metadata={"description": "an undo revokes the overrides and accepts before it"}
+    )
+    who: str
+    reason: str
+    bug: str
+    filter: str = field(metadata={"description": "of an accept: the benchmarks that may be slower"})
+    at: datetime
+    is_active: bool = field(metadata={"description": "whether nobody revoked it"})
+    waives: tuple[BuildName, ...] = field(metadata={"description": "the builds, in any run, that it waives"})
+    sentence: str = field(
+        metadata={
+            "description": "the line that messages have",
+            "examples": ["overridden by Bob Reviewer: known flake (MB-1)"],
+        }
+    )
+    levels: tuple[str, ...] = ()  # of an accept: "Hash/Insert CPU time up to +12.9 %"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run of builds; ``change`` and ``patch_set`` are None if it belongs to no patch set."""
+
+    id: int
+    kind: RunKind
+    state: RunState
+    instance: str
+    project: str
+    branch: str
+    revision: str
+    parent: str | None
+    subject: str
+    author: str
+    reason: str
+    change: int | None
+    change_address: str | None = field(metadata=ADDRESS)
+    patch_set: int | None
+    created_at: datetime
+    finished_at: datetime | None
+    label: str = field(metadata={"description": "the label that the run votes on", "examples": ["Verified"]})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """A build."""
+
+    id: int = field(metadata=PAGES_ONLY)
+    job: str
+    number: int
+    kind: JobKind
+    pool: str
+    state: BuildState
+    phase: str
+    result: Result | None
+    outcome: Outcome | None
+    causes: tuple[str, ...]
+    is_voting: bool
+    is_reused: bool
+    attempt: int
+    machine: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    floor: float = field(metadata={"description": "the share below which a difference does not matter"})
+    undecided: int = field(metadata={"description": "undecided results"})
+    external_number: int | None = field(default=None, metadata={"description": "the number in another CI"})
+    url: str = field(default="", metadata={"description": "the page in another CI; may be empty"})
+    notes: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)
+    blamed: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)  # from here: for next steps
+    compares: bool = field(default=True, metadata=PAGES_ONLY)  # its rows are comparisons
+    seed: str = field(default="", metadata=PAGES_ONLY)
+    permissions: tuple[Permission, ...] = field(default=(), metadata=PAGES_ONLY)
+    groups: Mapping[str, str] = field(default_factory=dict, metadata=PAGES_ONLY)  # by permission
+
+    @property
+    def shown_number(self) -> int:
+        """The number by which people know the build: another CI's, if it has one."""
+        return self.external_number or self.number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOfRun(Build):
+    """A build as part of a run."""
+
+    waived_by: str = field(metadata={"description": "the override that waives its failure; may be empty"})
+
+
+@dataclass(frozen=True, slots=True)
+class RunWithBuilds:
+    """A run with its builds and the decisions that it led to, newest first."""
+
+    run: Run
+    builds: tuple[BuildOfRun, ...]
+    decisions: tuple[Decision, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildDetail:
+    """A build with the environment it ran in."""
+
+    build: Build
+    runs: tuple[Run, ...]
+    log_url: str = field(default="", metadata={"description": "the log in another CI; may be empty"})
+    environment_id: int | None = field(metadata=PAGES_ONLY)
+    fingerprint: str
+    environment: Mapping[str, Any]
+    conditions: Mapping[str, Any] = field(default_factory=dict, metadata=PAGES_ONLY)  # as MachineReport's
+    seconds: Mapping[str, float] = field(default_factory=dict, metadata=PAGES_ONLY)  # of each stage
+    configuration: Mapping[str, Any] | None = field(default=None, metadata=PAGES_ONLY)  # of the job
+    workspace: Mapping[str, Any] | None = field(default=None, metadata=PAGES_ONLY)  # as Workspace's
+    tests: str = field(default="", metadata=PAGES_ONLY)  # the artifact with the test cases
+    parents: tuple[ParentBuild, ...] = field(default=(), metadata=PAGES_ONLY)  # that fail in the same way
+    ends: Ends | None = field(default=None, metadata=PAGES_ONLY)  # its failures if none can be made known

@@ -1,0 +1,256 @@
+"""Samples and comparisons as steps store them and as pages and API show them.
+
+A field's ``metadata`` describes the field in the API's document. All times are in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from service.domain.building.findings import Finding
+from service.domain.measuring.metric import Better
+from service.domain.runs.slowdown import Slowdown
+from service.domain.values.identity import RunKind, SeriesKey, Side
+from service.domain.values.text import change, interval
+from service.domain.verdict.calibration.evidence import History, Session, VotingStatus
+from service.domain.verdict.inference.reasons import Reason
+from service.domain.verdict.inference.verdict import Comparison as JudgedRow
+from service.domain.verdict.inference.verdict import Verdict
+from service.ports.runs.builds import BuildRecord
+from service.ports.runs.shown import ADDRESS, PAGES_ONLY
+
+_UNIT: Final = {"description": "s, 1/s, B, B/s, or empty for a plain number", "examples": ["1/s"]}
+_BETTER: Final = {"description": "the direction in which the metric improves"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Base against patch for one metric; values are medians over launches.
+
+    Each field is a column of the table of comparisons, and has the name of its value in a judged row.
+    """
+
+    verdict: Verdict
+    pairs: int
+    ratio: float | None = field(metadata={"description": "patch divided by base"})
+    low: float | None = field(metadata={"description": "lower end of the ratio's interval"})
+    high: float | None = field(metadata={"description": "upper end of the ratio's interval"})
+    base: float | None
+    patch: float | None
+
+    @staticmethod
+    def values_of(row: JudgedRow) -> dict[str, Any]:
+        """Return the fields' values of a judged row."""
+        return {each.name: getattr(row, each.name) for each in fields(Compared)}
+
+    @property
+    def change_text(self) -> str:
+        """The ratio as a change, such as ``−12.3 %``; empty if there is none."""
+        return "" if self.ratio is None else change(self.ratio)
+
+    @property
+    def interval_text(self) -> str:
+        """The ratio's interval, such as ``[−13.1, −11.4]``; empty if there is none."""
+        return "" if self.low is None or self.high is None else interval(self.low, self.high, self.ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPair:
+    """A pair of a sequence: its number among the pairs of its variant, and the artifact of its record."""
+
+    pair: int
+    artifact: str
+    variant: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """The samples of one side of one series; element k belongs to pair k."""
+
+    series: SeriesKey
+    side: Side
+    samples: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredComparison(Compared):
+    """A comparison as it is stored."""
+
+    series: SeriesKey
+    position: int
+    reasons: tuple[Reason, ...] = ()
+
+
+class Measurements(Protocol):
+    """Pairs, samples, comparisons, findings, and A/A sessions per series and machine."""
+
+    def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
+        """Return the pairs of a sequence, in order of variant and number."""
+
+    def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
+        """Return the listing of a sequence; empty if none is fixed."""
+
+    def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
+        """Return for each pair of the programs as built whether other work disturbed it."""
+
+    def store_results(
+        self,
+        build: BuildRecord,
+        kind: RunKind,
+        series: Mapping[SeriesKey, tuple[str, str]],
+        results: Sequence[StoredResult],
+        comparisons: Sequence[StoredComparison],
+    ) -> None:
+        """Replace the results of a build. ``series`` gives unit and better direction by key.
+
+        Raises:
+            KeyError: a result or comparison of a series that is not in ``series``.
+        """
+
+    def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:
+        """Return the benchmarks of a build with an undecided comparison that more pairs may decide.
+
+        A comparison that the link layout or a second opinion leaves undecided is slower as linked, and
+        instructions do not come in pairs: more pairs change neither.
+        """
+
+    def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
+        """Replace what a build reported by file and line."""
+
+    def store_slowdowns(self, build_id: int, slowdowns: Sequence[Slowdown]) -> None:
+        """Replace the slow-downs of a build that vote −1."""
+
+    def continue_series(self, former: Mapping[SeriesKey, SeriesKey]) -> None:
+        """Record which stored series continue another one, because their benchmarks were renamed.
+
+        A series that continues another one already, or that another one continues, stays as it is. One that
+        gets a former name back continues the series of the later name.
+        """
+
+    def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
+        """Store the A/A sessions of a build, each of a series whose results are stored already.
+
+        The builds of one sequence share one session per series, of the machine that measured it first.
+        """
+
+    def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+        """Return the sessions of series on a machine; a series without one is left out.
+
+        A series that continues another one also has the sessions of that one.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Compared):
+    """Base against patch for one metric of one benchmark; values are medians over launches."""
+
+    series_id: int
+    suite: str
+    benchmark: str
+    metric: str
+    unit: str = field(metadata=_UNIT)
+    better: Better = field(metadata=_BETTER)
+    reason: str
+    needs_pairs: bool = field(default=False, metadata=PAGES_ONLY)  # undecided, and more pairs may decide it
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredBuild:
+    """The comparisons of one job of a patch set."""
+
+    job: str
+    number: int
+    comparisons: tuple[Comparison, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPatchSet:
+    """A patch set with the comparisons, against ``parent``, of its newest check run that has some."""
+
+    number: int
+    revision: str
+    run_id: int
+    parent: str | None
+    parent_tree: str | None = field(
+        metadata={"description": "patch sets with equal trees were compared with the same base programs"}
+    )
+    builds: tuple[MeasuredBuild, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPatchSets:
+    """Patch sets of a change that have comparisons, newest first; ``older`` counts those left out."""
+
+    patch_sets: tuple[MeasuredPatchSet, ...]
+    older: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Samples:
+    """Every sample of a comparison: element k of both sides was measured in pair k; null: discarded."""
+
+    series_id: int
+    suite: str
+    benchmark: str
+    metric: str
+    unit: str = field(metadata=_UNIT)
+    better: Better = field(metadata=_BETTER)
+    base: tuple[float | None, ...]
+    patch: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One metric of one benchmark on one machine class and branch, over time."""
+
+    id: int
+    instance: str
+    project: str
+    branch: str
+    machine_class: str
+    job: str
+    suite: str
+    benchmark: str
+    metric: str
+    unit: str = field(metadata=_UNIT)
+    better: Better = field(metadata=_BETTER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point(Compared):
+    """One comparison in the history of a series; its kind is post-submit for a merged commit."""
+
+    kind: RunKind
+    measured_at: datetime
+    job: str
+    number: int
+    environment_id: int | None
+    machine: str
+    run_id: int | None
+    revision: str
+    subject: str
+    author: str
+    change: int | None
+    change_address: str | None = field(metadata=ADDRESS)
+    patch_set: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesWithPoints:
+    """A series with its points, oldest first: merged commits, and patch sets."""
+
+    series: Series
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesVotingStatus:
+    """The voting status of a series on a machine, by the policy of the job's newest A/A session."""
+
+    machine: str
+    series: Series
+    measured_at: datetime
+    voting_status: VotingStatus

@@ -1,0 +1,75 @@
+"""Values in JSON columns: what is stored is read as it was, also what an older version stored."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, replace
+from typing import Any
+
+import pytest
+
+from service.adapters.postgres.persisted import mappings_of, reasons_from, slowdowns_from
+from service.adapters.postgres.storable import clean_json
+from service.domain.measuring.metric import Better
+from service.domain.runs.slowdown import Slowdown
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.wording.reasons import sentence
+from tests.unit.domain.wording.test_reasons import SENTENCES
+
+
+def as_json(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    return json.loads(json.dumps(clean_json(value), allow_nan=False))
+
+
+SAMPLE = Slowdown("BM_a/64", "cpu_time", Better.LOWER, 0.1 + 0.2, 0.1, 0.5, "perf", "executor")
+
+
+@pytest.mark.parametrize("slowdown", [SAMPLE, replace(SAMPLE, most=math.inf, better=Better.HIGHER)])
+def test_what_is_stored_is_read_as_it_was(slowdown: Slowdown) -> None:
+    assert slowdowns_from(as_json(mappings_of([slowdown]))) == (slowdown,)
+
+
+def test_a_slow_down_that_a_previous_version_stored_has_no_job() -> None:
+    before = {key: value for key, value in asdict(SAMPLE).items() if key not in {"job", "suite"}}
+
+    assert slowdowns_from([before]) == (replace(SAMPLE, job="", suite=""),)
+
+
+def test_what_a_previous_version_did_not_store_stays_unknown() -> None:
+    assert (mappings_of(None), slowdowns_from(None)) == (None, None)
+
+
+def test_a_slow_down_is_stored_as_previous_versions_read_it() -> None:
+    assert as_json(mappings_of([replace(SAMPLE, most=math.inf)])) == [
+        {
+            "job": "perf",
+            "suite": "executor",
+            "benchmark": "BM_a/64",
+            "metric": "cpu_time",
+            "better": "lower",
+            "worsening": 0.1 + 0.2,
+            "least": 0.1,
+            "most": None,
+        }
+    ]
+
+
+@pytest.mark.parametrize(("kind", "facts"), [(kind, facts) for kind, facts, _ in SENTENCES])
+def test_reasons_survive_their_record(kind: ReasonKind, facts: tuple[float | str, ...]) -> None:
+    (found,) = reasons_from(json.loads(json.dumps(mappings_of([Reason(kind, facts)]))))
+
+    assert found == Reason(kind, facts)
+    assert list(map(type, found.facts)) == list(map(type, facts))
+
+
+def test_a_number_that_json_cannot_hold_still_makes_a_sentence() -> None:
+    (reason,) = reasons_from([{"kind": "real time longer", "facts": [None, 0]}])
+
+    assert math.isnan(float(reason.facts[0]))
+    assert sentence(reason).startswith("real time is nan times")
+
+
+def test_a_kind_of_a_later_version_is_refused() -> None:
+    with pytest.raises(ValueError, match="unheard of"):
+        reasons_from([{"kind": "unheard of", "facts": []}])
