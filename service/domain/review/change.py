@@ -28,6 +28,13 @@ class ChangeStatus(StrEnum):
     ABANDONED = "ABANDONED"
 
 
+class CommentSource(StrEnum):
+    """The places where people write commands."""
+
+    COMMENT = "comment"  # on the review server
+    PAGE = "page"  # a form of Benchgate's pages
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """A hint of the server that Benchgate must fetch a change.

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from service.domain.review.change import Change, PostedMessage
+from service.domain.review.change import Change, CommentSource, PostedMessage
 from service.domain.review.form_commands import FormCommand
 from service.domain.values.identity import ChangeKey
 
@@ -42,13 +42,6 @@ class CommentState(StrEnum):
 
     PENDING = "pending"
     DONE = "done"
-
-
-class CommentSource(StrEnum):
-    """The places where people write commands."""
-
-    COMMENT = "comment"  # on the review server
-    PAGE = "page"  # a form of Benchgate's pages
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,11 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from service.domain.access.audit import AuditKind
-from service.domain.review.change import InlineComment, Review
+from service.domain.review.change import CommentSource, InlineComment, Review
 from service.domain.runs.overrides import Override, OverrideKind
 from service.domain.runs.slowdown import Slowdown
 from service.domain.values.identity import ChangeKey
 from service.domain.wording.overrides import accepted_levels
-from service.ports.review.changes import CommentSource
 from service.ports.runs.queue import Task
 from service.ports.runs.runs import RunRecord
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from service.domain.review.change import Review
+from service.domain.review.change import CommentSource, Review
 from service.domain.review.comment_commands import (
     AcceptCommand,
     CancelCommand,
@@ -23,7 +23,6 @@ from service.domain.runs.states import RunState
 from service.domain.values.errors import BadInput, Permanent
 from service.domain.values.text import literal
 from service.domain.wording import replies
-from service.ports.review.changes import CommentSource
 from service.ports.runs.decisions import NewOverride
 from service.steps.project.read_project_file import NoProjectFile, read_project_file
 from service.steps.runs.apply_override import accept_benchmarks, override_builds, undo_overrides

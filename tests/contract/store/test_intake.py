@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.review.change import Change, ChangeStatus, Person, PostedMessage
+from service.domain.review.change import Change, ChangeStatus, CommentSource, Person, PostedMessage
 from service.domain.review.comment_commands import CancelCommand, RecheckCommand
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey
-from service.ports.review.changes import CommentSource, PageRequest, SyncCursor
+from service.ports.review.changes import PageRequest, SyncCursor
 from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:

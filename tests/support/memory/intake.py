@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from service.domain.review.change import ChangeStatus, patch_sets_with_code_of
+from service.domain.review.change import ChangeStatus, CommentSource, patch_sets_with_code_of
 from service.domain.values.identity import ChangeKey
 from service.ports.review.changes import (
     ChangeRecord,
     Changes,
-    CommentSource,
     Events,
     ReviewComment,
     ReviewComments,

@@ -14,12 +14,11 @@ from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.review.page_commands import command_in, command_text
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_INTEGER
-from service.domain.review.change import ChangeStatus, patch_sets_with_code_of
+from service.domain.review.change import ChangeStatus, CommentSource, patch_sets_with_code_of
 from service.domain.values.identity import ChangeKey
 from service.ports.review.changes import (
     ChangeRecord,
     Changes,
-    CommentSource,
     CommentState,
     Events,
     ReviewComment,

@@ -13,13 +13,12 @@ from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.access.caller import Role, TokenHolder
 from service.domain.access.scopes import ScopeKind, TokenScope
 from service.domain.project.project_file import Permission
-from service.domain.review.change import Account
+from service.domain.review.change import Account, CommentSource
 from service.domain.review.form_commands import line_of
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.values.errors import Transient
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.review.changes import CommentSource
 from service.ports.review.shown import ShownRequest
 from service.steps.review.offered_actions import ActionOffers
 from service.web.access.tickets import ticket_for
