@@ -16,6 +16,7 @@ from service.domain.access.caller import Role
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import Permission
 from service.domain.review.change import Account
+from service.domain.review.form_commands import line_of
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.verdict.inference.verdict import Verdict
@@ -89,7 +90,7 @@ def person(browser: Browser, reading: FakeReading, store: MemoryStore) -> Iterat
 
 
 def requests(store: MemoryStore) -> list[str]:
-    return [each.text for each in store.memory.comment]
+    return [line_of(each.command) if each.command else each.text for each in store.memory.comment]
 
 
 def test_a_failure_is_overridden_by_the_keyboard_alone(person: Page, store: MemoryStore) -> None:

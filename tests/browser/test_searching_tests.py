@@ -54,7 +54,7 @@ def test_one_search_narrows_all_tables_of_a_build(page: Page, address: str, labe
     page.keyboard.type("SnoozeWake")
     expect(page.locator(".tests tbody tr")).to_have_count(1)
     expect(page.locator("tr.row")).to_have_count(rows)
-    assert page.url.endswith("?q=SnoozeWake")
+    page.wait_for_url("**?q=SnoozeWake")
     search.fill("nothing")
     expect(page.get_by_text("No test matches “nothing”.")).to_be_visible()
     search.fill("")

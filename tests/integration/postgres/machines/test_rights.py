@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
-DECISION = Path(__file__).parents[4] / "docs" / "decisions" / "0003-two-planes.md"
+DECISION = Path(__file__).parents[4] / "docs" / "contributor" / "decisions" / "0003-two-planes.md"
 # With the types of their arguments: a second form of a function is another right.
 CALLABLE = {
     "machine.introduce(text,text,text,text,jsonb)",

@@ -16,6 +16,7 @@ from service.domain.review.comment_commands import (
     RecheckCommand,
     UndoOverrideCommand,
 )
+from service.domain.review.form_commands import command_from
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
@@ -159,7 +160,7 @@ def test_a_patch_set_that_is_outdated_by_then_is_refused(service: Service) -> No
 
 def test_a_second_command_in_a_field_is_refused_before_it_is_stored(service: Service) -> None:
     with pytest.raises(BadInput, match="reason: must be one line"):
-        request(service, OverrideCommand("MB-1", "flaky\ncancel", "perf"))
+        request(service, command_from({"action": "override", "bug": "MB-1", "reason": "flaky\ncancel"}))
     assert service.store.memory.comment == []
 
 
