@@ -54,12 +54,12 @@ class Change:
 
     @property
     def gain(self) -> float:
-        """Factor by which it became faster."""
+        """Speed-up: after ÷ before of a rate, before ÷ after of a time."""
         return self.after / self.before if self.unit is Unit.PER_SECOND else self.before / self.after
 
     @property
     def saved(self) -> float:
-        """Difference by which it shrank."""
+        """Decrease: before − after."""
         return self.before - self.after
 
     def show(self) -> str:

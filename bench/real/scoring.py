@@ -25,7 +25,7 @@ _OPEN: Final = frozenset({"undecided", "failing"})
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The verdict on a benchmark; ``slowing`` is the share by which it takes longer (0.05: 5 %), if known.
+    """The verdict on a benchmark; ``slowing`` is how much longer it takes (0.05: 5 %), if known.
 
     A benchmark that is compared by several times or rates has the verdict that counts against Benchgate, then
     the one that finds a slow-down; ``spread`` is the least of them.

@@ -67,7 +67,7 @@ def _ratios(noise: random.Random, log: float, spread: float, pairs: int) -> list
 
 
 def _stops_before(row: Comparison, links: Sequence[float], spread: float, noise: random.Random) -> bool:
-    """Apply the rule of five relinks, each of which had to be slower at 25 %."""
+    """Apply the former rule: all of five relinks must be slower at 25 %."""
     if not suspects([row], POLICY):
         return row.worsening >= POLICY.vote_at
     pairs = max(_OLD_PAIRS, math.ceil(_OLD_SHARE * row.pairs))

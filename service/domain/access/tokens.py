@@ -45,7 +45,7 @@ def token_text(secret: bytes) -> str:
 
 
 def digest_of(text: str) -> bytes | None:
-    """Return the digest by which a token is stored; None if the text cannot be a token."""
+    """Return the digest that is stored for a token, or None if the text cannot be a token."""
     return sha256(text.encode()).digest() if _TEXT.fullmatch(text) else None
 
 

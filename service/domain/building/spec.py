@@ -92,7 +92,7 @@ class BuildSpec:
 
     @property
     def is_local(self) -> bool:
-        """Return whether this is a local gate, of which nothing is kept as evidence."""
+        """Return whether this is a local gate, which leaves no evidence."""
         return self.instance == LOCAL
 
     @property

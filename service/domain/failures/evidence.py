@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 APART: Final = timedelta(hours=6)  # longer than most outages, which fail unrelated changes together
 LEAST_FAILURES: Final = 5  # of a signature before a machine is named
 ALPHA: Final = 0.01  # chance to name a machine although the signature depends on none
-UNSEEN: Final = 30  # a failure of one build in ten is absent from so many with a chance of 4 %
+UNSEEN: Final = 30  # builds; a failure of one build in ten misses all of them with a chance of 4 %
 CLOSING: Final = 0.05  # chance that a failure as frequent as before was absent by luck
 _Z: Final = 1.959963984540054  # the 97.5 % quantile of the normal distribution, for 95 % intervals
 

@@ -151,7 +151,7 @@ class KnownMatches:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The failures of a build none of which has a specific signature.
+    """Failures of a build without any specific signature.
 
     Args:
         lines: the lines of the failures, each once.

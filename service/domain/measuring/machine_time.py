@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from service.domain.measuring.launch import Launch
 
 # Measuring takes at most this multiple of the machine time, including pairs up to the first decisive look and
-# the time by which launches of the patch exceed those of the parent.
+# what launches of the patch take beyond those of the parent.
 STRETCH: Final = 4
 
 

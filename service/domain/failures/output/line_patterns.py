@@ -62,7 +62,7 @@ OPENINGS: Final[Mapping[FailureKind, str]] = {
     FailureKind.MEMORY: "Out of memory: ",
     FailureKind.TIMEOUT: "Time-out: ",
 }
-"""What goes before a line of the log in a message."""
+"""The words before a line of the log in a message."""
 _CRASHES: Final = (
     builtin(FailureKind.MEMORY, r"^ *what\(\): +std::bad_alloc", "out of memory"),
     builtin(
