@@ -34,7 +34,7 @@ test: .venv/dev.stamp ## run all tests: unit, integration, end-to-end and browse
 # The other tests wait for servers and clocks for much of their time, so the C++ tests run beside them.
 test-native:
 	@echo "The C++ tests run beside the others; their output follows at the end (native/build/test.log)"
-	@nice -n 5 native/test measure tsan >native/build/test.log 2>&1
+	@{ nice -n 5 native/test measure && SKIP=alone nice -n 5 native/test tsan; } >native/build/test.log 2>&1
 
 test-python: .venv/bytecode.stamp
 	@$(BIN)/python -m pytest -q -n 5 --no-loadscope-reorder
@@ -48,7 +48,7 @@ nightly: .venv/dev.stamp ## run what is too long for each commit: simulations wi
 	@tools/need test
 	@$(BIN)/python -m pytest -q -n 3 --no-loadscope-reorder -m nightly
 	@$(MAKE) --no-print-directory demo ONCE=1
-	@native/test asan-ubsan
+	@native/test tsan asan-ubsan
 
 unit: .venv/dev.stamp ## run the quick tests: domain, steps, web and commands, without servers or simulations
 	@$(BIN)/python -m pytest -q -n 2 -m "not simulation and not nightly" tests/unit tests/integration/web

@@ -55,6 +55,8 @@ _WORDS: Final = {
     re.compile(rf"(?<!\w)({pattern})(?!\w)".replace(" ", r"\s+"), re.IGNORECASE): instead
     for pattern, instead in REFUSED.items()
 }
+_QUOTES: Final = re.compile(r"[\"']+\s*")
+_MARKS: Final = re.compile(r"[_#*/\"-]")
 _CPP_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _CHECKED: Final = re.compile(
     r"(^|/)\.?[\w-]+$|\.(awk|cmake|cpp|css|h|html|js|md|mjs|py|sh|sql|svg|toml|txt|yaml|yml)$"
@@ -79,10 +81,13 @@ class Finding:
 
 def findings_in(path: str, text: str) -> list[Finding]:
     """List the findings in a file's text, by line."""
-    prose = _prose(path, text)
+    # Most files have none of the words; tokenising them takes most of the time.
+    anywhere = _MARKS.sub(" ", text)
+    possible = [pattern for pattern in _WORDS if pattern.search(anywhere)]
+    prose = _prose(path, text) if possible else ""
     words = [
-        Finding(path, prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), instead)
-        for pattern, instead in _WORDS.items()
+        Finding(path, prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), _WORDS[pattern])
+        for pattern in possible
         for match in pattern.finditer(prose)
     ]
     return sorted([*words, *(_first_words(path, text) if path.endswith(".py") else ())])
@@ -124,6 +129,8 @@ def _only(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _first_words(path: str, text: str) -> Iterator[Finding]:
+    if not any(_FIRST_WORDS.match(text, mark.end()) for mark in _QUOTES.finditer(text)):
+        return
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
