@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from service.cli.services.child_processes import Site
     from service.ports.runs.shown import Build
 
-PATIENCE = 90.0  # seconds; a vote takes about five on an idle machine
+PATIENCE = 240.0  # seconds; a vote takes about five on an idle machine, and a hundred on a busy one
 SECRET = "a-secret-of-the-tests-0123"
 
 
@@ -107,7 +107,7 @@ def start_settings(project: TinyProject) -> dict[str, str]:
     return {
         "BENCHGATE_GIT_URL": str(project.path),
         "BENCHGATE_INSTANCE": "e2e",
-        "BENCHGATE_LEASE_SECONDS": "2",
+        "BENCHGATE_LEASE_SECONDS": "4",
         "BENCHGATE_WAITS_FOR_QUIET": "false",
         "BENCHGATE_WEBHOOK_SECRETS": f'["{SECRET}"]',
     }

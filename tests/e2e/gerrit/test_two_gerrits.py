@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from service.adapters.embedded.children import Supervisor
     from service.cli.services.child_processes import Site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 PATIENCE = 90.0  # seconds; a vote takes about five on an idle machine
 TIMES = {"core": "150", "edge": "100"}  # of the patch sets; the base takes 100
 
