@@ -16,6 +16,7 @@ BOUND = 1.0  # seconds; `make bench-logs` prints the figures of a quiet machine,
 
 
 @pytest.mark.integration
+@pytest.mark.nightly
 def test_pages_and_ranges_of_a_log_of_200_mb_are_quick_and_take_no_memory(tmp_path: Path) -> None:
     figures = measure_log(tmp_path, requests=5)
     slow = {name: each for name, each in figures.seconds.items() if name not in LONG and median(each) > BOUND}
