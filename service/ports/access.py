@@ -30,7 +30,7 @@ class Sessions(Protocol):
         """Store a session; return its secret, which nothing returns again."""
 
     def find(self, secret: str) -> User | None:
-        """Return the person of a session; None if it has expired, was closed, or never was."""
+        """Return the person of a session; None if it expired, was closed or never existed."""
 
     def close(self, session: bytes) -> None:
         """End the session with this digest."""
@@ -94,14 +94,14 @@ class Tokens(Protocol):
         """
 
     def find(self, text: str) -> TokenHolder | None:
-        """Return the holder of a token and note the use; None if it expired, was revoked, or never was."""
+        """Return the holder of a token and note the use; None if it expired, was revoked or never existed."""
 
     def list(self, owner: str | None = None) -> Sequence[Token]:
         """Return the newest tokens that are valid or ended within 30 days, the newest first, at most 1000.
 
         Args:
-            owner: the subject of the person whose tokens to return; None: everybody's. An empty subject owns
-                none, also not those of commands.
+            owner: the creator's subject; None: everybody's. An empty subject owns no tokens, not even those
+                of commands.
         """
 
     def revoke(self, token_id: int, by: str, owner: str | None = None) -> bool:
@@ -123,7 +123,7 @@ class Tokens(Protocol):
 
 
 class AuditLog(Protocol):
-    """The audit log, to be read; :class:`service.ports.store.Audit` appends to it."""
+    """Read the audit log; :class:`Audit` appends to it."""
 
     def entries(self, after: int, limit: int, kind: AuditKind | None = None) -> Sequence[AuditEntry]:
         """Return up to ``limit`` entries with an id above ``after``, oldest first; of one kind or of all."""
@@ -169,7 +169,7 @@ class IdentityProvider(Protocol):
         """Begin a sign-in that ends at ``callback``; raises Transient if the provider does not answer."""
 
     def code_of(self, attempt: SignInAttempt, query: Mapping[str, str]) -> str:
-        """Return the code in the query with which a browser came back; asks nobody.
+        """Return the code in the callback's query; sends no request.
 
         Raises:
             NotAllowed: the query is not the answer to this attempt, or says that the provider refuses.
@@ -177,7 +177,7 @@ class IdentityProvider(Protocol):
         """
 
     def claims(self, attempt: SignInAttempt, callback: str, code: str) -> Claims:
-        """Ask the provider about the person of a code.
+        """Exchange a code for the person's claims.
 
         Raises:
             NotAllowed: the provider refuses, or its answer is not valid.
@@ -186,12 +186,12 @@ class IdentityProvider(Protocol):
 
 
 class Audit(Protocol):
-    """The audit log, to which entries are only ever added."""
+    """Append to the audit log."""
 
     def record_act(self, kind: AuditKind, actor: str, subject: str, details: Mapping[str, str]) -> None:
         """Append a :class:`service.domain.access.audit.AuditEntry` when the transaction is committed.
 
-        Appending is the last that a transaction does, because all others that append wait for its end.
+        The entry is written last in the transaction, because every other one that appends waits for its end.
         """
 
 
@@ -211,12 +211,12 @@ def command_by(user: str) -> str:
 
 
 def sessions_subject(subject: str | None) -> str:
-    """Name the person whose sessions end; None: everybody."""
+    """Name the owner of the ended sessions; None: everybody."""
     return "everybody" if subject is None else subject
 
 
 def token_details(token: Token) -> Mapping[str, str]:
-    """Return what the log records of a token beside its number; never its text."""
+    """Return a token's details for the log; never its text."""
     return {
         "name": token.name,
         "scopes": ", ".join(sorted(map(str, token.scopes))),

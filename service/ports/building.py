@@ -20,7 +20,7 @@ class ByteSink(Protocol):
 
 
 class Sandbox(Protocol):
-    """A runner of programs. All methods raise Unfit if this host cannot run them as promised."""
+    """Run programs. All methods raise Unfit if this host cannot run them as promised."""
 
     def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
         """Run ``command`` to its end.
@@ -41,7 +41,7 @@ class Sandbox(Protocol):
 
 
 class Scratch(Protocol):
-    """Room on disk for the files of a piece of work, which untrusted programs may write."""
+    """Temporary directories on disk that untrusted programs may write to."""
 
     def directory(self) -> AbstractContextManager[Path]:
         """Create an empty directory, and remove it with all its content at the end of the block.
@@ -53,7 +53,7 @@ class Scratch(Protocol):
 
 
 class Artifacts(Protocol):
-    """A store of compressed bytes, each under the SHA-256 of its content.
+    """Content-addressed store of compressed bytes; keys are SHA-256.
 
     All methods raise Transient if the disk is full or does not answer. Reading raises NotFound if there is no
     artifact with the key, and Permanent if it is damaged.
@@ -82,14 +82,14 @@ class Artifacts(Protocol):
         """Write the bytes to a new file, which is removed if this raises; Permanent if the file exists."""
 
     def delete(self, key: str, stored_before: float) -> bool:
-        """Delete an artifact that was last stored more than so many seconds ago; False if it was later.
+        """Delete an artifact unless it was stored in the last ``stored_before`` seconds (then False).
 
-        One that is stored again meanwhile stays. It is no error if there is none.
+        One that is stored again meanwhile stays. A missing one is no error.
         """
 
 
 class Packer(Protocol):
-    """A mover of built programs in and out of sandboxes; the host itself never reads a hostile tree."""
+    """Move built programs in and out of sandboxes; the host itself never reads a hostile tree."""
 
     def pack(
         self,
@@ -113,7 +113,7 @@ class Packer(Protocol):
 
 
 class Inspector(Protocol):
-    """A reader of built trees, by which two of them can be compared. Raises Transient."""
+    """Read built trees, so that two can be compared. Raises Transient."""
 
     def inspect(self, build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
         """Return every file of a build directory by its relative path; None if they cannot all be read."""
@@ -130,7 +130,7 @@ class Binaries(Protocol):
 
 
 class Progress(Protocol):
-    """A display of how far a long piece of work is."""
+    """Show the progress of a long task."""
 
     def say(self, text: str, done: float | None = None) -> None:
         """Show what is being done now; ``done`` is its share of the whole if that is known."""

@@ -27,8 +27,8 @@ class Lease(Protocol):
 class BuildOutput(Protocol):
     """The output of a build so far.
 
-    A place in it is the number of bytes written before, including those that were left out since. Its
-    beginning is kept, and the newest bytes until others need their room.
+    A place is an offset in bytes; bytes that were left out since count. The beginning is kept, and the
+    newest bytes until others need their room.
     """
 
     def mark(self) -> int:
@@ -38,13 +38,13 @@ class BuildOutput(Protocol):
         """Return the place before which every byte is kept to the end."""
 
     def read(self, place: int, at_most: int) -> tuple[int, bytes]:
-        """Return the first bytes that are kept from a place on, without a gap, and their place."""
+        """Return the first kept bytes from a place on, up to the next gap, and their place."""
 
     def lines_before(self, place: int) -> int:
         """Return the number of line ends before a place after which all bytes are kept."""
 
     def kept(self) -> bytes:
-        """Return the beginning and the end, with a line about the number of bytes between them if any."""
+        """Return the beginning and the end; a line between them counts the bytes left out."""
 
 
 class PairLog(Protocol):
@@ -81,7 +81,7 @@ class Worklist(Protocol):
         """Make this machine known with its environment."""
 
     def peek(self) -> Upcoming:
-        """Return what :meth:`claim` would claim now, and leave a sign of life."""
+        """Return what :meth:`claim` would claim now, and send a heartbeat."""
 
     def claim(self, *, may_measure: bool = True) -> Claimed | None:
         """Claim the next build of this machine's pool, if there is one.
@@ -92,7 +92,7 @@ class Worklist(Protocol):
         """
 
     def heartbeat(self, obstacle: str | None = None) -> None:
-        """Leave a sign of life. ``obstacle`` keeps the machine from taking work; None: as reported before."""
+        """Send a heartbeat. ``obstacle`` keeps the machine from taking work; None: as reported before."""
 
 
 class Claimed(Lease, PairLog, Binaries, Protocol):
@@ -111,7 +111,7 @@ class Claimed(Lease, PairLog, Binaries, Protocol):
         """The seed of every random choice of the measuring."""
 
     def publish(self, log: BuildOutput) -> AbstractContextManager[None]:
-        """Make a log the build's, and readable while it grows; it is read until the end of the block only.
+        """Publish the build's log, readable while it grows, until the end of the block.
 
         A build has one log; complete and release store all of it, if they are called in the block.
         """

@@ -1,4 +1,4 @@
-"""The read ports of the pages and the HTTP API: each method is one consistent snapshot of the store."""
+"""Read ports of the pages and the HTTP API: each method reads one consistent snapshot of the store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Viewer(Protocol):
-    """A person, or a program with a token: somebody who may see more on a review server than is public."""
+    """A person, or a program with a token, who may see more on a review server than the public."""
 
     def sees(self, changes: Collection[ChangeKey]) -> frozenset[ChangeKey]:
         """Return which of these changes the viewer sees; none if the review server does not answer."""
@@ -41,7 +41,7 @@ class Viewer(Protocol):
 class ChangeReading(Protocol):
     """Changes and their patch sets.
 
-    Each method raises Ambiguous if the address is a number alone that changes of several servers have.
+    Methods raise Ambiguous if the address is only a number, and several servers have it.
     """
 
     def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
@@ -114,11 +114,10 @@ class Reading(ChangeReading, BuildReading, SeriesReading, MachineReading, Protoc
     """All read ports. Safe to call from several threads; raises NotFound and Transient."""
 
     def seen_by(self, viewer: Viewer | None) -> Reading:
-        """Return the read ports of a viewer; None: of a reader who does not sign in, who sees what is public.
+        """Return the read ports of a viewer; None: of an anonymous reader, who sees what is public.
 
-        A change that the viewer does not see does not exist for them, nor do its runs, builds and points, the
-        series that only they have. A build of several changes is shown with the runs that the viewer sees.
-        The condition names public changes and branches only, for every viewer. If nothing is found while a
-        review server that may have it does not answer a viewer's questions, methods raise Transient instead
-        of NotFound.
+        A hidden change does not exist for the viewer, nor do its runs, builds and points, nor series without
+        other points. A build of several changes is shown with the runs that the viewer sees. The condition
+        names public changes and branches only, for every viewer. Methods raise Transient instead of NotFound
+        while a review server that may have the change does not answer.
         """

@@ -26,9 +26,9 @@ class Differences(Protocol):
         """
 
     def changed_lines(self, project: str, base: str | None, patch: str, endings: Collection[str]) -> Lines:
-        """List the lines that a revision adds or changes in regular files whose names end so.
+        """List the lines that a revision adds or changes in regular files with these endings.
 
-        A renamed file is compared with its former self if that has such a name too. Without a base, all lines
+        A renamed file is compared with its old version if that has such an ending. Without a base, all lines
         are new. A path that is not UTF-8 has replaced bytes.
 
         Raises:
@@ -107,7 +107,7 @@ class Source(Differences, Protocol):
 
 
 class Dependencies(Protocol):
-    """The dependencies of builds, which a machine fetches once and keeps."""
+    """Dependencies of builds; a machine fetches them once and keeps them."""
 
     def provide(self, wanted: Mapping[str, Dependency], watch: Callable[[], None]) -> Path:
         """Return a directory with each dependency under its name, and the file for CMake.

@@ -1,4 +1,4 @@
-"""The bug tracker of known failures, and its answers as they are stored."""
+"""The bug tracker of known failures, and its stored answers."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class BugTracker(Protocol):
     def post_count(self, bug: str, text: str) -> None:
         """Add a comment to a bug, unless one of its newest comments begins with the same line.
 
-        So an attempt whose response was lost may be repeated. Readers see the text as it is, without markup
-        or mentions.
+        So it may be repeated if the response was lost. Readers see the text as it is, without markup or
+        mentions.
 
         Raises:
             NotFound: the text does not name a bug of this tracker, or the account sees no such bug.
@@ -69,7 +69,7 @@ class BugNotes(Protocol):
     def due_bugs(self, most: int) -> Sequence[str]:
         """Return bugs of confirmed known failures, also expired ones, that were not asked for within an hour.
 
-        Those that were never asked for come first, then the others in the order of their times.
+        Those that were never asked for come first, then the others by due time.
         """
 
     def note_bug(self, bug: str, found: Bug | None) -> None:

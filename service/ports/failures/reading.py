@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class KnownStatus(StrEnum):
-    """The lists of known failures; that of one that expired depends on the time."""
+    """List that a known failure is in; time moves it from active to expired."""
 
     PROPOSED = "proposed"
     ACTIVE = "active"
@@ -135,8 +135,8 @@ class KnownDetail:
         hosts: the builds of each host, in its scope.
         machines: those on which it is more frequent than by chance.
         proposal: the grounds to call it intermittent; None without one.
-        groups: those of the review server of which a person must be in each to change it: one for each branch
-            in its scope that built lately; an empty name: the branch names none.
+        groups: a person must be in all of these to change it: one for each branch in its scope that built
+            lately; an empty name: the branch names none.
         matched: all builds that known failures of its bug in the project matched.
     """
 
@@ -152,7 +152,7 @@ class KnownDetail:
 
 @dataclass(frozen=True, slots=True)
 class PatternExample:
-    """A failure whose line a pattern matches, and its build."""
+    """A failure that a pattern matches, and its build."""
 
     job: str
     number: int
@@ -185,7 +185,7 @@ class FailureReading(Protocol):
         """Return the known failures of a list: the last made known first."""
 
     def known_failure(self, known_id: int) -> KnownDetail:
-        """Return a known failure. NotFound without such a one."""
+        """Return a known failure; raises NotFound."""
 
     def statuses(self) -> Mapping[KnownStatus, int]:
         """Return how many known failures each list has."""

@@ -12,7 +12,7 @@ from service.domain.failures.failure import Failure
 from service.domain.failures.known import KnownFailure, KnownMatches, Scope, TriageState, complete
 from service.domain.failures.signature import Signature
 
-# The matches of a run: the known failure of a build's failure at a place in its list.
+# Matches of a run: known failures by build and place in its list of failures.
 Matches = Mapping[tuple[int, int], KnownFailure]
 
 
@@ -122,12 +122,12 @@ class KnownFailures(Protocol):
     def make(self, new: NewKnown, author: Author) -> KnownFailure:
         """Confirm a failure with a bug: make a known failure, or renew the one of this scope.
 
-        One that is invalid stays so; another is made beside it. A signature that no failure has is stored:
-        those of the failures may be of other rules.
+        An invalid one stays so; another is made beside it. A signature without failures is stored, too:
+        failures may have been signed by other rules.
         """
 
     def lock(self, known_id: int) -> KnownFailure:
-        """Return a known failure, locked until the transaction ends. NotFound without such a one."""
+        """Return a known failure, locked until the transaction ends; raises NotFound."""
 
     def change(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
         """Replace values of a known failure."""
@@ -143,9 +143,9 @@ class KnownFailures(Protocol):
 
 
 def known_by_build(stored: Failures, run_id: int) -> Mapping[int, KnownMatches]:
-    """Return the known failures by build, of the builds of which every failure matched when it was decided.
+    """Return the known failures of the builds that had no other failures when they were decided.
 
-    Nobody asks a clock: a known failure that expired since still waives the runs that it did.
+    A known failure that expired since still waives them.
     """
     kept = stored.matches_of(run_id)
     found = stored.failures_of(sorted({build for build, _ in kept})) if kept else {}
@@ -165,7 +165,7 @@ def known_subject(known: KnownFailure) -> str:
 
 
 def known_details(known: KnownFailure, author: Author) -> Mapping[str, str]:
-    """Return what the log records of a known failure as it is from now on, without empty values."""
+    """Return a known failure's new details for the log, without empty values."""
     details = {
         "person": author.name,
         "signed in as": author.signed_in_as,
@@ -182,7 +182,7 @@ def known_details(known: KnownFailure, author: Author) -> Mapping[str, str]:
 
 
 def proposal_details(found: UnknownSignature, grounds: Sequence[str]) -> Mapping[str, str]:
-    """Return what the log records of a proposal."""
+    """Return a proposal's details for the log."""
     return {
         **_scope_details(found.scope),
         "signature": found.signature.hex(),

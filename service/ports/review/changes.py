@@ -96,7 +96,7 @@ class Events(Protocol):
         """Store an event; return its id. A duplicate is counted and is unhandled again."""
 
     def change_of(self, event_id: int) -> ChangeKey | None:
-        """Return the change an event hints at; None if it concerns none. NotFound without such an event."""
+        """Return the change an event hints at; None if it concerns none. Raises NotFound."""
 
     def mark_handled(self, event_id: int) -> None:
         """Record that an event needs no more work."""
@@ -118,7 +118,7 @@ class Changes(Protocol):
         """
 
     def lock(self, key: ChangeKey) -> int | None:
-        """Return the id of a change, which is locked until the transaction ends; None if none is stored."""
+        """Lock a change until the transaction ends; return its id, or None if it is not stored."""
 
     def same_code(self, change: ChangeKey, revision: str) -> Sequence[int]:
         """Return the number of a patch set and those directly before it with the same code, newest first.
@@ -131,10 +131,9 @@ class Changes(Protocol):
 
 
 class Visibility(Protocol):
-    """Changes and branches that readers see without sign-in, as the server last answered; at first none.
+    """Changes and branches visible without sign-in, by the server's last answer; none at first.
 
-    A change is public no longer if it turns private, moves to another branch, or is not shown to Benchgate
-    itself.
+    A change stops being public when it turns private, moves to another branch, or is hidden from Benchgate.
     """
 
     def hide_change(self, change_id: int) -> None:
@@ -166,7 +165,7 @@ class ReviewComments(Protocol):
         """Store a request of a page as a message; return its id, None if its ticket was used before."""
 
     def lock(self, comment_id: int) -> ReviewComment:
-        """Return a message; its change is locked until the transaction ends. NotFound without such a one."""
+        """Return a message; its change is locked until the transaction ends. Raises NotFound."""
 
     def pending_until(self, comment_id: int) -> Sequence[ReviewComment]:
         """Return the unanswered messages of its change up to a message, oldest first."""

@@ -50,7 +50,7 @@ class ReviewServer(Permissions, Protocol):
 
     @property
     def account(self) -> str:
-        """The account under which Benchgate posts, and by which it recognises its own messages."""
+        """Account that Benchgate posts as, and recognises its own messages by."""
 
     def for_pages(self) -> Permissions:
         """Return the rights on this server, asked with short timeouts, because somebody waits for a page."""
@@ -87,7 +87,7 @@ class ReviewServer(Permissions, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the event stream without its end; only the beginning of one that no event can have."""
+    """A line of the event stream without its end; cut if it is too long for an event."""
 
     body: bytes
     is_whole: bool = True

@@ -119,7 +119,7 @@ class Builds(Protocol):
     ) -> BuildRecord | None:
         """Make the newest build of a sequence that has or will have a result a part of a run too.
 
-        It is of the run's branch, and has at least so much time left from now on. Return None without one.
+        It is of the run's branch and has at least ``deadline_seconds`` left. Return None without one.
         """
 
     def of_run(self, run_id: int) -> Sequence[BuildRecord]:
@@ -132,7 +132,7 @@ class Builds(Protocol):
         """
 
     def lock(self, build_id: int) -> BuildRecord:
-        """Return a build, locked until the transaction ends. NotFound without such a build."""
+        """Return a build, locked until the transaction ends; raises NotFound."""
 
     def finish(
         self,
@@ -162,10 +162,10 @@ class Builds(Protocol):
 
 
 class ExternalBuilds(Protocol):
-    """Builds of other CIs, and the reports about them under keys that their senders chose."""
+    """Builds of other CIs, and reports about them, each with an idempotency key."""
 
     def claim_report(self, report: NewReport) -> SentReport | None:
-        """Store a report; return the one that its token sent before under its key, if any.
+        """Store a report; return an earlier one with its token and idempotency key, if any.
 
         Another transaction with the same token and key waits until this one ends.
         """

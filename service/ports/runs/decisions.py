@@ -79,10 +79,10 @@ class NewOverride:
 
 
 class Overrides(Protocol):
-    """The log of what people decided about patch sets; entries are only ever added."""
+    """Append-only log of people's decisions about patch sets."""
 
     def add(self, patch_set_id: int, entry: NewOverride) -> int:
-        """Append an entry, and record it in the audit log; return its id. NotFound without the patch set."""
+        """Append an entry, and record it in the audit log; return its id. Raises NotFound."""
 
     def of(self, patch_set_id: int) -> Sequence[Override]:
         """Return all entries of a patch set, oldest first, also those that were revoked."""
@@ -105,10 +105,10 @@ class Decisions(Protocol):
 
 
 class Outbox(Protocol):
-    """Hints and reviews that leave once the transaction is committed."""
+    """Transactional outbox: hints and reviews that leave after the commit."""
 
     def queue_task(self, task: Task, *entities: int) -> None:
-        """Queue a hint for each entity. NotFound without such a build to execute."""
+        """Queue a hint for each entity; raises NotFound for a missing build to execute."""
 
     def queue_review(self, dedup_key: str, review: Review) -> None:
         """Queue a review for the review server, once for each key."""
@@ -153,9 +153,9 @@ class DueReviews(Protocol):
         """Try a review again later; ``is_missing``: the server did not show its change."""
 
     def hasten_reviews(self, seconds: float, instance: str) -> None:
-        """Let reviews on a server wait at most so many seconds more, because it answers again.
+        """Retry reviews on a server within ``seconds``, because it answers again.
 
-        Reviews that the server did not confirm, or whose change it did not show, keep their time.
+        Unconfirmed reviews, and those of changes that the server did not show, keep their time.
         """
 
     def note_failed_post(self, outbox_id: int) -> None:
@@ -179,7 +179,7 @@ def subject_of(change: ChangeKey, patch_set: int) -> str:
 
 
 def details_of(entry: NewOverride, revision: str) -> Mapping[str, str]:
-    """Return what the log records of an override beside its author and patch set, without empty values."""
+    """Return an override's details for the log, without empty values."""
     details = {
         "person": entry.person,
         "revision": revision,
@@ -198,5 +198,5 @@ def _way_of(entry: NewOverride) -> str:
     if entry.carried_from:
         return f"carried over from patch set {entry.carried_from}"
     if entry.comment_id is None:
-        return ""  # a vote by hand, of which the kind says so
+        return ""  # a vote by hand; its kind says so
     return CommentSource.PAGE if entry.signed_in_as else CommentSource.COMMENT

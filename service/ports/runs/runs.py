@@ -62,7 +62,7 @@ class Runs(Protocol):
         """Store a run in state planning; return its id, None if the same one exists."""
 
     def lock(self, run_id: int) -> RunRecord:
-        """Return a run; its change and itself are locked until the transaction ends. NotFound without it."""
+        """Return a run; it and its change are locked until the transaction ends. Raises NotFound."""
 
     def start(
         self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str

@@ -1,4 +1,4 @@
-"""Upkeep: queries and updates that keep the flow going when something was lost."""
+"""Upkeep: find what was lost, and keep the flow going."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class StepFailure:
 
 
 class LostBuilds(Protocol):
-    """Builds that no machine works on, or that nobody wants."""
+    """Builds that lost their machine, or their last run."""
 
     def requeue_lost_builds(self, max_attempts: int) -> Sequence[int]:
         """Queue builds whose lease expired again; return those that have no attempt left.
@@ -32,7 +32,7 @@ class LostBuilds(Protocol):
         """Return the unfinished builds past their deadline that no machine holds."""
 
     def drop_unwanted_builds(self) -> None:
-        """Request the end of builds that no unfinished run has, nor one being planned may adopt."""
+        """Cancel builds that belong to no unfinished run and that no run in planning can adopt."""
 
     def cancelled_builds(self) -> Sequence[int]:
         """Return the unfinished builds whose end is requested and that no machine holds."""
@@ -42,20 +42,20 @@ class StalledWork(Protocol):
     """Work whose hint was lost."""
 
     def stalled(self, older_than: float) -> Sequence[tuple[Task, int]]:
-        """Return (task, entity) of all that has waited so many seconds for its step, longest first.
+        """Return (task, entity) of what waited ``older_than`` seconds for a step, longest first.
 
         A step that failed is left out until it may be tried again.
         """
 
     def idle_pools(self, older_than: float) -> Sequence[tuple[str, int]]:
-        """Return (pool, build) of builds that waited so many seconds although a machine may be free."""
+        """Return (pool, build) of builds that waited ``older_than`` seconds though a machine may be free."""
 
 
 class OldLogs(Protocol):
     """Logs and failures of builds that ended long ago, and the artifacts that only the logs named."""
 
     def drop_old_logs(self, most: int) -> int:
-        """Forget the logs of at most so many builds that ended long ago; return how many had one.
+        """Forget the logs of up to ``most`` builds that ended long ago; return how many had one.
 
         A log is kept for 90 days, that of a build that did not succeed for 400.
         """
@@ -67,9 +67,9 @@ class OldLogs(Protocol):
         """Forget artifacts that were deleted."""
 
     def drop_old_failures(self, most: int) -> int:
-        """Forget the failures of at most so many builds that ended 400 days ago; return how many had some.
+        """Forget the failures of up to ``most`` builds that ended 400 days ago; return how many had some.
 
-        Failures of a build that known failures matched stay, because pages show by them why it did not count.
+        A build that known failures matched keeps its failures, because pages show why it did not count.
         Signatures go after 400 days without a failure, with their proposals, unless a person judged them.
         """
 
@@ -78,7 +78,7 @@ class Calibrations(Protocol):
     """Calibrations of pools that have nothing else to do."""
 
     def idle_jobs(self, asked_within: float) -> Sequence[IdleJob]:
-        """Return the benchmark jobs of branches checked within so many seconds, in idle pools."""
+        """Return idle pools' benchmark jobs of branches checked in the last ``asked_within`` seconds."""
 
     def preempt_calibrations(self) -> Sequence[int]:
         """Request the end of running calibrations that other builds wait for; return their ids."""
@@ -95,16 +95,16 @@ class StepFailures(Protocol):
 
 
 class Heartbeats(Protocol):
-    """Signs of life of machines and parts of the service."""
+    """Heartbeats of machines and parts of the service."""
 
     def pools(self) -> Sequence[str]:
         """Return the pool of each machine that was seen within the last minutes, in order."""
 
     def beat(self, part: str, note: str = "", trouble: str = "") -> None:
-        """Store a sign of life of a part of the service; ``trouble`` keeps it from its work."""
+        """Store a heartbeat of a part of the service; ``trouble`` keeps it from its work."""
 
     def clear_trouble(self, part: str) -> None:
-        """Note that nothing keeps a part from its work any more; a part without a sign of life gets none."""
+        """Note that nothing keeps a part from its work any more; a part without a heartbeat gets none."""
 
 
 class Delivery(DueReviews, Heartbeats, Protocol):
