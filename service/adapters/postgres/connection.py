@@ -1,4 +1,4 @@
-"""Connections of the adapters: one in a unit of work, or one from the pool for each short transaction."""
+"""Give adapters a connection: one in a unit of work, or one from the pool for each short transaction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Connected:
         self._execute = connection.execute
 
     def _one(self, statement: Executable, entity: str) -> RowMapping:
-        """Return the only row of a query; NotFound if there is none."""
+        """Return the only row of a query; raises NotFound."""
         row = self._execute(statement).mappings().one_or_none()
         if row is None:
             raise NotFound(f"there is no {entity}")

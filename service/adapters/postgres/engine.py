@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL, with every time limit set."""
+"""Connect to PostgreSQL with every time limit set."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def make_engine(url: str, *, pool_size: int = 5, search_path: str = "public") ->
 
     Args:
         url: ``postgresql://…``.
-        pool_size: connections that are kept; twice as many more may be open for a while.
-        search_path: the schema of names without one, whatever the database's owner sets. It is
-            ``pg_catalog`` for a role with more rights than the owner, who could make an operator in
-            ``public`` that fits a query better than PostgreSQL's own, and so would run with these rights.
+        pool_size: connections kept open; twice as many more may be open for a while.
+        search_path: the schema of names without one, whatever the database's owner sets. Use ``pg_catalog``
+            for a role with more rights than the owner: otherwise an operator that the owner makes in
+            ``public`` may fit a query better than PostgreSQL's own, and runs with these rights.
     """
     session = {**_SESSION, "search_path": search_path}
     options = " ".join(f"-c {name}={value}" for name, value in session.items())

@@ -1,4 +1,4 @@
-"""Translation of PostgreSQL's passing faults."""
+"""Translate PostgreSQL's passing faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notifications that the outbox has new rows, instead of polling it."""
+"""Wait for notifications of new rows in the outbox, instead of polling it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from service.domain.values.errors import Transient
 
 
 class OutboxListener:
-    """A listener to ``NOTIFY outbox`` on a connection of its own, which is opened again after a loss.
+    """Listen to ``NOTIFY outbox`` on a connection of its own; reconnect after a loss.
 
     Args:
         url: the database, as for the engine.

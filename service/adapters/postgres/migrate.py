@@ -1,4 +1,4 @@
-"""Migration of a database to the newest schema."""
+"""Migrate a database to the newest schema."""
 
 from __future__ import annotations
 

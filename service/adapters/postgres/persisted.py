@@ -1,4 +1,4 @@
-"""Values that columns hold as JSON: read by their declarations, also those that an older version stored.
+"""Read and write JSON columns by their values' declarations; also read what an older version stored.
 
 JSON has no infinity and no NaN: such a number is stored as null.
 """

@@ -1,4 +1,4 @@
-"""Values from rows: each field is the column of its name."""
+"""Build values from rows: each field is the column of its name."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def from_row(kind: type[V], row: RowMapping, **others: object) -> V:
 def plan_of(
     kind: type[DataclassInstance], *others: str
 ) -> tuple[Sequence[str], itemgetter[Any], Sequence[tuple[str, Callable[[Any], object]]]]:
-    """Return the columns of a kind except ``others``, their reader, and the conversions that some need.
+    """Return a kind's columns except ``others``, their reader, and the conversions that some need.
 
     Raises:
         TypeError: as :func:`from_row`.
@@ -67,7 +67,7 @@ def review_of(payload: Mapping[str, Any]) -> Review:
 
 
 def _conversion(hint: Any) -> Callable[[Any], object] | None:  # noqa: ANN401 - any annotation
-    """Return the function that makes a field of a column; None if it is the same."""
+    """Return the function that converts a column into a field; None if they are equal."""
     origin = get_origin(hint) or hint
     match origin, *get_args(hint):
         case builtins.tuple, item, builtins.Ellipsis:

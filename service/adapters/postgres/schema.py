@@ -1,4 +1,4 @@
-"""The tables that queries are built from; migrations create them, and a test compares the two.
+"""Declare the tables for queries; migrations create them, and a test compares the two.
 
 Indexes, and tables that only SQL texts name, are in the migrations alone.
 """
@@ -39,22 +39,22 @@ _NO_ITEMS: Final = text("'[]'::jsonb")
 
 
 def _identity() -> Column[int]:
-    """The number that the database gives to a row."""
+    """Declare a row's number, which the database assigns."""
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
 def _texts(*names: str) -> Iterator[Column[str]]:
-    """Texts that are never null."""
+    """Declare texts that are never null."""
     return (Column(name, CleanText, nullable=False) for name in names)
 
 
 def _optional_texts(*names: str) -> Iterator[Column[str]]:
-    """Texts that are empty unless they are given."""
+    """Declare texts that are empty by default."""
     return (Column(name, CleanText, nullable=False, server_default=text("''::text")) for name in names)
 
 
 def _moment(name: str) -> Column[object]:
-    """The moment when the transaction began that added the row, unless another is given."""
+    """Declare a time; by default, when the transaction began that added the row."""
     return Column(name, _MOMENT, nullable=False, server_default=_NOW)
 
 

@@ -1,4 +1,4 @@
-"""Untrusted values as PostgreSQL stores them: its texts refuse NUL and lone surrogates, its JSON also NaN."""
+"""Clean untrusted values for PostgreSQL: its texts refuse NUL and lone surrogates, its JSON also NaN."""
 
 from __future__ import annotations
 

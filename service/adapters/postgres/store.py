@@ -68,8 +68,8 @@ class PostgresStore(Store):
         """Open a unit of work: committed at the end, rolled back if the body raises.
 
         Raises:
-            Transient: the connection is lost, two transactions wait for each other, or one takes
-                too long. If it is raised at the very end, the work may have been stored nevertheless.
+            Transient: the connection is lost, a deadlock, or a transaction that takes too long. If it
+                is raised at the very end, the work may have been stored nevertheless.
         """
         with translated(), self._engine.begin() as connection:
             audit = PostgresAudit(connection)

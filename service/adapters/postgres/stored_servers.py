@@ -1,4 +1,4 @@
-"""The review servers whose changes a database stores, and their addresses."""
+"""Remember which review servers a database stores changes of, and their addresses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StoredServer:
 
 
 def stored_servers(engine: Engine) -> Sequence[StoredServer]:
-    """Return the review servers, the one of the last contact first.
+    """Return the review servers, by last contact, newest first.
 
     Raises:
         Transient: the database cannot be used now.

@@ -1,4 +1,4 @@
-"""The audit log in PostgreSQL: appended to by a transaction, read, and its protection examined."""
+"""Append to the audit log in a transaction, read it, and check its protection."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def script(name: str) -> str:
 
 @contextmanager
 def own_names(connection: Connection) -> Iterator[None]:
-    """Let names mean PostgreSQL's own objects: the database's owner may have others of the same names."""
+    """Resolve names to PostgreSQL's own objects: the database's owner may have others of the same names."""
     before = connection.execute(text("SHOW search_path")).scalar_one()
     connection.execute(text("SET LOCAL search_path = pg_catalog, pg_temp"))
     yield
@@ -75,7 +75,7 @@ def foreign_objects(connection: Connection) -> Sequence[ProtectionFault]:
 
 
 class PostgresAudit(Connected, Audit):
-    """The part of a unit of work that appends to the audit log, by a function that the log's role owns."""
+    """Append to the audit log in a unit of work, by a function that the log's role owns."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -92,8 +92,8 @@ class PostgresAudit(Connected, Audit):
     def append_recorded(self) -> Sequence[tuple[int, bytes]]:
         """Append what was recorded; return number and hash of each entry.
 
-        It locks the log, so it must be the last that the transaction does. Report the entries by
-        :func:`log_appended` when they are committed.
+        This locks the log, so it must come last in the transaction. Pass the entries to :func:`log_appended`
+        when they are committed.
         """
         rows = [self._execute(_APPEND, values).one() for values in self._recorded]
         self._recorded.clear()

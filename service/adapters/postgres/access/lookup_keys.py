@@ -1,4 +1,4 @@
-"""Untrusted keys of look-ups: a key that no row can have is not found."""
+"""Check untrusted look-up keys: a key that no row can have is not found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AT_ADDRESS: Final = f"""
     number = :number AND (cast(:instance AS text) IS NULL OR instance = :instance)
     AND {visible_change("change")}
 """
-# The id of the only visible change at an address; its values are address_keys and those of a sight.
+# The id of the only visible change at an address; takes address_keys and the values of a sight.
 ID_AT_ADDRESS: Final = f"""
     SELECT min(id) AS id FROM change WHERE {_AT_ADDRESS} HAVING count(*) = 1
 """  # noqa: S608 - put together from constants
@@ -36,7 +36,7 @@ SELECT instance || '~' || number AS address FROM change WHERE {_AT_ADDRESS} ORDE
 
 
 def address_keys(address: ChangeAddress) -> dict[str, Any]:
-    """Return the values by which a query finds the change at an address."""
+    """Return the query parameters for the change at an address."""
     instance = None if address.instance is None else text_key(address.instance)
     return {"number": number_key(address.number), "instance": instance}
 

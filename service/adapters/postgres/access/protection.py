@@ -1,4 +1,4 @@
-"""Creation of the audit log: a schema that belongs to a role of its own, so an administrator makes it."""
+"""Create the audit log: its schema belongs to a role of its own, so an administrator makes it."""
 
 from __future__ import annotations
 

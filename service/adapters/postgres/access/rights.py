@@ -1,4 +1,4 @@
-"""The rights of the role of a connection, as PostgreSQL has them."""
+"""Read what a connection's role may do, from PostgreSQL."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def read_rights(url: str, *, is_machine: bool) -> DatabaseRights:
 
     Raises:
         Transient: the database cannot be reached, or does not let the role in.
-        Permanent: the database has no answer to the questions.
+        Permanent: the database cannot answer.
         ValueError: the address cannot be read.
     """
     try:

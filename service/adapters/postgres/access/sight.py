@@ -1,7 +1,7 @@
-"""Conditions of queries that keep from a viewer what the review server does not show them.
+"""Hide from a viewer, by conditions of queries, what the review server does not show them.
 
-Each takes the values of :meth:`Sighted._sight`: ``sees_all``, and ``seen``, the ids of changes that are not
-public and that the viewer sees. A branch is visible if it is public, or if the viewer sees a change on it.
+Each takes the values of :meth:`Sighted._sight`: ``sees_all``, and ``seen``, the ids of non-public changes
+that the viewer sees. A branch is visible if it is public, or if the viewer sees a change on it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _ALL: Final = "cast(:sees_all AS boolean)"
 _SEEN: Final = "ANY(cast(:seen AS bigint[]))"
-# A change on each branch that is not public: who sees it may read the branch.
+# A change on each branch that is not public: anybody who sees it may read the branch.
 _OF_BRANCHES: Final = """
 SELECT DISTINCT ON (instance, project, branch) id, instance, number FROM change
 WHERE NOT is_public AND NOT is_private AND NOT EXISTS (
@@ -136,7 +136,7 @@ def visible_branch(row: str) -> str:
 
 
 def visible_scope(row: str) -> str:
-    """Return the condition for a row with instance, project and a branch; of all, one must be visible."""
+    """Return the condition for a row with instance, project and branch; if empty, one must be visible."""
     return f"""({_ALL} OR EXISTS (
         SELECT FROM public_branch AS open
         WHERE (open.instance, open.project) = ({row}.instance, {row}.project)
@@ -204,7 +204,7 @@ class Sighted(Snapshots):
     Args:
         engine: where their connections come from.
         sees_all: nothing is hidden, as for Benchgate's own commands.
-        viewer: who may see more than is public; None: nobody.
+        viewer: may see more than the public; None: an anonymous reader.
     """
 
     def __init__(self, engine: Engine, *, sees_all: bool = True, viewer: Viewer | None = None) -> None:
@@ -219,7 +219,7 @@ class Sighted(Snapshots):
     @override
     @contextmanager
     def _begin(self, instance: str | None = None) -> Iterator[Connection]:
-        """Begin a snapshot for a question that only changes of an instance (None: any) can answer."""
+        """Begin a snapshot for a question about changes of an instance (None: of any)."""
         try:
             with super()._begin() as connection:
                 yield connection
@@ -231,7 +231,7 @@ class Sighted(Snapshots):
             raise
 
     def _sight(self, candidates: TextClause, **keys: object) -> dict[str, Any]:
-        """Return the values of the conditions; the viewer is asked about the candidates, outside a snapshot.
+        """Return the values of the conditions; ask the viewer about the candidates, outside a snapshot.
 
         ``candidates`` finds id, instance and number of changes that are not public.
         """

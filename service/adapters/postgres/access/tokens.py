@@ -118,7 +118,7 @@ def _revoked(
 def _recorded(
     connection: Connection, kind: AuditKind, actor: str, *tokens: Token
 ) -> Sequence[tuple[int, bytes]]:
-    """Append to the audit log, as the last that the transaction does."""
+    """Append to the audit log, last in the transaction."""
     audit = PostgresAudit(connection)
     for token in tokens:
         audit.record_act(kind, actor, token_subject(token), token_details(token))

@@ -1,4 +1,4 @@
-"""The logs and failures of builds that ended long ago, and the artifacts that no row names any more."""
+"""Drop logs and failures of builds that ended long ago, and artifacts that no row names any more."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WITH old AS (
 )
 DELETE FROM log_end USING old WHERE log_end.build_id = old.build_id RETURNING 1
 """)
-# Equal bytes have one artifact, so another row may name that of a log. All columns with artifacts are here.
+# Equal bytes have one artifact, so another row may name a log's. All columns with artifacts are here.
 _DROP_NEEDED: Final = text("""
 WITH due AS (
     SELECT artifact FROM unneeded_artifact WHERE since < now() - interval '1 hour' ORDER BY since LIMIT :most

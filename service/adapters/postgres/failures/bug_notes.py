@@ -1,4 +1,4 @@
-"""The bugs of known failures in the tables ``bug`` and ``bug_count``."""
+"""Store what the tracker says about bugs, and the counts posted there."""
 
 from __future__ import annotations
 

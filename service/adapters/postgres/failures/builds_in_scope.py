@@ -1,4 +1,4 @@
-"""The builds of the last 30 days in the scopes of known failures, as parts of queries.
+"""Parts of queries that find the last 30 days' builds in the scopes of known failures.
 
 Each part joins whole sets: a condition for each pair of a known failure and a build takes minutes.
 """
@@ -18,7 +18,7 @@ RUNS_OF_BUILD: Final = """
 RUNS: Final = """(
     SELECT run_id, build_id FROM run_build UNION ALL SELECT run_id, build_id FROM replaced_build
 ) AS its"""
-# The revisions and jobs of which a build passed.
+# Revisions and jobs with a build that passed.
 PASSED: Final = f"""
 passed AS MATERIALIZED (
     SELECT run.instance, run.kind, run.revision, b.job FROM build AS b
@@ -36,8 +36,8 @@ IN_SCOPE: Final = """
     (r.instance, r.project) = (k.instance, k.project) AND (k.branch = '' OR k.branch = ANY(r.branches))
     AND k.job IN ('', r.job) AND k.host IN ('', r.host)
 """
-# Of all projects: the planner underestimates how many builds some of them have. A build that several runs
-# share has the branches of all.
+# Of all projects: the planner underestimates the builds of some. A build that several runs share has the
+# branches of all.
 RECENT: Final = f"""
 recent AS MATERIALIZED (
     SELECT b.id AS build_id, b.job, split_part(coalesce(b.machine, ''), '/', 1) AS host, b.finished_at,
@@ -52,7 +52,7 @@ recent AS MATERIALIZED (
 # Builds that ended before were not compared with the pattern of a row ``k``. NULL if it has a signature:
 # a build has that or has it not, whatever is known.
 COMPARED_SINCE: Final = "CASE WHEN k.signature_id IS NULL THEN k.created_at END"
-# The builds of all times in which a row of ``chosen`` occurred.
+# All builds, however old, with a failure of a row of ``chosen``.
 HAD: Final = """
 had AS MATERIALIZED (
     SELECT k.id, f.build_id FROM chosen AS k JOIN failure AS f ON f.signature_id = k.signature_id

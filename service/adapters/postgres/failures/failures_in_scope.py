@@ -1,4 +1,4 @@
-"""Failures of builds in a scope, and the groups that may make them known."""
+"""Find failures of builds in a scope, and the groups that may make them known."""
 
 from __future__ import annotations
 

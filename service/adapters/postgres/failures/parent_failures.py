@@ -1,4 +1,4 @@
-"""Failures that a finished build of a run's parent has too."""
+"""Find failures that a finished build of a run's parent has, too."""
 
 from __future__ import annotations
 

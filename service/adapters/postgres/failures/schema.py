@@ -1,4 +1,4 @@
-"""The tables of failures, in the same metadata as the others."""
+"""Declare the tables of failures, in the same metadata as the others."""
 
 from __future__ import annotations
 

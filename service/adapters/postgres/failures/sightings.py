@@ -1,4 +1,4 @@
-"""Sightings of a signature: the columns of a query, and the evidence that its rows are."""
+"""Sightings of a signature: the columns of their query, and values from its rows."""
 
 from __future__ import annotations
 

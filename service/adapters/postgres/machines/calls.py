@@ -1,4 +1,4 @@
-"""Calls of the functions that are all a machine may use of the database."""
+"""Call the stored functions; a machine may use nothing else in the database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Row, TextClause
     from sqlalchemy.types import TypeEngine
 
-LEASE_LOST: Final = "BG001"  # the SQLSTATE by which the functions refuse a stale token
+LEASE_LOST: Final = "BG001"  # SQLSTATE of a refused, stale token
 
 
 def _function(function: str, /, **parameters: type[TypeEngine[Any]] | None) -> TextClause:

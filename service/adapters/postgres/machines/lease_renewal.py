@@ -1,4 +1,4 @@
-"""The renewal of a lease from a thread; this host's clock alone decides when the lease is over."""
+"""Renew a lease from a thread; this host's clock alone decides when the lease is over."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Renewal(Lease):
 
     Args:
         engine: connections of the machine's role.
-        build: whose lease it is.
+        build: the leased one.
         token: the fencing token of the claim.
         seconds: how long the lease lasts from each renewal.
         claimed_at: this clock just before the claim was sent, so that this host never believes

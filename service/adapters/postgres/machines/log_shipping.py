@@ -37,7 +37,7 @@ class Call(Protocol):
 
 
 class LogChunks:
-    """The shipped part of a log: chunks of what stays for good, and a row with the newest end.
+    """A log's shipped part: chunks of what stays for good, and a row with the newest end.
 
     Args:
         log: grows while it is read.
@@ -55,7 +55,7 @@ class LogChunks:
         self._unanswered: tuple[dict[str, Any], int] | None = None
 
     def ship(self, call: Call, is_stopped: Callable[[], bool] = lambda: False) -> None:
-        """Ship chunks until the rest fits into the row of the end, or may be left out later; then the end.
+        """Ship chunks until the rest fits into the end's row, or may be left out later; then ship the end.
 
         A log that did not grow costs nothing. Raises what ``call`` and the artifacts raise; it goes on there.
         """
@@ -84,8 +84,8 @@ class LogChunks:
     def _add(self, call: Call, start: int, data: bytes, *, is_last: bool) -> None:
         """Ship the lines of a chunk that are whole; all of it if it is the last one, or has no line end.
 
-        A chunk whose call got no answer is sent again as it was, although the log grew since: the database
-        may have it, and takes no other one in its place.
+        After a call without an answer, the chunk is sent again as it was, although the log grew since: the
+        database may have it, and takes no other one in its place.
         """
         if self._unanswered is None:
             kept = data if is_last else data[: data.rfind(b"\n") + 1] or whole_characters(data)
@@ -105,7 +105,7 @@ class LogShipping:
 
     Args:
         engine: connections of the machine's role.
-        lease: the build whose log it is, and the fencing token of the claim.
+        lease: the build, and the fencing token of the claim.
         chunks: of the log.
     """
 

@@ -1,4 +1,4 @@
-"""Machines, the voting statuses of series on them, and the condition of the service."""
+"""Read machines, the voting statuses of series on them, and the service's condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worklist of a machine in PostgreSQL, with the rights of the machines' role only."""
+"""Claim a machine's builds in PostgreSQL, with the rights of the machines' role only."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MachineIdentity:
     Args:
         name: its own name.
         machine_class: the machines it may be compared with.
-        pool: whose builds it takes.
+        pool: it takes this pool's builds.
         host: the host that it shares with other machines; empty: one of its own, with its name.
         builds_beside: how many ordinary builds may run on the host at once.
     """
@@ -209,7 +209,7 @@ class ClaimedBuild(Claimed):
         self._renewal.close()
 
     def _call(self, function: str, /, **values: object) -> Sequence[Row[Any]]:
-        """Call a function with the fencing token, again while the lease lasts: a repetition does no harm.
+        """Call a function with the fencing token; retry while the lease lasts, because calls are idempotent.
 
         Raises:
             LeaseLost: another worker holds the build.

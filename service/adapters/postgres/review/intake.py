@@ -1,4 +1,4 @@
-"""Review server data in a unit of work: events, changes, comments and the sync cursor."""
+"""Store what a review server sends: events, changes, comments, and the sync cursor."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Store the command of a page's form as JSON in the column of a comment's text.
 
-The column can have it because no line of a command begins with a brace, and a request that an earlier version
-stored as such a line is still recognised. An upgrade stops all parts, so that no earlier version reads JSON.
+No line of a command begins with a brace, so a request that an earlier version stored as such a line is still
+recognised. An upgrade stops all parts, so that no earlier version reads JSON.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Changes and patch sets."""
+"""Read changes and patch sets."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ _BEFORE: Final = "(updated_at, id) < (:updated_at, :id)"
 _VISIBLE: Final = visible_change("change")
 _NEWEST: Final = _changes(f"WHERE {_VISIBLE} {_ORDERED}")
 _OLDER: Final = _changes(f"WHERE {_BEFORE} AND {_VISIBLE} {_ORDERED}")
-# The rows of a page without those that the viewer does not see.
+# A page's rows that the viewer sees.
 _CANDIDATES: Final = (
     "SELECT id, instance, number, is_public FROM change WHERE id <> ALL(cast(:denied AS bigint[]))"
 )
 _NEWEST_CANDIDATES: Final = text(f"{_CANDIDATES} {_ORDERED}")
 _OLDER_CANDIDATES: Final = text(f"{_CANDIDATES} AND {_BEFORE} {_ORDERED}")
-_MOST_QUESTIONS: Final = 3  # for one page; a page after so many rows that are hidden is shorter
+_MOST_QUESTIONS: Final = 3  # for one page; it is shorter after so many hidden rows
 _ONE: Final = _changes(f"WHERE id = ({ID_AT_ADDRESS})")
 _PATCH_SETS: Final = text(f"""
 SELECT p.id, p.number, p.revision, p.author, p.subject, p.kind, p.created_at, p.message,
@@ -136,7 +136,7 @@ class PostgresChanges(Sighted, ChangeReading):
             return [from_row(Change, row) for row in rows]
 
     def _sight_of_page(self, keys: dict[str, object]) -> dict[str, Any]:
-        """Ask about the rows of a page; those that take the place of hidden rows are asked about next."""
+        """Ask about the rows of a page, then about those that replace hidden ones."""
         query = _OLDER_CANDIDATES if "id" in keys else _NEWEST_CANDIDATES
         seen: list[int] = []
         denied: list[int] = []

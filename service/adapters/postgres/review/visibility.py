@@ -1,4 +1,4 @@
-"""Public changes and branches in a unit of work: what the review server shows without sign-in."""
+"""Store which changes and branches the review server shows without sign-in."""
 
 from __future__ import annotations
 

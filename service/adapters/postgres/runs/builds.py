@@ -184,7 +184,7 @@ class PostgresBuilds(Connected, Builds):
     def _sequence(self, digest: str) -> int | None:
         if not digest:
             return None
-        # Drawn once the change is known: the author of the patch must not foresee the order of launches.
+        # Drawn once the change is known: the patch's author must not foresee the launch order.
         new = insert(t.sequence).values(digest=digest, seed=cast(func.gen_random_uuid(), Text))
         self._execute(new.on_conflict_do_nothing())
         return int(self._execute(select(t.sequence.c.id).where(t.sequence.c.digest == digest)).scalar_one())

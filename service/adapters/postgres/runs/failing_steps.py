@@ -1,4 +1,4 @@
-"""Steps that fail: their rows in ``setback``, and reviews that the review server did not take."""
+"""Find steps that fail: rows in ``setback``, and reviews that the review server did not take."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def failing_steps(
 ) -> tuple[FailingStep, ...]:
     """Return the steps that failed several times, of one change or of all.
 
-    A step of a change that the viewer does not see has no change, and no error.
+    For a hidden change, the step has neither change nor error.
     """
     values = {"tries": TRIES, "most": _MOST, "change_id": change_id, "hidden_error": HIDDEN_ERROR, **sight}
     return tuple(

@@ -31,7 +31,7 @@ FROM outbox WHERE kind = 'task' AND state = 'pending' AND next_at <= now()
 ORDER BY id LIMIT :batch
 """)
 _DROP: Final = text("DELETE FROM outbox WHERE kind = 'task' AND id = ANY(cast(:ids AS bigint[]))")
-# A later decision on a change never overtakes an earlier one, whose vote would then be the last.
+# A later decision on a change never overtakes an earlier one: that vote would then be the last.
 _REVIEWS = text("""
 SELECT id, attempts, payload,
        coalesce(extract(epoch FROM now() - missing_since), 0)::float8 AS missing_seconds

@@ -1,4 +1,4 @@
-"""Pools of machines: signs of life, and calibrations while there is nothing else to do."""
+"""Pools of machines: heartbeats, and calibrations while there is nothing else to do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from service.ports.runs.upkeep import Calibrations, Heartbeats
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SEEN_WITHIN_SECONDS: Final = 60  # every machine is asked for a sign of life twice in that time
+SEEN_WITHIN_SECONDS: Final = 60  # every machine is asked for two heartbeats in that time
 
 _POOLS = text("SELECT pool FROM machine WHERE last_seen_at > now() - interval '10 minutes' ORDER BY pool")
 _BEAT = text("""
@@ -50,8 +50,8 @@ WHERE state = 'running' AND NOT cancel_requested AND id IN (
 )
 RETURNING id
 """)
-# Evidence is that of the series with the least of it, among those that the last calibration measured. As for
-# votes, a renamed benchmark also has that of its former name.
+# The evidence counted is that of the series with the least, among those that the last calibration measured.
+# As for votes, a renamed benchmark also has that of its former name.
 _IDLE_JOBS: Final = text("""
 WITH idle AS (
     SELECT m.pool, array_agg(m.name) AS machines FROM machine AS m

@@ -1,4 +1,4 @@
-"""Runs in a unit of work: how they begin and end, and which there were."""
+"""Begin, end and find runs in a unit of work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs and builds."""
+"""Read runs and builds."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def _end_after(parts: Sequence[LogPart], row: RowMapping) -> Iterator[LogPart]:
 def _parents(
     connection: Connection, build: Build, runs: Sequence[Run], sight: Mapping[str, Any]
 ) -> tuple[ParentBuild, ...]:
-    """Return the builds of the parent with failures of a failed build, in its newest run."""
+    """Return the parent's builds with failures of a failed build, in its newest run."""
     if build.outcome is not Outcome.FAILED or not runs:
         return ()
     return on_parent(connection, _ON_PARENT, runs[0].id, [build.id], **sight).get(build.id, ())

@@ -1,4 +1,4 @@
-"""Decisions with the review server's problem with their message, and overrides with what each waives."""
+"""Read decisions with posting problems, and overrides with what each waives."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def waivers_among(
     revision: str,
     known: Mapping[int, KnownMatches] = _NOTHING_KNOWN,
 ) -> Mapping[int, Waiver]:
-    """Return by build the waiver of its failure.
+    """Return the waivers of failures by build.
 
     Args:
         builds: rows with id, outcome, blamed and slowdowns.

@@ -1,4 +1,4 @@
-"""Work that does not go on: lost builds, lost hints, and failures of steps."""
+"""Find work that does not go on: lost builds, lost hints, and failed steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measurements in a unit of work: pairs, results, and A/A evidence."""
+"""Store measurements in a unit of work: pairs, results, and A/A evidence."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ ORDER BY s.digest, e.place
 class PostgresMeasurements(Connected, Measurements):
     """Rows of the tables ``launch``, ``series``, ``result``, ``comparison`` and ``evidence``.
 
-    Results are many rows at once, and the same rows if they are stored again.
+    Results are many rows at once; storing them again replaces them.
     """
 
     @override
@@ -222,7 +222,7 @@ class PostgresMeasurements(Connected, Measurements):
     def _series_ids(self, series: Mapping[SeriesKey, tuple[str, str]]) -> dict[SeriesKey, int]:
         digests = {key: key.digest for key in series}
         found = self._find_series(list(digests.values()))
-        # What is stored already is left out: that is nearly all of it, and each conflict uses up a number.
+        # Stored rows are left out: they are nearly all, and each conflict uses up a number.
         units = {digest: unit for digest, (_, unit) in found.items()}
         missing = [key for key, digest in digests.items() if units.get(digest) != clean(series[key][0])]
         if missing:
@@ -281,7 +281,7 @@ def _has_reason(kind: ReasonKind) -> ColumnElement[bool]:
 
 
 def history_of(rows: Iterable[RowMapping]) -> History:
-    """Make the history of one series on one machine from its rows, newest first; at least one row."""
+    """Make a series' history on one machine from its rows, newest first; at least one row."""
     found = list(rows)
     newest = tuple(Session(tuple(row["logs"]), Verdict(row["verdict"])) for row in found)
     return from_row(History, found[0], newest=newest)

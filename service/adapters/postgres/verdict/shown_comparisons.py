@@ -1,4 +1,4 @@
-"""Comparisons with their samples, and patch sets side by side."""
+"""Read comparisons with their samples, and patch sets side by side."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ ORDER BY m.number DESC, rb.position, b.id, k.position, k.series_id
 
 
 def comparison_of(row: RowMapping) -> Comparison:
-    """Build a comparison from a row of the columns :data:`COMPARISON`."""
+    """Build a comparison from a row with the columns :data:`COMPARISON`."""
     kinds = {reason["kind"] for reason in row["reasons"] or ()}
     is_open = row["verdict"] == Verdict.UNDECIDED and row["metric"] != INSTRUCTIONS.name
     reason = _reason(row["reasons"], row["reason"])
@@ -100,7 +100,7 @@ def comparison_of(row: RowMapping) -> Comparison:
 
 
 def _reason(stored: Sequence[Mapping[str, Any]] | None, text: str) -> str:
-    """Word typed reasons; the text is of a version that stored no others."""
+    """Word typed reasons; ``text`` is from a version that stored no others."""
     try:
         return text_of(reasons_from(stored)) if stored else text
     except ValueError:  # a kind of a later version, which also stored its sentence

@@ -1,4 +1,4 @@
-"""Series and their history."""
+"""Read series and their history."""
 
 from __future__ import annotations
 
