@@ -74,7 +74,7 @@ def revoke_token(tokens: Tokens, token_id: int, by: User) -> bool:
     """Revoke a token at once; return whether it was valid until now.
 
     Raises:
-        NotFound: there is no such token, or it is that of another person and this one is no operator.
+        NotFound: there is no such token, or it is another person's and this one is no operator.
     """
     return tokens.revoke(token_id, by.subject, _owner(by))
 

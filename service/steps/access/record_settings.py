@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from service.ports.access import AuditLog
     from service.ports.store import Store
 
-_MOST: Final = 200  # entries in which the last one of a program is looked for; else it records again
+_MOST: Final = (
+    200  # newest entries searched for a program's last one; if it is not there, it is recorded again
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,9 @@ class Program:
 
 
 def record_settings(store: Store, log: AuditLog, program: Program, settings: Mapping[str, str]) -> bool:
-    """Record the settings of a program that starts; return False if they are those that it recorded last.
+    """Record the settings of a starting program; return False if they did not change since last time.
 
-    ``settings`` are values by the names of their variables, without secrets.
+    ``settings`` maps variables to values, without secrets.
     """
     entries = log.newest(_MOST, AuditKind.SETTINGS)
     own = (entry for entry in entries if Program(entry.actor, entry.subject) == program)

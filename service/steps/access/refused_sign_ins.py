@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from service.ports.store import Store
 
-_MOST: Final = 10  # in a minute: enough to see an attack, and who is its target
+_MOST: Final = 10  # in a minute: enough to see an attack and its target
 _WINDOW_SECONDS: Final = 60.0
 
 
@@ -28,7 +28,7 @@ class _Minute:
 
 
 class RefusedSignIns:
-    """Record the refusals of one process; those of people whom the provider named have their own limit.
+    """Record the refusals of one process; people whom the provider named have their own limit.
 
     Anybody can make the provider refuse a guessed code; this must not keep the others out of the log.
 

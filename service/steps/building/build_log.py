@@ -1,4 +1,4 @@
-"""The log of a running build: its beginning and its newest end, in a file of bounded size."""
+"""Keep a running build's log, its beginning and its newest end, in a file of bounded size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BLOCK_BYTES: Final = 1 << 20
 
 
 class BuildLog(BuildOutput):
-    """A log that accepts any number of bytes, and keeps the first and the newest of them.
+    """A log that accepts any number of bytes and keeps the first and the newest.
 
     Several threads may call the methods.
 
@@ -83,8 +83,8 @@ class BuildLog(BuildOutput):
     def since(self, mark: int, at_most: int = SINCE_BYTES) -> bytes:
         """Return the bytes written since a mark, for a parser of lines.
 
-        If they are more than ``at_most``, or some are left out, these are whole lines of their beginning,
-        then whole lines of their end: fewer bytes than ``mark() - mark``.
+        If they are more than ``at_most``, or some are left out: whole lines of their beginning, then whole
+        lines of their end, fewer bytes than ``mark() - mark``.
         """
         with self._lock:
             size, head, tail = self._size, self.stable_end(), self._first_of_tail()
@@ -104,7 +104,7 @@ class BuildLog(BuildOutput):
             return self._read(0, head) + gap + self._read(tail, self._size)
 
     def _first_of_tail(self) -> int:
-        """Return the place from which on everything is kept, after the beginning."""
+        """Return the place after which everything is kept, behind the beginning."""
         return max(self.stable_end(), self._size - self._tail)
 
     def _blocks(self, place: int) -> Iterator[range]:

@@ -1,4 +1,4 @@
-"""Built source trees: programs from the binary cache if it has them, else built in a sandbox."""
+"""Provide built source trees: programs from the binary cache, or built in a sandbox."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 @contextmanager
 def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> Iterator[Path]:
-    """A directory with the sources of a revision and its built programs under ``build/``.
+    """Provide a directory with the sources of a revision and its built programs in ``build/``.
 
     Both sides of a comparison get theirs in the same way: fresh sources, programs unpacked from an
-    artifact. ``NotBuilt`` is raised if the sources are incomplete or the project's own commands fail,
+    artifact. Raises ``NotBuilt`` if the sources are incomplete or the project's own commands fail,
     ``CommandFailed`` if linking them again does.
 
     Args:
-        session: the build whose side it is.
+        session: the build.
         revision: the side.
-        variant: 0: the programs as the project links them; else one of
-            ``VARIANTS``, the same objects in an order of its own.
+        variant: 0: the programs as the project links them; else one of ``VARIANTS``, the same objects in
+            an order of its own.
     """
     host, spec, binaries = session.host, session.spec, session.claimed
     key = BinaryKey(revision.tree, spec.build_hash, host.toolchain, revision.trust)
@@ -86,12 +86,11 @@ def _build(session: BuildSession, revision: Revision) -> str:
 def _relink(
     session: BuildSession, revision: Revision, key: BinaryKey, variants: Sequence[int]
 ) -> dict[BinaryKey, str]:
-    """The programs of these variants: compiled once, and linked again and again.
+    """Compile once, and link the programs of each variant.
 
     Raises:
-        CommandFailed: a command fails, or the order of objects makes no difference to the programs and the
-            shared objects: they are linked by a linker that cannot be replaced, or the build copies them from
-            elsewhere.
+        CommandFailed: a command fails, or the order of objects changes neither programs nor shared objects:
+            their linker cannot be replaced, or the build copies them from elsewhere.
     """
     host, build = session.host, session.spec.job.benchmark.build
     if host.linkers is None or not build.compile:

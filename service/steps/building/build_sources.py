@@ -1,4 +1,4 @@
-"""The sources of a revision, built in their own directory: the way of kinds that need no second copy."""
+"""Build a revision in its own source directory, for kinds that need no second copy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STAGES: Final = MappingProxyType({"configure": Stage.CONFIGURE, "compile": Stage
 
 
 class NotBuilt(CommandFailed):
-    """A side cannot be built: the stage at which that failed, and the failure."""
+    """A side cannot be built: the failed stage, and the failure."""
 
     def __init__(self, stage: Stage, failure: CommandFailed) -> None:
         super().__init__(failure.what, failure.end, failure.tail, failure.tree, failure.limit)
@@ -67,7 +67,7 @@ def built_sources(
 def complete_sources(session: BuildSession, revision: Revision) -> Iterator[Path]:
     """Create a directory with the sources of a revision, and all repositories of the build beside them.
 
-    The log names the files that the manifest copies and that are missing.
+    The log names missing files that the manifest copies.
 
     Raises:
         NotBuilt: one of these cannot be had.
@@ -85,10 +85,10 @@ def complete_sources(session: BuildSession, revision: Revision) -> Iterator[Path
 
 
 def report_as_parent(session: BuildSession, failed: NotBuilt) -> MachineReport | None:
-    """Report a patch that is not built because its sources are incomplete if the parent's are too.
+    """Report a patch with incomplete sources as its parent's fault if the parent's are incomplete, too.
 
-    None: it failed for another reason, or the patch is to blame. For builds of the patch alone; those that
-    compare build the parent first.
+    None: it failed for another reason, or the patch is to blame. For builds of the patch alone; comparing
+    builds build the parent first.
     """
     spec = session.spec
     if failed.ended.stage is not Stage.CHECKOUT or spec.base is None:
@@ -113,7 +113,7 @@ def at_stage(stage: Stage) -> Iterator[None]:
 
 
 def failures_of_build(failed: NotBuilt, log: bytes) -> tuple[tuple[Failure, ...], bool]:
-    """Name the reasons why sources were not built, and tell whether there are more.
+    """Return the reasons why sources were not built, and whether there are more.
 
     Args:
         failed: the end of the build commands.
@@ -128,9 +128,9 @@ def failures_of_build(failed: NotBuilt, log: bytes) -> tuple[tuple[Failure, ...]
 
 
 def download_missed(failed: NotBuilt, log: bytes) -> MissingDownload | None:
-    """Find the download for which sources were not built; None if there is another reason.
+    """Find the failed download that stopped a build; None if there is another reason.
 
-    An error of the compiler or linker is another one: a build may go on without a download that it tried.
+    An error of the compiler or linker is another one: a build may go on without a download.
     """
     if failed.limit or failed.ended.stage not in STAGES.values() or errors_in(log, failed.tree):
         return None
@@ -152,7 +152,7 @@ def run_phase(
     """Run a build command of the project if the job has one.
 
     Args:
-        session: whose job it is.
+        session: the build.
         tree: the sources.
         phase: ``configure`` or ``compile``.
         opening: lines of shell before the command.
@@ -167,8 +167,8 @@ def run_phase(
         session.log.write(f"== {phase}: {line}\n".encode())
         # The log keeps the beginning and the end of any output, so a long one ends no build.
         limits = Limits(wall_seconds=build.timeout, memory_bytes=build.memory, log_bytes=None)
-        # Builds also run programs, such as those whose tests CMake lists. ThreadSanitizer of GCC 12 ends at
-        # once if the addresses are too random.
+        # Builds also run programs, for example to list their tests. ThreadSanitizer of GCC 12 ends at once if
+        # the addresses are too random.
         script = shell_opening(build.dependencies) + opening + line
         command = Command(("sh", "-c", script), mounts, env=env, aslr=False, limits=limits)
         must_succeed(session, tree, command, f"{phase}{_FAILED}")
@@ -182,11 +182,11 @@ def must_succeed(session: BuildSession, tree: Path, command: Command, failed: st
 
 
 def run_in_sources(session: BuildSession, tree: Path, command: Command) -> Completed:
-    """Run a command with the sources as ``/src``, where it starts, and their build directory as ``/build``.
+    """Run a command in ``/src``, the sources, with their build directory as ``/build``.
 
-    Both are writable; ``/deps``, the dependencies, is not. What the command writes goes to the build's log.
-    A build that compares nothing may run beside others, so its commands start no more processes than its
-    share of the CPUs.
+    Both are writable; ``/deps``, the dependencies, is not. Output goes to the build's log. A build that
+    compares nothing may run beside others, so its commands start no more processes than its share of the
+    CPUs.
     """
     host = session.host
     sources = (Mount(tree, "/src", writable=True), Mount(build_directory(tree), "/build", writable=True))

@@ -1,4 +1,4 @@
-"""The compiler cache of a build: which object files it need not compile, and how many that were."""
+"""Let builds use the compiler cache, and count its hits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LOG_BYTES: Final = 64 << 20  # of a hundred thousand compilations
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """The mounts and variables of the build commands of a revision; none without a cache."""
+    """Mounts and variables of a revision's build commands; none without a cache."""
 
     mounts: tuple[Mount, ...] = ()
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
@@ -41,9 +41,9 @@ class Cached:
 
 @contextmanager
 def compiler_cache(session: BuildSession, revision: Revision) -> Iterator[Cached]:
-    """Let the build commands of a revision use the cache of its project, if the host has one.
+    """Let a revision's build commands use the cache of its project, if the host has one.
 
-    At the end of the block, the session notes how many compilations the cache answered.
+    At the end of the block, the session notes the cache hits.
     """
     host, spec = session.host, session.spec
     if host.compiler_cache is None:

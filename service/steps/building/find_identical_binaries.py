@@ -1,4 +1,4 @@
-"""The suites for which both sides are the same program with the same data."""
+"""Find the suites whose program and data are the same on both sides."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def find_identical_binaries(session: BuildSession, trees: Mapping[Side, Path]) -> frozenset[str]:
-    """The names of these suites; a suite that cannot be compared is not among them.
+    """Return the names of these suites, without any that cannot be compared.
 
-    Equal source trees have one program, which the binaries need not show. A calibration compares a program
-    with itself to learn how often that looks like a change: it has none.
+    Equal source trees have one program, even if the binaries differ. A calibration has no such suites: it
+    compares a program with itself to learn how often that looks like a change.
     """
     host, spec = session.host, session.spec
     if spec.kind is RunKind.CALIBRATION or spec.base is None:
@@ -44,7 +44,7 @@ def _has_equal_data(session: BuildSession, base: Revision, patch: Revision) -> b
     try:
         changed = session.host.source.changed_paths(spec.project, base.commit, patch.commit)
     except BadInput:
-        return False  # more paths than can be looked at
+        return False  # too many paths to look at
     # Programs see the whole path: a repository may be in a folder of data.
     place = spec.workspace.path_below_top if spec.workspace else str
     return not any(may_be_read(place(path)) for path in changed)

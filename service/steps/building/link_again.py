@@ -1,4 +1,4 @@
-"""Relinking: the programs and shared objects of a build, linked again in an order that a seed chooses."""
+"""Relink a build's programs and shared objects in an order that a seed chooses."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ _STAYING: Final = (
 class Relinking:
     """Compiled sources whose programs and shared objects can be linked again and again.
 
-    Only these are removed in between, so that a build which knows what is up to date links and does not
-    compile. A shared object is removed if the compile command linked it by Benchgate's linker; no rule may be
-    able to make what the project has from elsewhere. If a removed one is not made again, it is put back and
-    keeps its place from then on.
+    Only these are removed in between, so that an incremental build links and does not compile. A shared
+    object is removed only if the compile command linked it by Benchgate's linker: there may be no rule for
+    one from elsewhere. One that is not made again is put back, and stays from then on.
     """
 
     session: BuildSession
@@ -44,7 +43,7 @@ class Relinking:
     has_shared: bool = False
 
     def compile(self, seed: int | None = None) -> None:
-        """Run the compile command: without a seed as it is, with one so that it shuffles what it links."""
+        """Run the compile command; a seed makes it shuffle what it links."""
         is_first = seed is None
         env = {**self.cache.env, **({} if is_first else {"BENCHGATE_RELINK_SEED": str(seed)})}
         opening = _WITH_LINKER + (_RECORDED if is_first else "")
@@ -73,7 +72,7 @@ class Relinking:
         return True
 
     def _remake(self, seed: int) -> CommandFailed | None:
-        """Remove all and run the compile command; return its failure, or raise if that is a limit."""
+        """Remove all and run the compile command; return its failure, or raise at a limit."""
         removal = self._command("remove.sh", *self.session.spec.job.benchmark.programs)
         must_succeed(self.session, self.tree, removal, "removing the programs failed")
         try:
@@ -93,10 +92,10 @@ class Relinking:
 def compile_for_relinking(
     session: BuildSession, tree: Path, cache: Cached, linkers: Path, linked: Path
 ) -> Relinking:
-    """Configure and compile sources by the linker that records what it links.
+    """Configure and compile with the linker that records what it links.
 
     Args:
-        session: whose job it is.
+        session: the build.
         tree: the sources.
         cache: the compiler cache of the revision.
         linkers: the linker and the scripts beside it.

@@ -1,4 +1,4 @@
-"""The session of a build: the claimed build, the host that works on it, its log and its followers."""
+"""Hold what a build works with: the claimed build, its host, its log and its progress."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CompilerCache:
-    """The directory of the caches of all projects, and the number of bytes that each of them may have."""
+    """Directory of all projects' caches, and the size limit of each in bytes."""
 
     directory: Path
     limit: int = CACHE_BYTES
@@ -63,7 +63,7 @@ class BuildHost:
     linkers: Path | None = None  # programs that shuffle what they link; None: nothing is linked again
     compiler_cache: CompilerCache | None = None  # None: each build compiles all of its files
     log_bytes: int = LOG_BYTES  # of the log of a build are kept
-    clock: Callable[[], float] = monotonic  # seconds from any start; the machine-time budget runs on it
+    clock: Callable[[], float] = monotonic  # monotonic seconds; the machine-time budget runs on it
 
     @property
     def conditions(self) -> dict[str, Any]:
@@ -74,9 +74,9 @@ class BuildHost:
 
 @dataclass(frozen=True, slots=True)
 class BuildSession(Generic[Own_co]):
-    """One claimed build and the host that works on it, typed by the configuration of its job.
+    """One claimed build and its host, typed by the configuration of its job.
 
-    ``spec`` is the parsed specification of ``claimed``. ``log`` gets what the commands of the build write.
+    ``spec`` is the parsed specification of ``claimed``. ``log`` gets the output of the build's commands.
     ``is_draining`` says whether this worker must stop. ``dependencies`` is the directory of the job's
     dependencies; None if it has none.
     """

@@ -24,7 +24,7 @@ class KnownChanges:
 
     Args:
         store: keeps the known failures.
-        answers: of the review servers, whose groups decide.
+        answers: of the review servers; their groups decide.
     """
 
     def __init__(self, store: Store, answers: AccountRights) -> None:
@@ -37,7 +37,7 @@ class KnownChanges:
         Args:
             email: of the person.
             instance: the review server.
-            groups: those that may override on the branches of its scope; the person must be in each.
+            groups: may override on the branches of its scope; the person must be in each.
 
         Raises:
             NotAllowed: the person has no account on the review server, or is not in a group, or a branch

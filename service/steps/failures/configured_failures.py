@@ -47,9 +47,9 @@ def with_configured(
     or left out, or it has too many lines to search them all, the list of failures counts as incomplete, so
     that no known failure waives the build.
 
-    If all that is known of a command is how it ended, the failures that the patterns find replace this end,
-    which is their consequence. A line that may name another fault, such as an exception, stays unless a
-    pattern matches the line itself.
+    If a command is only known to have ended badly, the failures that the patterns find replace this end:
+    they caused it. A line that may name another fault, such as an exception, stays unless a pattern matches
+    the line itself.
     """
     with store.transaction() as tx:
         build = tx.builds.lock(build_id)
@@ -79,7 +79,7 @@ def with_configured(
 
 
 def _is_named(end: Failure, added: Sequence[Failure]) -> bool:
-    """Return whether patterns found the reason of an end, or match its own line if that may name another."""
+    """Return whether patterns explain an end; a line that may name another fault must match itself."""
     if is_mere_end(end):
         return bool(added)
     return any(each.line.partition(": ")[2] == end.line for each in added)

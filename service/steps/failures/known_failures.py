@@ -1,4 +1,4 @@
-"""Match the failed builds of a run with known failures, and propose new ones by their evidence."""
+"""Match a run's failed builds with known failures, and propose new ones by their evidence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def keep_matches(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]
 
 
 def place_of(run: RunRecord, build: BuildRecord) -> Scope:
-    """Return the place at which a build ran."""
+    """Return the scope of a single build."""
     return Scope(
         instance=run.instance, project=run.project, branch=run.branch, job=build.job, host=build.host
     )

@@ -19,13 +19,13 @@ _SOON: Final = 240.0
 
 
 def read_bugs(tracker: BugTracker | None, notes: BugNotes) -> int:
-    """Read the bugs that are due, and return the number of answers; none without a tracker.
+    """Read the bugs that are due, and return the number of answers; 0 without a tracker.
 
-    A bug that the account may not read, or that cannot be read, keeps its last answer and stops no other one.
+    An unreadable bug keeps its last answer and stops no other one.
 
     Raises:
-        Transient: the tracker does not answer, or rejects the account. The next round asks for the other bugs
-            first, so that this one does not stop them.
+        Transient: the tracker does not answer, or rejects the account. The next round asks for the other
+            bugs first.
     """
     if tracker is None:
         return 0
@@ -50,8 +50,8 @@ _COUNTS: Final = 10  # at once, each up to a minute; the next round posts the ot
 def post_counts(tracker: BugTracker, notes: BugNotes, links: Links) -> int:
     """Post some of the counts that are due, each once, and return how many are posted now.
 
-    A crash, or a lost response, leaves a count that the next round posts; the tracker's comments show then
-    that it was posted already. A bug that takes no comment stops no other one.
+    After a crash or a lost response, the next round tries again; the tracker's comments show then whether
+    the count was posted. A bug that takes no comment stops no other one.
 
     Raises:
         Transient: the tracker does not answer, or takes no comment from this account.

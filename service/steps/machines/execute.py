@@ -78,7 +78,7 @@ def execute_build(
 
 
 def _own_findings(spec: BuildSpec, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Choose the findings in the project's own repository, by their paths there: the change has no others."""
+    """Choose the findings in the project's own repository, the only ones that the change can have."""
     if spec.workspace is None:
         return tuple(findings)
     placed = ((each, spec.workspace.own_path(each.path)) for each in findings)
@@ -124,8 +124,8 @@ def _end(  # noqa: PLR0911 - one for each way in which work can end
     except Permanent as error:
         return _infrastructure(unfit(error) if isinstance(error, Unfit) else plain(str(error), 500))
     except Exception as error:  # noqa: BLE001 - the last resort, which logs it
-        # Another attempt would end alike, and if a task raises, the build waits for the end of its lease and
-        # shows no cause.
+        # Another attempt would end alike; if the task raised, the build would wait for the end of its lease
+        # and show no cause.
         _LOG.exception("build.crashed")
         return _infrastructure(crashed(error))
 

@@ -1,4 +1,4 @@
-"""Confirmation of small changes: they are measured again on programs linked in another order."""
+"""Confirm small changes: measure them again on programs linked in another order."""
 
 from __future__ import annotations
 
@@ -53,10 +53,9 @@ class Confirmation:
 def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation:
     """Measure every small slow-down and gain on relinks of both sides, and only these benchmarks.
 
-    The pairs are recorded beside those of the programs as built, and
-    ``confirm`` decides from them. Pairs that an earlier attempt
-    recorded are not measured again. Launching takes at most :data:`_STRETCH` times the machine time;
-    building comes on top, bounded by its own timeouts.
+    The pairs are recorded beside those of the programs as built, and ``confirm`` decides from them. Pairs
+    that an earlier attempt recorded are not measured again. Launching takes at most :data:`_STRETCH` times
+    the machine time; building comes on top, bounded by its own timeouts.
     """
     spec = session.spec
     suspected = suspected_of_layout(spec.judged, measured.listings, measured.launches, measured.counts)
@@ -79,14 +78,14 @@ def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation
 
 @dataclass(slots=True)
 class _Relinks:
-    """The relinks of a build: who launches them, their launches by variant, and the seconds left."""
+    """A build's relinks: the launchers, their launches by variant, and the seconds left."""
 
     launcher: Launcher
     launches: dict[int, list[Launch]]
     left: float
 
     def hindrance(self, suspected: Sequence[Comparison]) -> str:
-        """Measure the variants in turn; return the reason if that cannot decide every suspect."""
+        """Measure the variants in turn; return why that cannot decide every suspect, or an empty text."""
         try:
             for variant in VARIANTS:
                 relinked = replace(self.launcher, variant=variant)

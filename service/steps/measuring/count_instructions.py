@@ -1,4 +1,4 @@
-"""Instruction counts of every benchmark on both sides, taken within a share of the machine's time."""
+"""Count the instructions of every benchmark on both sides, within a share of the machine time."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _TIME_SHARES: Final = MappingProxyType({Side.BASE: 1 / 12, Side.PATCH: 1 / 6})
 
 
 def count_instructions(launcher: Launcher, listings: Sequence[Listing]) -> Counts:
-    """The instructions that every benchmark of both sides executes; none unless the job asks for them.
+    """Count each benchmark's instructions on both sides, if the job asks for that.
 
-    A failure of counting becomes a reason beside a benchmark, and never fails the build.
-    Benchmarks with several threads are not counted: Valgrind runs one thread at a time, so that the
-    instructions they execute while they wait for each other say nothing about a machine.
+    A failure of counting becomes a reason beside a benchmark, and never fails the build. Benchmarks with
+    several threads are not counted: Valgrind runs one thread at a time, so the instructions that they
+    execute while they wait for each other say nothing about a machine.
     """
     counts: Counts = {}
     session = launcher.session

@@ -1,4 +1,4 @@
-"""The course of a measurement: the benchmarks that get another pair, and when it ends."""
+"""Decide during a measurement which benchmarks get another pair, and when it ends."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class Course:
     """The course of a measurement, as fixed before its first pair.
 
-    ``schedule`` are the looks, ``decisive`` the first of them that can find a difference, ``last`` the most
-    pairs. ``base_pairs`` is how many an undecided benchmark gets if the machine time may decide it.
+    ``schedule`` has the looks; ``decisive`` is the first that can find a difference, ``last`` the most
+    pairs. An undecided benchmark gets ``base_pairs`` if the machine time may decide it.
     """
 
     spec: BuildSpec
@@ -53,14 +53,13 @@ class Course:
         return Course(spec, listings, schedule, decisive, max(policy.base_pairs, decisive), last)
 
     def wanted(self, launches: Sequence[Launch], left: float) -> dict[str, tuple[str, ...]]:
-        """By suite, the benchmarks that are still to be measured; suites without any are left out.
+        """Return the benchmarks still to be measured, by suite; suites without any are left out.
 
-        A request to measure longer has all undecided benchmarks that its filter chooses. Without one, those
-        that no verdict can be reached for, or not in a machine time of their own, are dropped from the first
-        look on that can find a difference; and beyond ``base_pairs``, only those go on that may still vote −1
-        within the seconds ``left``.
-        Suites with the same program on both sides are left out once their pairs are enough as evidence:
-        their verdicts are known.
+        A request to measure longer wants all undecided benchmarks that its filter chooses. Otherwise,
+        benchmarks that cannot reach a verdict within a machine time of their own are dropped from the
+        decisive look on, and after ``base_pairs``, only those continue that may still vote −1 within
+        ``left`` seconds. A suite with the same program on both sides is dropped once its pairs are enough
+        as evidence: its verdicts are known.
         """
         spec, listings = self.spec, self.listings
         if spec.kind is RunKind.CALIBRATION:
@@ -88,7 +87,7 @@ class Course:
         return {suite: names for suite, names in wanted.items() if names}
 
     def place(self, pair: int, count: int, left: float) -> str:
-        """Say where measuring is: at that pair, with so many that count and so many seconds left."""
+        """Describe the progress: the pair, the pairs that count, and the seconds left."""
         most = allowance(max(self.spec.job.policy.base_pairs, count + 1))
         disturbed = f" ({pair - count} of at most {most} repeated)" if pair > count else ""
         last = self.last if self.spec.longer else min(self.last, self.base_pairs)
@@ -97,18 +96,18 @@ class Course:
         return f"pair {count + 1}{disturbed}, at most {duration(max(left, 0.0))} more"
 
     def done(self, count: int, time: MachineTime) -> float:
-        """The share of the pairs or of the time that is used, whichever ends first."""
+        """Return the used share of the pairs or the time, whichever ends first."""
         used = 1 - time.left / time.seconds if time.seconds else 1.0
         return min(max(count / self.last, used), 1.0)
 
     def cost(self, seconds: float) -> str:
-        """Say what a pair costs that took so many seconds, with all that is listed."""
+        """Say what a pair of everything listed costs if one took ``seconds``."""
         set_up = 2 * sum(each.set_up for each in self.listings if each.common)
         time, is_asked = self.spec.job.policy.machine_time, self.spec.is_time_asked
         return cost(seconds, time, self.decisive, set_up, is_asked=is_asked)
 
     def outlook(self, launches: Sequence[Launch], left: float) -> str:
-        """Say how far pairs vary if the seconds ``left`` find no change of ``same_within``; empty if they do.
+        """Say how far pairs vary if ``left`` seconds cannot find a change of ``same_within``; else empty.
 
         ``launches`` are those of the first look that can find a difference.
         """

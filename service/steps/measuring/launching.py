@@ -1,4 +1,4 @@
-"""Launch the programs of two built trees: list their benchmarks, and run those that are chosen."""
+"""Launch the programs of two built trees: list their benchmarks, and run the chosen ones."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from service.domain.values.identity import Side
     from service.steps.building.session import BuildHost, BuildSession
 
-# Rows beyond one for each repetition: statistics of a benchmark, and benchmarks that the filter did not name.
+# Rows beyond one per repetition: statistics of a benchmark, and benchmarks that the filter did not name.
 _STATISTICS: Final = 16
 _SPARE_BENCHMARKS: Final = 100
 _PAD: Final = "BENCHGATE_PAD"
 
 
 class SideFailed(BenchgateError):
-    """A program of one side failed: it cannot be listed, or a launch of it failed."""
+    """A program of one side failed to list its benchmarks, or in a launch."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class SideFailed(BenchgateError):
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """The programs of both sides, ready to run. ``variant`` is 0 as the project links them, else a relink."""
+    """Both sides' programs, ready to run. ``variant`` is 0 as the project links them, else a relink."""
 
     session: BuildSession  # the build that measures them
     trees: Mapping[Side, Path]  # the built tree of each side
@@ -105,13 +105,13 @@ class Launcher:
     def launch(
         self, suite: Suite, side: Side, benchmarks: Sequence[str], pair: int, *, is_renewed: bool
     ) -> RawLaunch:
-        """Measure these benchmarks once, as a part of that pair.
+        """Measure these benchmarks once, as a part of a pair.
 
         Args:
-            suite: whose program is launched.
-            side: of which tree.
+            suite: its program is launched.
+            side: chooses the tree.
             benchmarks: one of its groups.
-            pair: the number that decides about the environment.
+            pair: the number; it decides about the environment.
             is_renewed: whether the program was copied anew for this pair.
 
         Raises:
@@ -153,10 +153,10 @@ class Launcher:
         return launch
 
     def renew(self, draw: int) -> bool:
-        """Put new copies in the place of both sides' programs, in the order in which a pair launches them.
+        """Replace both sides' programs by new copies, in launch order.
 
         A file keeps its place in memory for as long as it is cached, and some places make a program slower
-        for good. Drawn anew for every pair that becomes noise, as with the environment.
+        for good. New copies for every pair turn that into noise, as with the environment.
 
         Returns:
             False if they are too large to be copied for every pair.
@@ -182,7 +182,7 @@ class Launcher:
         once = Repetitions(1, suite.min_time or SHORT.min_time)
         done, output = self._times(suite, side, benchmarks, once, {})
         if not output.strip():
-            # What the library leaves if its filter matches nothing, because no name is a benchmark's.
+            # The library leaves this if its filter matches no benchmark.
             return Rehearsed(seconds=done.seconds)
         try:
             run = read_run(output, source=RESULT, limits=_read_limits(benchmarks, once))
@@ -217,7 +217,7 @@ class Launcher:
         repetitions: Repetitions,
         env: Mapping[str, str],
     ) -> tuple[Completed, bytes]:
-        """Run these benchmarks: the program's end, and the times as Google Benchmark's JSON."""
+        """Run these benchmarks; return the program's end, and the times as Google Benchmark's JSON."""
         of, own = format_of(suite), self._listing(suite).own_names(side, benchmarks)
         cpus = cpus_for(self.session.host, suite, benchmarks)
         invocation = of.invoke(suite, own, repetitions)
@@ -263,7 +263,7 @@ class Launcher:
 
 
 def cpus_for(host: BuildHost, suite: Suite, benchmarks: Iterable[str]) -> tuple[int, ...]:
-    """Choose as many CPUs of the measured set as a launch asks for, the same for both sides.
+    """Choose the launch's CPUs from the measured set, the same for both sides.
 
     The last ones, because interrupts and the service mostly use the first. If the set is too small, the whole
     machine is used: threads that share a CPU measure the scheduler, which is worse than sharing with the
@@ -276,7 +276,7 @@ def cpus_for(host: BuildHost, suite: Suite, benchmarks: Iterable[str]) -> tuple[
 
 
 def cpus_wanted(suite: Suite, benchmarks: Iterable[str]) -> int:
-    """The number of CPUs that a launch asks for: the suite's, or one for each thread if that is more."""
+    """Return how many CPUs a launch asks for: the suite's, or one per thread if that is more."""
     if suite.cpus == ALL_CPUS:
         return ALL_CPUS
     return max(suite.cpus, *(threads_of(name) for name in benchmarks), 1)
@@ -288,10 +288,10 @@ def _repetitions(suite: Suite, listing: Listing, benchmarks: Iterable[str]) -> R
 
 
 def _read_limits(benchmarks: Sequence[str], repetitions: Repetitions) -> ReadLimits:
-    """Limit the rows of a launch, each of which takes time of this process and room in the database."""
+    """Limit the rows of a launch: each takes time of this process and room in the database."""
     return ReadLimits(rows=(len(benchmarks) + _SPARE_BENCHMARKS) * (repetitions.count + _STATISTICS))
 
 
 def _too_many(run: GBenchRun) -> str:
-    """A sentence if the results have more rows than the launched benchmarks can have; else empty."""
+    """Return a sentence if there are more rows than the benchmarks can have; else an empty text."""
     return f"{RESULT} has far more rows than the launched benchmarks" if run.is_cut else ""

@@ -1,4 +1,4 @@
-"""Measuring of base and patch in pairs, until every benchmark is decided or the budget is spent."""
+"""Measure base and patch in pairs, until every benchmark is decided or the budget is spent."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The result of measuring: enough to compare and to confirm, and how long it took.
+    """The measured pairs, and how long they took.
 
-    ``launches`` and ``pairs`` are those that count; pairs that were disturbed and repeated are left out.
-    ``relinked`` and ``second`` are launches of relinks and of the second opinion that an earlier attempt or
-    build recorded. ``patch_failed``: launches of the patch failed twice, which is no answer of it.
+    ``launches`` and ``pairs`` count; pairs that were disturbed and repeated are left out. ``relinked`` and
+    ``second`` are launches of relinks and of the second opinion that an earlier attempt or build recorded.
+    ``patch_failed``: launches of the patch that failed twice and gave no answer.
     """
 
     listings: tuple[Listing, ...]
@@ -55,7 +55,7 @@ class Measurement:
 
 
 def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredPairs) -> Measurement:
-    """Measure pair after pair; the ``stored`` pairs, which the build already has, are continued.
+    """Measure pair after pair, after the ``stored`` pairs that the build has already.
 
     A calibration measures a fixed number of pairs of every benchmark, decided or not, and counts no
     instructions.
@@ -119,7 +119,7 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
 def _wanted_at(
     session: BuildSession, course: Course, counting: Sequence[Launch], left: float
 ) -> dict[str, tuple[str, ...]]:
-    """The benchmarks that are still to be measured after a look, the first of which may note the noise."""
+    """Return the benchmarks to be measured after a look; the first look may note the noise."""
     is_first = len({launch.pair for launch in counting}) == course.decisive
     if is_first and (loud := course.outlook(counting, left)):
         session.note(loud)
@@ -127,7 +127,7 @@ def _wanted_at(
 
 
 def next_pair(launches: Iterable[Launch]) -> int:
-    """The number of the pair that follows these of one variant."""
+    """Return the number of the next pair of one variant."""
     return 1 + max((launch.pair for launch in launches), default=-1)
 
 
@@ -139,12 +139,12 @@ def measure_pair(
     counts: Counts | None = None,
     unanswered: list[SideFailed] | None = None,
 ) -> tuple[Launch, ...]:
-    """Launch a pair, record it, and return its launches; if a program fails, the whole pair is repeated once.
+    """Launch a pair, record it, and return its launches; if a program fails, repeat the whole pair once.
 
     Args:
         launcher: of the programs.
-        pair: its number, which decides about the environment.
-        wanted: by suite, the benchmarks.
+        pair: its number; it decides about the environment.
+        wanted: the benchmarks by suite.
         draw: decides about the order of the sides.
         counts: of instructions, recorded with the first pair.
         unanswered: gets the launches of the patch that fail in the repetition too; the pair is then recorded
@@ -203,7 +203,7 @@ def _noting(side: Side, unanswered: list[SideFailed] | None) -> Iterator[None]:
 
 
 def _facts_of(launches: Sequence[RawLaunch]) -> list[dict[str, Any]]:
-    """The facts of each suite and side of a pair; all say whether it was disturbed."""
+    """Return the facts of each suite and side of a pair; all say whether it was disturbed."""
     found: dict[tuple[str, Side], list[Mapping[str, Any]]] = {}
     for raw in launches:
         found.setdefault((raw.suite, raw.side), []).append(raw.facts)

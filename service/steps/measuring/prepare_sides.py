@@ -1,4 +1,4 @@
-"""Both sides made ready to be measured: the parent first, before any code of the patch runs."""
+"""Prepare both sides for measuring: the parent first, before any code of the patch runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSide:
-    """A side: its built tree with its rehearsal, or how its build failed and the compiler's messages.
+    """A side: its built tree and rehearsal, or its build's failure and the compiler's messages.
 
     ``is_cut``: there are more failures.
     """
@@ -69,7 +69,7 @@ class PreparedSides:
     def ended(self, unchanged: Collection[str]) -> MachineReport | None:
         """Report the outcome that follows from the ends of both sides; None: measure them.
 
-        ``unchanged`` names the suites for which both sides are the same program.
+        ``unchanged`` names the suites with the same program on both sides.
         """
         suites = [each.name for each in self.spec.job.benchmark.suites if each.name not in self._left_out]
         patch, base = self.sides[Side.PATCH], self.sides.get(Side.BASE)
@@ -109,9 +109,9 @@ class PreparedSides:
 
     @property
     def _left_out(self) -> Mapping[str, tuple[Side, SideEnd]]:
-        """The suites that cannot be listed, with an end of each, if the build's filter chooses others.
+        """Return the suites that cannot be listed, with an end of each, if the build's filter chooses others.
 
-        Nobody knows their benchmarks, so the filter cannot choose one.
+        Their benchmarks are unknown, so the filter cannot choose one.
         """
         if not self.spec.filter or any(side.not_built for side in self.sides.values()):
             return {}

@@ -1,4 +1,4 @@
-"""Rehearsals: the programs of a side are listed and launched once before anything counts."""
+"""Rehearse: list and launch a side's programs once before anything counts."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _NOTHING_RAN: Final = "left no result of what it lists"
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """By suite: the benchmarks of a side, the plan of their repetitions, and how it failed.
+    """A side's benchmarks, the plan of their repetitions, and its failures, by suite.
 
-    ``names`` also has the lines of listings that the build's filter does not choose, which are not launched.
+    ``names`` also has listed lines that the build's filter does not choose; they are not launched.
     ``seconds`` has the durations of the tests that passed.
     """
 
@@ -48,7 +48,7 @@ NOTHING_KNOWN: Final = Rehearsal()
 
 
 def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) -> Rehearsal:
-    """List each suite of a side, and launch what it lists once; a launch lists tests and other libraries.
+    """List each suite of a side, and launch it once; the launch itself lists tests and other libraries.
 
     A line of a listing is a benchmark if it ran, since programs also print other lines. A benchmark of the
     ``parent`` remains one of the patch if it no longer runs, so that its launches fail; a test, if the patch
@@ -79,7 +79,7 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
 
 
 def _chosen(suite: Suite, listed: Iterable[str], pattern: str) -> list[str]:
-    """Leave out what a build's filter does not choose, by the names that a benchmark has on either side."""
+    """Choose by a build's filter; a benchmark may match by its name on either side."""
     former = {new: old for old, new in suite.renamed.items()}
     return [
         name
@@ -90,7 +90,7 @@ def _chosen(suite: Suite, listed: Iterable[str], pattern: str) -> list[str]:
 
 
 def _twice(run: Callable[[], _T]) -> _T:
-    """Run once, and a second time if the program fails, as with pairs."""
+    """Run, and run again if the program fails, as with pairs."""
     try:
         return run()
     except SideFailed:
@@ -100,7 +100,7 @@ def _twice(run: Callable[[], _T]) -> _T:
 def _launch(
     launcher: Launcher, suite: Suite, side: Side, listed: Sequence[str], before: Sequence[str]
 ) -> tuple[tuple[str, ...], Plan]:
-    """Launch the groups of a suite once, each a second time if that fails: its benchmarks, and their plan.
+    """Launch a suite's groups, each again if that fails; return its benchmarks and their plan.
 
     Raises:
         SideFailed: a launch failed twice, or nothing ran.
@@ -136,7 +136,7 @@ def fix_listings(
 def without_choice(
     suites: Iterable[Suite], rehearsals: Collection[Rehearsal], pattern: str
 ) -> frozenset[str]:
-    """Name the suites of which a build's filter chooses nothing known, if it chooses anything at all."""
+    """Name the suites where a build's filter chooses nothing known, if it chooses anything at all."""
     chosen = {
         suite.name: any(
             _is_chosen(pattern, name, new_name(suite.renamed, name))
@@ -174,20 +174,20 @@ def _listing(
         not_chosen=tuple(each for each in names if each not in chosen),
         set_up=plans[0].set_up,
         # So that no patch makes the launches of its parent longer: the smaller one, and the usual number if
-        # only the patch would get long repetitions, of which the parent planned none.
+        # only the patch would get long repetitions.
         multiple=min(plan.multiple for plan in plans) if plans[1].long <= long else 1,
     )
 
 
 def _is_chosen(pattern: str, name: str, other: str) -> bool:
-    """Return whether a build's filter chooses a benchmark, by either of the names that it has."""
+    """Return whether a build's filter chooses a benchmark by either name."""
     return not pattern or is_chosen(pattern, name) or is_chosen(pattern, other)
 
 
 def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> None:
-    """Launch each program once: the first launch reads from disk what later ones do not.
+    """Launch each program once, because the first launch reads from disk.
 
-    It discards the results. A launch that fails here fails again when it counts.
+    The results are discarded. A launch that fails here fails again when it counts.
     """
     for name, benchmarks in wanted.items():
         suite = launcher.suites[name]

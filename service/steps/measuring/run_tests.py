@@ -1,4 +1,4 @@
-"""The work on a build that tests: build the patch's side, try its tests, and report their end."""
+"""Run a build that tests: build the patch's side, try its tests, and report their end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OUT: Final = f"${{BENCHGATE_OUT:-/out}}/{RESULTS}"
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """A launch of a program that runs tests: its end, its results if it left any, and its output.
+    """A launch of a test program: its end, its results if it left any, and its output.
 
     ``problem`` says why there are no results. ``is_cut``: the middle of the output is missing.
     """
@@ -91,7 +91,7 @@ def run_in_built_sources(session: BuildSession, work: Callable[[Path], MachineRe
 def launch(
     session: BuildSession[TestsConfiguration], tree: Path, line: str, arguments: Sequence[str] = ()
 ) -> Launched:
-    """Run a program that tests in the sources, once.
+    """Run a test program in the sources, once.
 
     Args:
         session: the build.
@@ -137,7 +137,7 @@ def report_of(session: BuildSession, tested: Sequence[Tested]) -> MachineReport:
         outcome,
         (*failure_causes(failures, is_cut=is_cut), *notes),
         failures=failures,
-        # What did not run may fail too: known failures waive only what is complete.
+        # Tests that did not run may fail, too: known failures waive only complete builds.
         is_cut=is_cut or (bool(failures) and has_unrun_tests(tested)),
         tests=session.host.artifacts.put(write_tests(suites)),
         retried=retried,

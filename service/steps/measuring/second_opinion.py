@@ -1,4 +1,4 @@
-"""The second opinion: the slow-downs that vote −1, measured again in a sequence of their own."""
+"""Ask for a second opinion: measure slow-downs that vote −1 again, in a sequence of their own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SecondOpinion:
-    """The end of a second opinion: why it ended early, empty if it did not, and how long it took."""
+    """A second opinion's end: why it ended early (may be empty), and how long it took."""
 
     causes: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -33,8 +33,8 @@ def ask_again(launcher: Launcher, measured: Measurement) -> SecondOpinion:
     """Measure a fresh sequence of pairs of the slow-downs that vote −1, if the build asks for it.
 
     It has as many pairs as the first; their order is drawn anew. Pairs that an earlier attempt or build
-    recorded are continued, so a sequence has one second opinion only. It may take the machine time once more,
-    and like the first, up to the pairs of a first sequence that can find a difference, a multiple of it.
+    recorded are continued, so a sequence has one second opinion only. It may take the machine time once
+    more, or, like the first, a multiple of it up to the first look that can find a difference.
     """
     session = launcher.session
     spec, clock = session.spec, session.host.clock

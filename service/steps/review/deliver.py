@@ -1,4 +1,4 @@
-"""Delivery of queued reviews: each is posted once, on its own revision, also after failed attempts."""
+"""Deliver queued reviews: post each once, on its own revision, also after failed attempts."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _post(upkeep: Delivery, server: ReviewServer, change: Change, review: Review
 
 
 def _settle_posted(store: Store, upkeep: Delivery, server: ReviewServer, due: DueReview) -> None:
-    """Settle a review whose last attempt succeeded but whose response was lost.
+    """Settle a review after its last attempt succeeded but the response was lost.
 
     (After an earlier success, the last attempt would have found the message.) The message does not show
     whether its vote was cast: that attempt may have left it out, or the server may have rejected it.

@@ -1,4 +1,4 @@
-"""The listener of an event stream: it stores each event, and requests what the stream missed."""
+"""Listen to an event stream: store each event, and request what the stream missed."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _consume(stream: Stream, state: StreamState, stop: threading.Event) -> None:
 
 
 class StreamState:
-    """The state of the listener: its connection, its database, and the reconciliation that is due."""
+    """The listener's connection, database, and due reconciliation."""
 
     def __init__(self, actions: Actions, timing: Timing) -> None:
         self._actions = actions

@@ -1,4 +1,4 @@
-"""The check of a change: its current state is fetched, and its current revision gets a run."""
+"""Look at a change: fetch its current state, and give its current revision a run."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:
         return
     tx.runs.cancel(record.change_id, keep_patch_set=None)
     if change.status is ChangeStatus.MERGED and change.merged_as and _is_news(tx.events, change):
-        # A run of its own kind: it measures the branch, and casts no vote.
+        # Of another kind: it measures the branch, and casts no vote.
         start_run(tx, run_of(change, RunKind.POST_SUBMIT, record.patch_set_id, change.merged_as))
 
 

@@ -1,4 +1,4 @@
-"""The actions that a change's page offers to a person, by the groups of their account."""
+"""Offer a person the actions on a change's page that their groups permit."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ActionOffers:
         self._answers = answers
 
     def offered(self, email: str, page: PatchSetDetail, compared: Compared) -> OfferedActions:
-        """List what a page offers to the person with a verified e-mail address, which may be empty.
+        """List what a page offers to the person with a verified e-mail address (may be empty).
 
         Args:
             email: of the person.
@@ -86,10 +86,10 @@ class ActionOffers:
     def account_for(
         self, email: str, page: PatchSetDetail, compared: Compared, command: FormCommand
     ) -> Account:
-        """Return the account by which a person requests a command that makes sense for a page.
+        """Return the account for a person's request of a command that makes sense for a page.
 
-        The groups of the account are not asked: the step that runs the command asks for those which the
-        branch names by then, as it does for comments.
+        Groups are not checked here: as for comments, the step that runs the command checks those that the
+        branch names by then.
 
         Raises:
             NotAllowed: the person has no account on the review server.

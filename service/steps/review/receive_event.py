@@ -1,4 +1,4 @@
-"""The receipt of events: Benchgate stores each event, and queues a look at its change."""
+"""Receive events: store each, and queue a look at its change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reconciliation: changes that were updated without an event are found on the review server."""
+"""Reconcile: find changes that were updated without an event on the review server."""
 
 from __future__ import annotations
 

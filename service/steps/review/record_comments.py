@@ -1,4 +1,4 @@
-"""The record of people's comments on a change: commands, and overrides by hand."""
+"""Record people's comments on a change: commands, and overrides by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures of steps: each is recorded, and after the last attempt its build, run or comment ends."""
+"""Record each failure of a step, and end its build, run or comment after the last attempt."""
 
 from __future__ import annotations
 

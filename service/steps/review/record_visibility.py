@@ -1,7 +1,7 @@
-"""The answer to who may see a change without sign-in: Benchgate asks the review server, and stores it.
+"""Ask the review server which changes are visible without sign-in, and store the answer.
 
-Pages then show what is public without a question to the server. A question that fails changes nothing and
-delays no vote: the next full reconciliation asks again.
+Pages then show what is public without a request to the server. A failed request changes nothing and delays
+no vote: the next full reconciliation asks again.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def record_change(store: Store, server: ReviewServer, number: int) -> None:
 
 
 def record_all(store: Store, server: ReviewServer) -> str:
-    """Ask which branches are public, and which changes on them that are not stored as public or private.
+    """Ask which branches are public, and which changes on them, unless stored as public or private.
 
-    A branch that was closed hides its changes; those of a branch that was opened are asked about. Returns the
-    trouble, empty if there was none; it does not name what may not be public.
+    A branch that was closed hides its changes; those of an opened branch are asked about. Returns the
+    trouble, empty if there was none; it names nothing that may be hidden.
     """
     trouble, silent = "", 0
     for name, ask in chain(_about_branches(store, server), _about_changes(store, server)):

@@ -1,4 +1,4 @@
-"""Recovery of votes that the review server lost, for example because it was restored from a backup."""
+"""Recover votes that the review server lost, for example because it was restored from a backup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of commands on pages: each is stored beside the comments, and run as they are."""
+"""Store commands requested on pages beside the comments, to run as they do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def request_command(
     Args:
         store: where comments wait for their turn.
         page: the patch set that the person saw.
-        account: the person's on the review server, by whose groups and name they act.
+        account: the person's on the review server; its groups and name count.
         command: the command.
         signed_in_as: the person's name at the identity provider.
         ticket: the key of the page's form.

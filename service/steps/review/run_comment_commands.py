@@ -1,4 +1,4 @@
-"""Execution of comment commands: each runs once, if its author has permission."""
+"""Run comment commands: each once, if its author has permission."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class CommandRequest:
 def run_comment_commands(
     store: Store, server: ReviewServer, source: Source, links: Links, comment_id: int
 ) -> None:
-    """Run the commands of a comment, after those of all earlier pending comments on its change, in order.
+    """Run the commands of a comment, after those of earlier pending comments on its change, in order.
 
     Permissions are those at the time of the call. No transaction is open during server calls.
     """

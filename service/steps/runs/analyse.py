@@ -1,4 +1,4 @@
-"""The end of a build: by the analysis of its execution, or because no machine can finish it."""
+"""End a build: analyse its execution, or give up because no machine can finish it."""
 
 from __future__ import annotations
 

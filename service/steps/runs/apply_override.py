@@ -1,4 +1,4 @@
-"""The commands `override`, `override undo` and `accept`: each is recorded, and the vote is decided again."""
+"""Apply `override`, `override undo` and `accept`: record each, and decide the vote again."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def override_builds(
 ) -> str:
     """Override the builds that have failed so far, and return the reply; empty if a new vote is the reply.
 
-    If the command says so, their failures become known as well.
-    Builds that start later are not covered: the person overrides only failures that they can see.
+    If the command says so, their failures become known, too. Later builds are not covered: the person
+    overrides only failures that they can see.
     """
     failed = [
         build for build in _finished(tx.builds, run) if has_failed(build) and command.job in {"", build.job}

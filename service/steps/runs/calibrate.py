@@ -1,4 +1,4 @@
-"""Calibration: an idle pool measures a branch against itself."""
+"""Calibrate: an idle pool measures a branch against itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def calibrate(store: Store, upkeep: Calibrations, source_of: Callable[[str], Source]) -> int:
     """Start a calibration in every idle pool that needs one, and return how many were started.
 
-    ``source_of`` returns the mirrors of the projects of a review server. It raises Permanent for one that is
+    ``source_of`` returns the mirrors of a review server's projects. It raises Permanent for a server that is
     not configured any more; nothing of it is measured.
 
     A pool has at most one unfinished calibration. If a branch is gone, or its project file no longer asks for

@@ -1,4 +1,4 @@
-"""Overrides that carry over to a patch set with equal trees, and never to new code."""
+"""Carry overrides over to a patch set with equal trees, and never to new code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of the service, whose result /readyz and every page show."""
+"""Check the service's health; /readyz and every page show the result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """The problems of the service, and the parts that may still be starting, in sentences.
+    """The service's problems, and the parts that may still be starting, in sentences.
 
     ``condition`` is None if the database did not answer.
     """
@@ -42,17 +42,17 @@ class HealthReport:
 
     @property
     def status(self) -> Status:
-        """The status that follows from them."""
+        """The resulting status."""
         if self.problems:
             return Status.DEGRADED
         return Status.STARTING if self.starting else Status.READY
 
 
 class HealthCheck:
-    """The check of the service since the start of this process.
+    """Check the service since the start of this process.
 
     Args:
-        reading: the read port behind the facts.
+        reading: gives the facts.
         patience: how long something may wait.
         checks: further checks by name (``queue``); each returns the problem, empty if there is none.
         clock: monotonic seconds.

@@ -1,4 +1,4 @@
-"""The patch set's own project file, which is checked and names what it renames: its jobs run once merged."""
+"""Check a patch set's own project file, and read its renames; its jobs run once it is merged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OwnFile:
-    """The finished check of a patch set's own project file: a job and its end; it votes only if it failed."""
+    """Finished check of a patch set's own project file, as a job; it votes only if it failed."""
 
     job: Job
     end: BuildEnd

@@ -1,4 +1,4 @@
-"""The decision of a finished run: the vote, and the message with its reasons."""
+"""Decide a finished run: its vote, and the message with the reasons."""
 
 from __future__ import annotations
 

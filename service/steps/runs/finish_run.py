@@ -1,4 +1,4 @@
-"""The end of a run: when all its builds are finished, its vote is decided."""
+"""End a run: decide its vote when all its builds are finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole engine on a local repository: two of its revisions, judged without a server."""
+"""Run the whole engine on two revisions of a local repository, without a server."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Asked:
 
     Args:
         filter: chooses benchmarks as in the comment command `benchmark`; empty: all.
-        pairs: the pairs that an undecided benchmark gets, whatever they promise; None: by the policy.
+        pairs: an undecided benchmark gets this many, whatever they promise; None: by the policy.
         minutes: the machine time of each job; None: the policy's.
     """
 
@@ -178,7 +178,7 @@ def local_workspace(source: Source, project: str, text: str, jobs: Sequence[Job]
 
 
 def local_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:
-    """The build of a job on two commits of a local repository; ``jobs`` jobs compare them."""
+    """Make the build of a job on two commits of a local repository; ``jobs`` jobs compare them."""
     sides = [Revision(commit, source.tree(project, commit), commit, TRUST) for commit in (base, patch)]
     return BuildSpec(RunKind.CHECK, LOCAL, project, "", sides[0], sides[1], job, jobs)
 
@@ -222,7 +222,7 @@ def ended(job: str, outcome: Outcome, report: MachineReport) -> LocalVerdict:
 
 
 def without_choice(spec: BuildSpec, build: LocalClaimed, report: MachineReport) -> LocalVerdict | None:
-    """Make the verdict of a job of which the filter chooses no benchmark; None if it may choose one."""
+    """Make the verdict of a job without a benchmark that the filter chooses; None if it may choose one."""
     listings = [Listing.from_mapping(each) for each in build.listing]
     if not (spec.filter and listings) or any(each.base or each.patch for each in listings):
         return None
@@ -232,7 +232,7 @@ def without_choice(spec: BuildSpec, build: LocalClaimed, report: MachineReport) 
 
 
 def _about_pairs(spec: BuildSpec, found: Measured, report: MachineReport) -> Iterator[str]:
-    """Say how the number of pairs that was asked for ended measuring, or why there are fewer."""
+    """Say that the requested pairs are too few, or why fewer were measured."""
     if spec.longer is None:
         return
     asked, missing = spec.longer.pairs, found.judgement.missing_pairs

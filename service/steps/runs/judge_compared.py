@@ -89,7 +89,7 @@ def judge_compared(stored: Measurements, artifacts: Artifacts, build: BuildRecor
 def _former(spec: BuildSpec, listing: Sequence[Mapping[str, Any]]) -> _Former:
     """Map suite and name of each benchmark that was renamed to its former name.
 
-    Nobody may have reviewed a patch set's own file: only the benchmarks that the patch renames count then.
+    A patch set's own file may be unreviewed: only the benchmarks that the patch renames count then.
     """
     if spec.is_renaming:
         return {(each["suite"], new): old for each in listing for new, old in each.get("renamed", {}).items()}

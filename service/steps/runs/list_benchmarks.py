@@ -1,4 +1,4 @@
-"""The benchmarks of a job, with the time that a launch takes and the pairs that the machine time allows."""
+"""List a job's benchmarks, the time of a launch, and the pairs that the machine time allows."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class ListedSuite:
 class ListedJob:
     """The suites of a job, and the seconds of a pair of launches of all of them.
 
-    ``needed`` are the pairs of the first look that can find a difference, and ``outlook`` says whether they
-    fit. ``pair_seconds`` is 0 if the sides have no benchmark in common. ``seconds`` is the duration of each
-    phase, ``causes`` are warnings.
+    ``needed`` counts the pairs up to the first look that can find a difference; ``outlook`` says whether
+    they fit. ``pair_seconds`` is 0 if the sides have no benchmark in common. ``seconds`` is the duration of
+    each phase, ``causes`` are warnings.
     """
 
     job: str
@@ -66,8 +66,7 @@ class ListedJob:
 def listing_spec(spec: BuildSpec) -> BuildSpec:
     """Make the specification of one pair of all benchmarks.
 
-    It is that of a calibration, which measures programs that are equal on both sides too, counts no
-    instructions and runs no tests.
+    It is a calibration's: that also measures equal programs, counts no instructions and runs no tests.
     """
     return replace(spec, kind=RunKind.CALIBRATION, longer=_ONE_PAIR)
 
@@ -79,7 +78,7 @@ def list_benchmarks(
 
     Args:
         spec: of :func:`listing_spec`, which ``build`` has too.
-        build: the build in this machine's hands.
+        build: the local build.
         host: builds and launches.
         progress: shows the phases.
     """

@@ -1,4 +1,4 @@
-"""The command `benchmark`: more pairs for undecided benchmarks."""
+"""Run the command `benchmark`: measure more pairs of undecided benchmarks."""
 
 from __future__ import annotations
 

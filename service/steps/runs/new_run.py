@@ -1,4 +1,4 @@
-"""New runs: a check of a patch set, or a measurement of a merged commit."""
+"""Start runs: check a patch set, or measure a merged commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planning of a run: the project file of the target branch turns it into numbered builds."""
+"""Plan a run: turn the target branch's project file into numbered builds."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ class _Plan:
     patch: Revision
     builds: tuple[PlannedBuild, ...]
     own_file: OwnFile | None = None  # if the patch set changes the project file
-    renaming: frozenset[str] = frozenset()  # the jobs for which that file renames benchmarks
+    renaming: frozenset[str] = frozenset()  # that file renames benchmarks of these jobs
     workspace: Workspace | None = None  # of the builds, if the project has several repositories
 
     @property
     def voters(self) -> int:
-        """The number of builds that share the patch set's error budget: benchmark jobs that can vote."""
+        """Number of builds that share the patch set's error budget: benchmark jobs that can vote."""
         return sum(build.is_needed and build.job.voting and build.job.compares for build in self.builds)
 
 

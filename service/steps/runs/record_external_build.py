@@ -1,4 +1,4 @@
-"""Reports of another CI about its builds: started, finished, or withdrawn before the start."""
+"""Record another CI's reports about its builds: started, finished, or withdrawn before the start."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def record_external_build(store: Store, report: Report, patterns: ConfiguredPatt
 def record_once(
     store: Store, report: Report, sent: NewReport | None, patterns: ConfiguredPatterns = NO_PATTERNS
 ) -> bool:
-    """Record a report; if it was sent under a key and is sent again, return the first answer.
+    """Record a report; if its idempotency key was used before, return the first answer.
 
     Raises:
         BadInput: as in :func:`record_external_build`, or the key was used for another report.
@@ -150,7 +150,7 @@ def _withdraw(tx: Transaction, place: _Place) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The build of a job in the newest run of a revision, and all builds that the job had on it."""
+    """A job's build in the newest run of a revision, and all its builds of that revision."""
 
     run: RunRecord
     build: BuildRecord
@@ -216,7 +216,7 @@ def _place_of(tx: Transaction, report: Report) -> _Place | None:
 
 
 def _check_number(stored: ExternalBuilds, place: _Place, reported: ExternalBuild) -> None:
-    """Check that a number is of one revision only."""
+    """Refuse a number that another revision has."""
     same = {build.id for build in place.builds}
     run, number = place.run, reported.number
     named = stored.builds_numbered(run.instance, run.project, reported.job, number)
@@ -229,7 +229,7 @@ def _check_number(stored: ExternalBuilds, place: _Place, reported: ExternalBuild
 
 
 def _adopt(tx: Transaction, place: _Place, report: Report) -> int:
-    """Return the build that takes a report: the one at the place if none was reported, else a new one."""
+    """Return the build for a report: the one at the place if none was reported, else a new one."""
     if place.awaits_any or (place.is_late and place.is_unnamed):
         return place.build.id
     target = report.target

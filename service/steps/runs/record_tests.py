@@ -1,4 +1,4 @@
-"""Results of tests that another CI reports for one of its builds."""
+"""Record test results that another CI reports for one of its builds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_SUITES: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class ReportedTests:
-    """A file of results for a build, which another CI names by its number.
+    """A file of results for another CI's build.
 
     ``suite`` tells the files of a build apart: one that is sent again replaces the previous one.
     """
@@ -56,7 +56,7 @@ class RecordedTests:
 def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) -> RecordedTests:
     """Store the results of tests with their build; failed tests become causes when the build ends.
 
-    Of a build that has failed, they become causes as long as no run with it is decided.
+    After a failed build, they become causes until a run with it is decided.
 
     Raises:
         BadInput: the file cannot be read, or the build has too many.
@@ -115,7 +115,7 @@ def _add_causes(tx: Transaction, build: BuildRecord, tested: MachineReport) -> N
 def _kept(
     failures: Sequence[Failure], replaced: Sequence[TestRun], others: Sequence[TestRun]
 ) -> Sequence[Failure]:
-    """Return the failures that a new file of a suite leaves: those of other suites, and of no test.
+    """Return the failures that a suite's new file leaves: those of other suites, and of no test.
 
     A test may be in several suites, such as those of two platforms: as long as it fails in another one, its
     failures stay.

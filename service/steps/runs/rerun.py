@@ -1,4 +1,4 @@
-"""Reruns: builds of a revision run again because a person or another CI requested it."""
+"""Rerun builds of a revision because a person or another CI requested it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from service.ports.store import Transaction
     from service.ports.verdict import Measurements
 
-# Of these, the pairs decide. A build of another outcome failed before, and may not fail again.
+# Pairs decide these. A build with another outcome failed earlier, and may not fail again.
 _MEASURED: Final = frozenset(
     {Outcome.PASSED, Outcome.UNDECIDED, Outcome.SLOWER, Outcome.BROKEN, Outcome.REMOVED}
 )
@@ -162,7 +162,7 @@ def _as_configured(
 
 
 def _nothing_to_measure(stored: Measurements, build: BuildRecord) -> str:
-    """Say that a build which was measured to its end measures nothing again; empty if it may."""
+    """Say that a completely measured build measures nothing again; empty if it may."""
     if build.sequence_id is None or build.outcome not in _MEASURED:
         return ""
     undecided = len(stored.unresolved_benchmarks(build.id))

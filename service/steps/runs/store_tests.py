@@ -1,4 +1,4 @@
-"""The durations of a merged commit's tests, stored as points of their series."""
+"""Store the durations of a merged commit's tests as points of their series."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from service.ports.runs.builds import BuildRecord
     from service.ports.verdict import Measurements
 
-_MOST: Final = 5000  # series of a job; of more tests, the slowest, whose durations matter
+_MOST: Final = 5000  # series of a job; of more tests, the slowest, because their durations matter
 _METRIC: Final = "real_time"
 _TESTED: Final = frozenset({Outcome.PASSED, Outcome.FAILED})
 

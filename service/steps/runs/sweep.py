@@ -50,7 +50,7 @@ def sweep(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX
 
 
 def ask_for_heartbeats(upkeep: Heartbeats, queue: Queue) -> None:
-    """Request a heartbeat from each machine, through the queue from which its pool takes builds."""
+    """Request a heartbeat from each machine, through its pool's queue."""
     for pool in upkeep.pools():
         queue.send(Task.HEARTBEAT, 0, pool)
 
@@ -61,7 +61,7 @@ _GRACE: Final = 3600.0  # seconds from storing an artifact to the row that names
 
 
 def delete_old_logs(logs: OldLogs, artifacts: Artifacts) -> int:
-    """Delete some failures and logs that are kept no longer, and return the number of deleted artifacts.
+    """Delete some expired failures and logs, and return the number of deleted artifacts.
 
     A crash between rows and files leaves files that the next round deletes. An artifact that was stored again
     lately is left alone: its new row may be on the way.

@@ -1,4 +1,4 @@
-"""Trust: the code of a patch set runs at once, or only after a trusted person allows it."""
+"""Decide whether a patch set's code runs at once, or only after a trusted person allows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolve the workspace of builds: the commits that all repositories of a project have at planning."""
+"""Resolve the workspace of builds: the commits of all repositories of a project at planning."""
 
 from __future__ import annotations
 

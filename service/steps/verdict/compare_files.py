@@ -1,4 +1,4 @@
-"""Comparison of recorded result files: file k of base and of patch were run next to each other."""
+"""Compare recorded result files: file k of base and of patch were run next to each other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ResultFile:
-    """The bytes of a result file and the name by which errors call it."""
+    """Bytes of a result file, and its name in errors."""
 
     name: str
     data: bytes
@@ -57,14 +57,14 @@ def compare_files(
     *,
     is_sequential: bool = False,
 ) -> FileComparison:
-    """A verdict for every benchmark of the files: over all pairs, or stopped at the pair that decides.
+    """Judge every benchmark of the files: over all pairs, or up to the pair that decides.
 
     Each benchmark is compared by its own clock, or by the metrics asked for. One launch a side, and sides
     that were launched one after the other, decide nothing but counters that repeat exactly.
 
     Raises:
-        BadInput: unequal numbers of files, a file of which nothing can be read, nothing in common, or a
-            metric that no file has.
+        BadInput: unequal numbers of files, an unreadable file, nothing in common, or a metric that no file
+            has.
     """
     if len(base) != len(patch):
         raise BadInput(
@@ -92,7 +92,7 @@ def compare_files(
 
 
 def _compare_columns(runs: _Runs) -> tuple[dict[str, list[Comparison]], _Runs]:
-    """The benchmarks of a lone pair that need no launches to be compared; and the runs without them."""
+    """Compare a lone pair's benchmarks that need no launches; also return the runs without them."""
     base, patch = (runs[side][0].content for side in Side)
     if not (isinstance(base, Columns) and isinstance(patch, Columns)):
         return {}, runs
