@@ -1,4 +1,4 @@
-"""The web application, assembled from routers."""
+"""Assemble the web application from routers."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def assemble(
     inline_style_paths: Collection[str] = (),
     problem_page: ProblemPage | None = None,
 ) -> FastAPI:
-    """Create an application with these routes, the check of rights, security headers, and problems.
+    """Create an application with these routes, rights checks, security headers, and problems.
 
     Args:
         routers: from the factories of this package and of the pages.
         access: the rights that the routes ask for, and the stores that know the callers.
         version: shown in the OpenAPI document.
-        inline_style_paths: pages whose chart library sets styles on elements.
+        inline_style_paths: on these pages the chart library sets styles on elements.
         problem_page: renders the page that browsers get for an error; None: they get a problem too.
     """
     app = FastAPI(

@@ -1,4 +1,4 @@
-"""Conditional answers: sent only if the client does not have them yet."""
+"""Answer conditionally: send only what the client does not have yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The middleware around every request: an id, security headers, HEAD, and an answer to every failure."""
+"""Middleware around every request: an id, security headers, HEAD, and an answer to every failure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Guard:
 
     Args:
         app: the application.
-        inline_style_paths: pages whose chart library sets styles on elements; no others may.
+        inline_style_paths: only on these pages may scripts set styles on elements.
     """
 
     def __init__(self, app: ASGIApp, *, inline_style_paths: Collection[str] = ()) -> None:

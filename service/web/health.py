@@ -35,7 +35,7 @@ def create_health(
     """Create ``/healthz``, ``/readyz`` and ``/metrics``.
 
     Args:
-        reading: the read port behind the facts.
+        reading: gives the facts.
         registry: the metrics of this process; gauges of the facts are added to it.
         health: the check of the service; None: a check of the facts alone.
         is_public: ``/readyz`` gives reasons and facts, as pages do without sign-in; False: the status alone.

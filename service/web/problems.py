@@ -1,4 +1,4 @@
-"""Problems (RFC 9457): the answer to every error of the HTTP interface."""
+"""Answer every error of the HTTP interface as a problem (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def request_id_of(request: Request) -> str:
 
 
 def seconds_to_wait(error: Transient) -> int:
-    """Return the seconds after which a client may try again, as each answer to the error names them."""
+    """Return the seconds after which a client may try again."""
     return math.ceil(error.retry_after or _RETRY_SECONDS)
 
 

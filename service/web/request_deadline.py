@@ -1,4 +1,4 @@
-"""HTTP connections that end if a request is not complete in time, so that half-sent ones hold nothing."""
+"""End HTTP connections if a request is not complete in time, so that half-sent ones hold nothing."""
 
 from __future__ import annotations
 

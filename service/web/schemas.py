@@ -1,4 +1,4 @@
-"""The API's answers that are not one view: pages of a list, and answers composed of several views."""
+"""Compose API answers that are not one view: pages of a list, and several views together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a person's account: sign-out, and their API tokens."""
+"""Route a person's account page: sign-out, and their API tokens."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AccountView:
     Args:
         person: the page's caller.
         tokens: those that the person may revoke, the newest first.
-        created: the text of a token that was just created; empty: none was.
+        created: the text of a token just created, else empty.
     """
 
     person: User

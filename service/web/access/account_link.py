@@ -1,4 +1,4 @@
-"""The link to the caller's account, or to the page for signing in."""
+"""Link to the caller's account, or to the page for signing in."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def account_link(request: Request) -> AccountLink | None:
 
 
 def sign_in_path(request: Request) -> str:
-    """Return the address of the page for signing in, which leads back to the page that was requested."""
+    """Return the address of the page for signing in; it leads back to the requested page."""
     path = request.url.path
     if request.method != "GET" or path.startswith(SIGN_IN):
         return SIGN_IN

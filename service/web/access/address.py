@@ -1,4 +1,4 @@
-"""The address at which browsers reach Benchgate, and the cookies that it sets there."""
+"""Benchgate's address for browsers, and the cookies that it sets there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Address:
 
     @property
     def origin(self) -> str:
-        """The origin as browsers write it: ``https://host[:port]``, without the default port."""
+        """Origin as browsers write it: ``https://host[:port]``, without the default port."""
         parts = urlsplit(self.base_url)
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         default = {"http": 80, "https": 443}.get(parts.scheme)
@@ -38,12 +38,12 @@ class Address:
 
     @property
     def session_cookie(self) -> str:
-        """The name of the cookie with a session's secret."""
+        """Name of the cookie with a session's secret."""
         return self._name(_SESSION)
 
     @property
     def attempt_cookie(self) -> str:
-        """The name of the cookie with an attempt to sign in."""
+        """Name of the cookie with an attempt to sign in."""
         return self._name(_ATTEMPT)
 
     def cookie(self, name: str, value: str, seconds: int | None = None) -> str:

@@ -1,6 +1,6 @@
-"""The cookie that holds an attempt to sign in while the person is on the provider's pages.
+"""Keep an attempt to sign in in a cookie while the person is on the provider's pages.
 
-Nothing in it is secret from the browser that made the attempt, and another browser does not have it.
+Nothing in it is secret from its browser, and no other browser has it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The caller of a request: by a session's cookie or an API token."""
+"""Identify the caller of a request by a session's cookie or an API token."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _BAD_TOKEN: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The rules and stores by which the application decides who may do what.
+    """Rules and stores that decide who may do what.
 
     Args:
         rights: the need of each route, by method and path template; a route without one is closed.
         is_public: reading needs no sign-in.
-        address: at which browsers reach the application.
+        address: the application's, for browsers.
         find_session: returns the person of a session's secret; called in a thread.
         find_token: returns the holder of an API token; called in a thread.
         limits: how many requests a caller may send.
@@ -75,7 +75,7 @@ def known_caller(request: Request) -> Caller:
 
 
 def person_of(request: Request) -> User:
-    """Return the person who sent a request whose route, by the table of rights, admits nobody else."""
+    """Return the person who sent a request; by the table of rights, its route admits only people."""
     caller = known_caller(request)
     if not isinstance(caller, User):
         raise NotAllowed("only a person who signed in can do this")
@@ -88,7 +88,7 @@ def leave_anonymous(request: Request) -> None:
 
 
 def has_session(request: Request) -> bool:
-    """Return whether a browser has a session, as far as is known: nothing has shown that it is over."""
+    """Return whether a browser has a session that nothing has shown to be over."""
     access: Access = request.app.state.access
     return access.address.session_cookie in request.cookies and _ENDED not in _state(request)
 

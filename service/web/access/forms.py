@@ -1,4 +1,4 @@
-"""The fields of a form that a browser sent."""
+"""Read the fields of a form that a browser sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check that a request comes from the user of this machine, who can read a file with a secret."""
+"""Check that a request comes from this machine's user, who can read a file with a secret."""
 
 from __future__ import annotations
 

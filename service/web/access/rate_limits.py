@@ -1,4 +1,4 @@
-"""The limits of requests: to sign in, and to change something."""
+"""Limit the rate of requests to sign in and to change something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of rights before every route: a route without an entry in the table is closed."""
+"""Check rights before every route: a route without an entry in the table is closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The right that each route of the web application asks of its caller; a route without an entry is closed."""
+"""Table of the right that each route asks of its caller; a route without an entry is closed."""
 
 from __future__ import annotations
 

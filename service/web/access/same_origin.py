@@ -1,4 +1,4 @@
-"""The check that a page of Benchgate sent a request, and not a page of another site."""
+"""Check that one of Benchgate's pages sent a request, and not another site's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def require_same_origin(headers: Headers, address: Address) -> None:
-    """Check the headers by which browsers name the sender; scripts cannot set them.
+    """Check the headers that name the sender; browsers set them, and scripts cannot.
 
     A browser that sends no ``Origin`` must say by ``Sec-Fetch-Site`` that the page is Benchgate's.
 

@@ -1,4 +1,4 @@
-"""The routes by which people sign in and out."""
+"""Route signing in and out."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class SignInPage(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaysIn:
-    """The ways in which people sign in; at most one of the two is there.
+    """Ways to sign in; at most one of the two is there.
 
     Args:
         sessions: stores sessions.
         tokens: stores API tokens.
-        address: at which browsers reach Benchgate.
+        address: Benchgate's, for browsers.
         limits: how many requests may arrive.
         provider: the sign-in at the identity provider.
         local: the user of this machine.
@@ -106,14 +106,14 @@ class WaysIn:
 
     @property
     def required_provider(self) -> ProviderSignIn:
-        """The sign-in at the identity provider; raises NotFound without one."""
+        """Sign-in at the identity provider; raises NotFound without one."""
         if self.provider is None:
             raise NotFound(self.advice)
         return self.provider
 
     @property
     def advice(self) -> str:
-        """The sentence for a person who came without a link, if there is no provider."""
+        """Sentence for a person who came without a link, if there is no provider."""
         return _NO_WAY_IN if self.local is None else _BY_LINK
 
     def _is_closed_to(self, subject: str) -> bool:

@@ -1,4 +1,4 @@
-"""Tickets of forms: each shows that a page of the session offered one action, and serves once."""
+"""CSRF tickets of forms: each shows that the session's page offered one action, and serves once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PURPOSE: Final = b"benchgate form"  # the session's digest must not sign anythi
 
 
 def ticket_for(person: User, action: str) -> str:
-    """Make a ticket for a form; each is another one, so that compressed pages reveal nothing about it.
+    """Make a ticket for a form; each is different, so that compressed pages reveal nothing about it.
 
     Args:
         person: whom the page is for.
@@ -30,7 +30,7 @@ def ticket_for(person: User, action: str) -> str:
 
 
 def check_ticket(person: User, action: str, ticket: str) -> bytes:
-    """Check the ticket of a form, and return its key: refuse an action whose key is already stored.
+    """Check the ticket of a form, and return its key: refuse an action if its key is already stored.
 
     Raises:
         NotAllowed: no page offered this action to this session.

@@ -1,4 +1,4 @@
-"""The route by which a person changes a known failure, and the form that leads to it."""
+"""Route a person's changes of a known failure, and offer the form for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values in the fields of the forms of known failures."""
+"""Read the fields of known failures' forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The route by which a person makes failures known by a pattern, and the form that leads to it.
+"""Route a person's new patterns of known failures, and offer the form for them.
 
 The form is in two steps: the page first shows what the pattern would have matched.
 """
@@ -47,7 +47,7 @@ class PatternForm:
         projects: those to choose from, as ``INSTANCE~NAME``.
         values: of the fields, as the person wrote them.
         problem: why these values cannot be used; empty if they can, or there are none.
-        found: what the pattern would have matched; None without values that can be used.
+        found: what the pattern would have matched; None without usable values.
     """
 
     person: User

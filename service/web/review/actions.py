@@ -1,4 +1,4 @@
-"""The route by which a person acts on a change, and the forms that lead to it."""
+"""Route a person's actions on a change, and offer the forms for them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SEE_OTHER: Final = 303
 
 @dataclass(frozen=True, slots=True)
 class ActionForms:
-    """The forms of a patch set's page for a person: the actions, the address, and a ticket for each form."""
+    """A person's forms on a patch set's page: the actions, the address, and a ticket for each form."""
 
     offered: OfferedActions
     path: str

@@ -1,4 +1,4 @@
-"""The route behind Gerrit's Checks tab, which only pages of that Gerrit may read."""
+"""Serve Gerrit's Checks tab; only pages of that Gerrit may read the answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Number = Annotated[int, Query(ge=1, le=(1 << 31) - 1)]
 
 
 def create_gerrit_checks(reading_of: ReadingOf, links: Links, origins: Mapping[str, str]) -> APIRouter:
-    """Create the route that the plugin in Gerrit's pages requests.
+    """Create the route for the plugin in Gerrit's pages.
 
     Args:
         reading_of: returns the read ports that the caller of a request may use.
@@ -55,7 +55,7 @@ def create_gerrit_checks(reading_of: ReadingOf, links: Links, origins: Mapping[s
         def read_rows(build: Build) -> Sequence[Comparison]:
             return reading.comparisons(build.id, build.created_at)
 
-        # Without an origin, which a browser always sends to another one, the number must be enough.
+        # Browsers always send an origin to another one; without it, the number must be enough.
         instance = origins.get(request.headers.get("origin", ""))
         detail = reading.patch_set(ChangeAddress(change, instance), patchset)
         # A number alone may be another server's.
@@ -105,11 +105,11 @@ def origins_of(urls: Mapping[str, str]) -> Mapping[str, str]:
 
 def _route_for(origins: Mapping[str, str]) -> type[ConditionalRoute]:
     class OpenRoute(ConditionalRoute):
-        """A route whose answers and errors pages of these origins may read, as the person who opened them.
+        """Let pages of these origins read answers and errors, as the person who opened them.
 
         Browsers send the session's cookie only if both hosts belong to one site. If there are several
-        Gerrits, every answer names the instance of the one that asks, also an error: its pages can then link
-        to a change whose number another Gerrit has too.
+        Gerrits, every answer, also an error, names the instance of the one that asks: its pages can then link
+        to a change although another Gerrit has the same number.
         """
 
         async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:

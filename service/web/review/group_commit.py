@@ -1,4 +1,4 @@
-"""Group commit: bodies that arrive at the same time are stored in one transaction."""
+"""Group commit: store bodies that arrive at the same time in one transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The builds of a patch set as Gerrit's Checks tab shows them."""
+"""Show a patch set's builds in Gerrit's Checks tab."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _CATEGORIES: Final[Mapping[Outcome, Category | None]] = MappingProxyType(
 
 
 def check_runs(runs: Sequence[RunWithBuilds], read_rows: ReadRows, links: Links) -> tuple[CheckRun, ...]:
-    """Return a check run for every build of a patch set's runs, by job, the attempts of each oldest first.
+    """Return a check run for every build of a patch set's runs, by job, oldest attempts first.
 
     Args:
         runs: of the patch set, oldest first.
@@ -184,7 +184,7 @@ def _most(
 
 
 def _worsening(row: Comparison) -> float:
-    """Return by which factor the metric got worse."""
+    """Return the factor of a metric's worsening."""
     ratio = row.ratio or 1.0
     return ratio if row.better is Better.LOWER else 1 / ratio
 

@@ -1,4 +1,4 @@
-"""The answer for Gerrit's Checks tab, with the names and values of Gerrit's Checks API."""
+"""Answer Gerrit's Checks tab with the names and values of Gerrit's Checks API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The webhook that receives events."""
+"""Receive events by webhook."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def create_webhooks(
     receive: Callable[[str, Sequence[bytes]], Sequence[int | None]],
     registry: CollectorRegistry,
 ) -> APIRouter:
-    """Create the route to which Gerrit's webhooks plug-in reports events.
+    """Create the route for Gerrit's webhooks plug-in.
 
     Args:
         secrets: the accepted secrets by instance, which differ; two while one replaces the other, none
             closes the route.
         receive: stores the bodies of events of an instance, all or none, and returns the number of each,
             None if it is not an event. Called in a thread; may raise Transient.
-        registry: the metrics to which the count of events is added.
+        registry: gets the count of events.
     """
     intakes = {instance: GroupCommit(partial(receive, instance)) for instance in secrets}
     known = tuple((secret.encode(), intakes[instance]) for instance, own in secrets.items() for secret in own)

@@ -1,4 +1,4 @@
-"""The API routes to which another CI reports its builds: start, result, causes, findings, log and tests."""
+"""Route another CI's reports of its builds: start, result, causes, findings, log and tests."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ def create_external_builds(
 
     Args:
         instances: the names of the review servers.
-        record: records a report, once under its key if it has one, and returns whether it is news; called in
-            a thread.
+        record: records a report, once per idempotency key, and returns whether it is news; called in a
+            thread.
         record_results: records results of tests; called in a thread.
     """
     router = APIRouter(prefix="/api/v1", responses=RESPONSES, tags=["builds"])
@@ -159,7 +159,7 @@ def create_external_builds(
         report = _report(build, job, number)
         sent = None
         if key:
-            # Without defaults: it is the same report if one is written out, or is new in this version.
+            # Without defaults: a report stays the same if one is written out, or is new in this version.
             content = f"{job}/{number} {build.model_dump_json(exclude_defaults=True)}"
             sent = NewReport(token_id, key, sha256(content.encode()).digest())
         skipped = len(build.findings) - len(report.findings)
