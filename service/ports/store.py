@@ -1,4 +1,4 @@
-"""The store of the control plane: units of work, each made of parts by subject."""
+"""Control plane's store: units of work, each made of parts by subject."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class Measurements(Protocol):
         """
 
     def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
-        """Store the A/A sessions of a build, each of a series whose results are stored already.
+        """Store the A/A sessions of a build; the results of their series are stored already.
 
         The builds of one sequence share one session per series, of the machine that measured it first.
         """

@@ -1,4 +1,4 @@
-"""The identity provider by OpenID Connect: Authlib's protocol, and the checks that it leaves to us."""
+"""Sign in by OpenID Connect: Authlib's protocol, and the checks that it leaves to us."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The secret by which the user of this machine signs in: a file that only they can read."""
+"""Keep the sign-in secret of this machine's user in a file that only they can read."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """People and programs as viewers: the review server says what their account sees.
 
-Benchgate asks about what is not public only. If the review server does not answer, a viewer sees what is
-public, and that of which the last answers are recent. For anything else they get an error instead of "not
-found".
+Benchgate asks only about what is not public. If the review server does not answer, a viewer sees what is
+public, and what recent answers cover. For anything else they get an error instead of "not found".
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Viewers:
 
 @dataclass(frozen=True, slots=True)
 class _AccountViewer(Viewer):
-    """A person or program whose account on the review servers has this address."""
+    """A person or program with this e-mail address on the review servers."""
 
     answers: RecentAnswers
     email: str

@@ -32,7 +32,7 @@ def toolchain_fingerprint(
     Args:
         sandbox: runs ``c++``, ``cc``, ``cmake`` and ``ld``; the version of a missing program is ``absent``.
         root: the root directory of the system.
-        mounts: the directories of the machine that builds see besides, any of which may have a compiler.
+        mounts: the machine's directories that builds see besides; any may have a compiler.
     """
     versions = {program: _version_of(program, sandbox) for program in PROGRAMS}
     release, packages = root / "etc/os-release", root / "var/lib/dpkg/status"

@@ -53,7 +53,7 @@ NOBODY: Final = 65534
 
 
 class EmbeddedPostgres(EmbeddedServer):
-    """A PostgreSQL whose directory has ``cluster``, ``passwords`` and ``socket``.
+    """A PostgreSQL in a directory with ``cluster``, ``passwords`` and ``socket``.
 
     The child of :meth:`prepare` is ready when the roles and the database also exist.
     """

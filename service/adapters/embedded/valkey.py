@@ -23,7 +23,7 @@ ORPHAN_SIGNALS: Final = ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0))
 
 
 class EmbeddedValkey(EmbeddedServer):
-    """A Valkey whose directory has ``store`` and ``socket``."""
+    """A Valkey in a directory with ``store`` and ``socket``."""
 
     @property
     def socket(self) -> Path:

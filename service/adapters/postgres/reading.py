@@ -1,4 +1,4 @@
-"""The read ports on PostgreSQL."""
+"""Read ports on PostgreSQL."""
 
 from __future__ import annotations
 

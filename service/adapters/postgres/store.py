@@ -1,4 +1,4 @@
-"""The store of the control plane in PostgreSQL."""
+"""Store the control plane's data in PostgreSQL."""
 
 from __future__ import annotations
 

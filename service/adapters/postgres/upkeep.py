@@ -1,4 +1,4 @@
-"""The upkeep in PostgreSQL."""
+"""Upkeep in PostgreSQL."""
 
 from __future__ import annotations
 

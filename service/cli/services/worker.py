@@ -91,7 +91,7 @@ def _register_machine() -> None:
     """Register this machine before it gets work; raise Unfit if the host cannot do it."""
     settings = MachineSettings()
     require(settings.redis_url, "BENCHGATE_REDIS_URL", "set it to the same server as on the control plane")
-    # By default half of the CPUs, of which this process gives up some below.
+    # By default half of the CPUs; this process gives up some below.
     os.environ["BENCHGATE_BUILDS_BESIDE"] = str(settings.builds_beside)
     # Celery's worker inherits this CPU set. The launcher pins measured programs to the measured CPUs.
     keep_off(settings.cpus)

@@ -62,7 +62,7 @@ class BuildSpec:
         base: None for a root commit.
         jobs: the number of benchmark jobs in the round that can vote; they share the patch set's false-alarm
             rate.
-        session: the run of a calibration, whose sequence is never continued; 0 for all other builds.
+        session: the run of a calibration, because its sequence is never continued; 0: any other build.
         longer: more pairs than the policy's.
         commands: the groups with permissions at planning, for the commands that pages and messages offer. A
             group's name is empty if a previous version planned the build.

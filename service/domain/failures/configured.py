@@ -25,7 +25,7 @@ _MOST_READ: Final = 10_000  # different matching lines, before the rest of the l
 
 
 class ConfiguredPattern(NamedTuple):
-    """A named pattern, whose groups ``subject`` and ``headline`` give the texts of the failure."""
+    """A named pattern; its groups ``subject`` and ``headline`` give the texts of the failure."""
 
     name: str
     pattern: Pattern

@@ -33,7 +33,7 @@ _WORDS_OF_MEMORY: Final = Pattern(r"(?i)out of memory|bad_alloc|memory exhausted
 _KEPT: Final = bytes(range(0x0E, 0x18))
 _KEEP: Final = bytes.maketrans(b"0123456789", _KEPT)
 _SHOW: Final = bytes.maketrans(_KEPT, b"0123456789")
-# Messages of these kinds quote sources, whose numbers are the same in each build.
+# Messages of these kinds quote sources; numbers in them are the same in each build.
 _OF_SOURCES: Final = frozenset({FailureKind.COMPILE, FailureKind.LINK, FailureKind.LINT, FailureKind.FORMAT})
 
 _Rule = Callable[[bytes], bytes]

@@ -21,8 +21,8 @@ STRETCH: Final = 4
 class MachineTime:
     """The policy's seconds, and those that measuring took so far.
 
-    The time by which launches of the patch exceed those of the parent is not charged, so a slow patch cannot
-    use up the time that would prove it slow.
+    The patch's launches are charged only up to the time of the parent's, so a slow patch cannot use up the
+    time that would prove it slow.
     """
 
     seconds: float

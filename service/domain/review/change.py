@@ -169,7 +169,7 @@ class Review:
     """A review to post on one revision: a message, votes by label, and inline comments.
 
     Raises:
-        ValueError: the message does not end with a line of text, by which it is recognised later.
+        ValueError: the message does not end with a line of text to recognise it by.
     """
 
     change: ChangeKey
@@ -184,7 +184,7 @@ class Review:
 
     @property
     def marker(self) -> str:
-        """The last line of the message: a link by which a posted message is recognised."""
+        """The last line of the message: a link, to recognise a posted message by."""
         return self.message.rpartition("\n")[2]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
-# Prefix of the part for a branch whose votes the review server forbids; its trouble is the missing right.
+# Prefix of the part for a branch without the right to vote; its trouble is the missing right.
 VOTE_ON: Final = "vote on "
 # Parts that exist once per review server, such as ``reconcile core``: see part_of.
 LISTEN: Final = "listen"  # listens to a stream of events

@@ -29,8 +29,8 @@ def cost_of_a_pair(
     belongs to the suite, and the benchmarks share the remainder equally. The whole launch of a program that
     cannot choose benchmarks counts for each of them.
 
-    ``is_charged`` leaves out the seconds by which the patch's launch exceeds the parent's, which are not
-    charged to the machine time. Otherwise a patch could make pairs too expensive to measure.
+    ``is_charged`` leaves out the patch's seconds beyond the parent's launch: machine time is not charged for
+    them. Otherwise a patch could make pairs too expensive to measure.
     """
     set_up = {listing.suite: listing.set_up for listing in listings}
     whole = {suite.name for suite in suites if format_of(suite).runs_all}

@@ -58,12 +58,12 @@ def not_enabled(permission: Permission) -> str:
 
 
 def command_failed(failure: str) -> str:
-    """Reply to a comment whose commands failed after the last attempt."""
+    """Reply to a comment after the last attempt at its commands failed."""
     return f"the commands of this comment failed: {plain(failure, _MAX_NAMES)}; write them again later"
 
 
 def refused(error: Exception) -> str:
-    """Reply to a person whose membership cannot be checked."""
+    """Reply to a person if their membership cannot be checked."""
     return f"refused: {error}"
 
 
@@ -129,7 +129,7 @@ def made_known(
         made: known failures, each with the failure of the build.
         link: makes the address of a known failure's page.
         has_others: the builds have failures that cannot be recognised again.
-        ends: of the builds whose failures tell only how they ended.
+        ends: of the builds with failures that tell only how they ended.
     """
     if not made:
         return _only_ended(ends) if ends else NOTHING_KNOWN

@@ -1,4 +1,4 @@
-"""The bug tracker of known failures, and its stored answers."""
+"""Known failures' bugs: the tracker, and its stored answers."""
 
 from __future__ import annotations
 

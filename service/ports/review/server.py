@@ -1,4 +1,4 @@
-"""The review server as the steps use it, and the event stream as the listener does."""
+"""Review server for the steps, and event stream for the listener."""
 
 from __future__ import annotations
 

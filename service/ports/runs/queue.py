@@ -1,4 +1,4 @@
-"""The queue of hints, and the tasks that a hint can name."""
+"""Queue of hints, and the tasks that a hint can name."""
 
 from __future__ import annotations
 

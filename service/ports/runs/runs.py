@@ -22,14 +22,14 @@ class NewRun:
     revision: str
     subject: str = ""
     author: str = ""
-    pool: str = ""  # the only one whose jobs are built; empty: all
+    pool: str = ""  # builds only this pool's jobs; empty: all
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """A stored run. ``change`` and ``ref`` are None if it belongs to no patch set.
 
-    ``pool`` is the only one whose jobs are built; empty: all. ``is_called_off``: a person ended it.
+    Only jobs of ``pool`` are built; empty: all. ``is_called_off``: a person ended it.
     ``is_outdated``: the run checks a patch set that is not the current one of an open change.
     """
 

@@ -129,7 +129,7 @@ class Build:
 
     @property
     def shown_number(self) -> int:
-        """The number by which people know the build: another CI's, if it has one."""
+        """The number that people know the build by: another CI's, if it has one."""
         return self.external_number or self.number
 
 

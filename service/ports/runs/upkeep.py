@@ -23,7 +23,7 @@ class LostBuilds(Protocol):
     """Builds that lost their machine, or their last run."""
 
     def requeue_lost_builds(self, max_attempts: int) -> Sequence[int]:
-        """Queue builds whose lease expired again; return those that have no attempt left.
+        """Requeue builds with an expired lease; return those that have no attempt left.
 
         These stay as they are, and are returned every time, until they are finished.
         """
@@ -35,11 +35,11 @@ class LostBuilds(Protocol):
         """Cancel builds that belong to no unfinished run and that no run in planning can adopt."""
 
     def cancelled_builds(self) -> Sequence[int]:
-        """Return the unfinished builds whose end is requested and that no machine holds."""
+        """Return the unfinished builds that were cancelled and that no machine holds."""
 
 
 class StalledWork(Protocol):
-    """Work whose hint was lost."""
+    """Work that lost its hint."""
 
     def stalled(self, older_than: float) -> Sequence[tuple[Task, int]]:
         """Return (task, entity) of what waited ``older_than`` seconds for a step, longest first.

@@ -121,5 +121,5 @@ def _new(wanted: TokenRequest, created_by: str, creator: User | None = None) -> 
 
 
 def _owner(person: User) -> str | None:
-    """Return the subject whose tokens a person may see and revoke; None: everybody's."""
+    """Return the owner of the tokens that a person may see and revoke; None: everybody."""
     return None if person.role.includes(Role.OPERATOR) else person.subject

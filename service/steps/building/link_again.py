@@ -28,7 +28,7 @@ _STAYING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Relinking:
-    """Compiled sources whose programs and shared objects can be linked again and again.
+    """Link the programs and shared objects of compiled sources again and again.
 
     Only these are removed in between, so that an incremental build links and does not compile. A shared
     object is removed only if the compile command linked it by Benchgate's linker: there may be no rule for

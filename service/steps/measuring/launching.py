@@ -256,7 +256,7 @@ class Launcher:
         output = Output(done, file, log.getvalue())
         if done.stopped_by or not (done.is_success or of.may_fail) or problem:
             printed = (file + b"\n" + output.log).decode("utf-8", "replace")
-            # Those that may fail are tests, and programs whose library the suite names.
+            # Those that may fail are tests, and programs if the suite names their library.
             program = None if of.may_fail else recognise(printed)
             raise SideFailed(side, suite.name, problem if done.is_success else output.end, program=program)
         return output

@@ -56,7 +56,7 @@ def check_own_file(text: str | None, before: str | None, planned: ProjectFile) -
     Args:
         text: the file of the patch set; None: it has none.
         before: the file of its parent. Errors that it already has are not this change's.
-        planned: the file of the target branch, whose jobs are run for the patch set.
+        planned: the file of the target branch; its jobs are run for the patch set.
     """
     if text is None:
         return _noted(planned, LEAVES)
@@ -77,7 +77,7 @@ def _noted(planned: ProjectFile, cause: str) -> OwnFile:
 def _failed(planned: ProjectFile, causes: Sequence[str], places: Sequence[tuple[int, str]]) -> OwnFile:
     found = [finding_at(FILE_NAME, line, text) for line, text in places[:MOST]]
     findings = tuple(finding for finding in found if finding is not None)
-    # In a project whose jobs do not vote, the check does not vote either.
+    # If no job of the project votes, the check does not vote either.
     job = _job(planned, is_voting=any(job.voting for job in planned.jobs))
     return OwnFile(job, BuildEnd(Outcome.FAILED, tuple(causes[:MOST])), findings)
 

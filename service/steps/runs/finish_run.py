@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def finish_run(store: Store, links: Links, run_id: int) -> None:
-    """Decide and finish a run whose builds are all finished; do nothing for any other run."""
+    """Decide and finish a run if all its builds are finished; do nothing for any other run."""
     with store.transaction() as tx:
         run = tx.runs.lock(run_id)
         if run.state is not RunState.RUNNING:

@@ -156,7 +156,7 @@ def rename_as(source: Source, project: str, patch: str, jobs: Sequence[Job]) -> 
 def concerned_jobs(
     source: Differences, project: str, base: str, patch: str, jobs: Sequence[Job]
 ) -> tuple[tuple[Job, ...], tuple[LocalVerdict, ...]]:
-    """Choose the jobs whose ``paths`` match a changed file, and give verdicts of the others."""
+    """Choose the jobs with ``paths`` that match a changed file, and give verdicts of the others."""
     paths = source.changed_paths(project, base, patch)
     concerned = tuple(job for job in jobs if concerns(job, paths))
     others = tuple(job.name for job in jobs if job not in concerned)

@@ -50,7 +50,7 @@ class _Architecture:
 
 # The kernel's keys and messages belong to no namespace: `absent` has io_uring_setup, pidfd_getfd, add_key,
 # request_key, keyctl and syslog. With the 32-bit calls, because a 64-bit program can make them, too; 102 is
-# socketcall there, whose arguments no filter sees.
+# socketcall there; no filter sees its arguments.
 ARCHITECTURES: Final = {
     "x86_64": (
         _Architecture(

@@ -68,7 +68,7 @@ FULL JOIN (
 ) AS m ON m.pool = q.pool
 ORDER BY 1
 """)
-# A branch whose votes are forbidden is a part; its name and its trouble name the branch.
+# A branch with forbidden votes is a part; its name and its trouble name the branch.
 _HEARTBEATS: Final = text("""
 SELECT CASE WHEN named.is_shown THEN part ELSE :vote_on END AS part, beat_at,
        CASE WHEN named.is_shown OR trouble = '' THEN trouble ELSE :hidden_right END AS trouble

@@ -57,7 +57,7 @@ WHERE since < now() - make_interval(secs => :older_than) AND NOT EXISTS (
 ORDER BY since, entity LIMIT 500
 """)
 # As many builds of a pool as it has idle machines; one if no machine was seen, since one may just have come.
-# A machine that something hindered lately is not idle, nor one whose host an exclusive build has for itself.
+# A machine that something hindered lately is not idle, nor one on a host that runs an exclusive build.
 _IDLE = text("""
 WITH seen AS (
     SELECT pool, count(*) AS machines, count(*) FILTER (WHERE NOT EXISTS (

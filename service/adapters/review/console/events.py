@@ -1,4 +1,4 @@
-"""The effects of Gerrit events on a change of the console review server."""
+"""Apply Gerrit events to a change of the console review server."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _add_comment(
 
 
 def user(name: str) -> Person:
-    """Make the account of a user, whose name is its ID."""
+    """Make the account of a user; the name is its ID."""
     return Person(name=name, username=name, account=name)
 
 

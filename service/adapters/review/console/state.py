@@ -1,4 +1,4 @@
-"""The file with the changes of the console review server, with their patch sets, votes and messages."""
+"""Keep the console review server's changes, patch sets, votes and messages in a file."""
 
 from __future__ import annotations
 

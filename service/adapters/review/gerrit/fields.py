@@ -1,4 +1,4 @@
-"""The fields that Gerrit's events and REST documents share; a value of a wrong type counts as missing."""
+"""Read fields that Gerrit's events and REST documents share; a value of a wrong type counts as missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The review server on a Gerrit: its REST requests for changes, messages, reviews and groups."""
+"""Use Gerrit as the review server: REST requests for changes, messages, reviews and groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rights of Benchgate's account on Gerrit."""
+"""Check the rights of Benchgate's account on Gerrit."""
 
 from __future__ import annotations
 

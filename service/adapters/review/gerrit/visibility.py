@@ -26,7 +26,7 @@ _PATTERN: Final = "^"  # begins a regular expression
 
 
 def account_of(connection: GerritConnection, email: str) -> Account | None:
-    """Return the only active account whose preferred address this is.
+    """Return the only active account with this preferred address.
 
     Gerrit also finds longer addresses that begin with it, so that the addresses are compared here.
     """

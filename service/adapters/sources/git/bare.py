@@ -101,7 +101,7 @@ def check_out(
     """Check out a commit into a directory that is empty or missing; it is no work tree of git afterwards.
 
     Returns:
-        The paths whose content Git LFS has elsewhere if they are pointer files.
+        The paths that Git LFS stores elsewhere if they are pointer files.
 
     Raises:
         Transient: git failed; ``what`` names the repository.

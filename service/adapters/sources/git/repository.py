@@ -1,4 +1,4 @@
-"""A repository whose revision is checked out, and the user's clone that may have its objects."""
+"""A checked-out repository, and the user's clone that may have its objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Clone:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository whose revision is checked out: its mirror, commit and address, and the user's clone.
+    """A checked-out repository: its mirror, commit and address, and the user's clone.
 
     ``folder`` is its place in all sources, ``marked`` are the paths there that Git LFS may have elsewhere.
     ``has_submodules``: its submodules are filled too.

@@ -100,7 +100,7 @@ class _Reading:
         self._roots = roots
         self._build = ProgramOutput(roots, is_build=True)
         self._cmake = CMakeErrors(roots)
-        self._ctest: _Ctest | None = None  # the last failed test, whose output follows
+        self._ctest: _Ctest | None = None  # the last failed test; its output follows
         self._started: set[int] = set()  # tests of `ctest -V`, which puts their numbers before their lines
         self._numbered: dict[int, tuple[ProgramOutput, _Found]] = {}
         self._found = _Found()

@@ -59,7 +59,7 @@ class ProgramOutput:
         self._message: AssertionMessage | None = None  # of the assertion being read
         self._place = ""
         self._assertions = DifferentFailures()  # of the running test
-        self._thrown: Failure | None = None  # an exception whose text may follow
+        self._thrown: Failure | None = None  # an exception; its text may follow
         self._crash: Failure | None = None  # the last failure that may end the program
         self._lines_since = 0  # that failure
         self._has_crashed = False  # in the running test

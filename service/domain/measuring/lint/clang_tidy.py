@@ -40,8 +40,8 @@ class TidyOutput:
 
     Args:
         findings: warnings in the sources, including those that the project treats as errors.
-        errors: compile errors in the sources, whose units were not checked, and errors in a ``.clang-tidy``
-            of the sources, whose checks did not run.
+        errors: compile errors in the sources (their units were not checked), and errors in a ``.clang-tidy``
+            of the sources (its checks did not run).
         faults: errors outside of the sources (of the compile commands, of the tool, and of the compiler in
             other headers), so that not everything was checked.
     """

@@ -45,7 +45,7 @@ _TEXTS: Final = _FAILURES | {"skipped", "system-out"}
 class Dialect(StrEnum):
     """Program that wrote a file: the meaning of some elements depends on it."""
 
-    CTEST = "ctest"  # `skipped` also marks a test whose program is missing
+    CTEST = "ctest"  # `skipped` also marks a test without its program
     GENERIC = "generic"
 
 
@@ -71,7 +71,7 @@ class _JUnitParser:
         self._case: dict[str, str] | None = None
         self._case_depth = 0
         self._texts: dict[str, str] = {}
-        self._open = ""  # the element whose text is collected
+        self._open = ""  # collects the text of this element
         self._others: list[str] = []  # keys of the failures and errors after the first
         self._elements = 0
         self._cases = Cases()

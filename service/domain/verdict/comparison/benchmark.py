@@ -165,7 +165,7 @@ class Benchmark:
         if row.metric.is_speed:
             return _because(usual, work.reason)._replace(per=work.rate) if work and usual.pairs else usual
         key = (self.name, row.metric.name)
-        # Pairs up to the first whose launches have repetitions that differ.
+        # Pairs up to the first with unequal repetitions in a launch.
         alike = takewhile(lambda pair: not any(key in launch.varying for launch in pair), pairs)
         repeating = self._complete(row, alike)
         schedule = rule.exact_schedule(len(repeating))

@@ -40,7 +40,7 @@ def compare_counts(listings: Sequence[Listing], counts: Counts, floor: float) ->
 
 
 def added_share(counts: Counts, suite: str, benchmark: str) -> float | None:
-    """Compute the share by which the instructions of an iteration grew; None if unknown."""
+    """Compute the relative growth of an iteration's instructions; None if unknown."""
     settled = _settled(*_sides(counts, suite, benchmark))
     if isinstance(settled, Reason) or min(settled) <= 0:
         return None

@@ -74,8 +74,8 @@ def unknown(_: ComparedRow) -> float | None:
 def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown) -> tuple[Comparison, ...]:
     """List the slower and faster rows that relinks must confirm.
 
-    These are times or rates with a change that is large enough to vote and an interval whose near end is
-    below :data:`BELOW`; the estimate may be larger, because pairs scatter. Alignment, the order of functions
+    These are times or rates with a change large enough to vote, and the interval's near end below
+    :data:`BELOW`; the estimate may be larger, because pairs scatter. Alignment, the order of functions
     and shared cache sets move times without any change of what is executed (Mytkowicz and others, "Producing
     wrong data without doing anything obviously wrong", ASPLOS 2009). A row that has the verdict of another
     metric follows that metric and is not listed.
@@ -83,8 +83,8 @@ def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown)
     Args:
         rows: the comparisons of the programs as the project links them.
         policy: may turn the confirmation off.
-        added: the share by which the instructions of an iteration grew, negative if they shrank; None if
-            unknown. If it explains half of a change or more, the change is no layout effect.
+        added: relative growth of an iteration's instructions, negative if they shrank; None if unknown. If
+            it explains half of a change or more, the change is no layout effect.
     """
     if policy.layout is Layout.OFF:
         return ()
@@ -162,8 +162,8 @@ def confirm(
 
     A ``slower`` that is left open becomes ``undecided`` with ``LAYOUT_NOT_CHECKED``: layout alone may have
     caused it, so it gives neither a −1 nor a +1. A ``faster`` that is left open, or a change too small to
-    vote, blocks nobody; it stays and gets the reason ``LAYOUT_POSSIBLE``. A project whose link cannot be
-    varied turns the confirmation off.
+    vote, blocks nobody; it stays and gets the reason ``LAYOUT_POSSIBLE``. A project that cannot vary its
+    link turns the confirmation off.
 
     Args:
         rows: the comparisons of the programs as the project links them.

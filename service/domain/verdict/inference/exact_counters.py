@@ -50,7 +50,7 @@ def compare_exactly(
 
     Args:
         row: its metric is neither a time nor a rate.
-        pairs: complete pairs in order, base first, up to the first launch whose repetitions differ.
+        pairs: complete pairs in order, base first, up to the first launch with unequal repetitions.
         schedule: the numbers of pairs to look at, rising.
         policy: the floor and the false-alarm rate.
         family: the number of hypotheses.

@@ -90,7 +90,7 @@ RELINKED: Final = frozenset(
 """Reasons of benchmarks that relinked programs were measured for."""
 
 NOT_BY_PAIRS: Final = RELINKED | {ReasonKind.SECOND_LIFTS}
-"""Reasons of undecided benchmarks whose pairs do show a difference: more pairs do not help."""
+"""Reasons of undecided benchmarks although pairs show a difference: more pairs do not help."""
 
 WITHHOLDING: Final = frozenset(
     {

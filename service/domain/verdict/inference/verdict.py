@@ -27,8 +27,8 @@ _QUIET_SPREAD: Final = 0.0015
 _NEAR: Final = 0.012
 _MANY: Final = 16  # pairs from which on neither is needed
 _STRAY: Final = 0.67  # standard errors: the half-width of the central 50 %
-# Standard errors by which the truth may exceed the estimate. With 1.0, slow-downs remained undecided although
-# more than half of the granted time was left (`make bench-power`); 2.0 finds hardly more and takes longer.
+# The truth may exceed the estimate by this many standard errors. With 1.0, slow-downs remained undecided
+# although half of the granted time was left (`make bench-power`); 2.0 finds hardly more and takes longer.
 _HOPE: Final = 1.5
 _REACH: Final = 3.0  # standard errors; the truth does not exceed the estimate by more
 
@@ -81,7 +81,7 @@ class Comparison(NamedTuple):
     pairs would not help. ``pairs_to_slower`` is how many more may prove a slow-down that votes, by an
     optimistic estimate. ``quiet_spread`` is the spread at which the pairs that every benchmark may get would
     decide.
-    ``per`` names the rate whose unit of work a time is divided by; empty: the time of an iteration.
+    ``per`` names a rate; a time is divided by its unit of work. Empty: the time of an iteration.
     ``may_only_patch_scatter``: more pairs may show that only the patch scatters, which prevents a +1.
     """
 
