@@ -1,4 +1,4 @@
-"""The order of the tests, which process runs them, and the settings of those with generated examples.
+"""Order the tests, spread them over processes, and configure generated examples.
 
 What may take longest starts first, or one process would wait for the others. Files that wait for servers
 alternate with those that compute, or a CPU would wait.

@@ -1,4 +1,4 @@
-"""The plug-in for Gerrit's Checks tab in a browser, which decides whether it sends Benchgate's cookie."""
+"""Open Gerrit's Checks tab in a browser, which decides whether it sends Benchgate's cookie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a log that grows while it is open."""
+"""Follow a log on its page while it grows."""
 
 from __future__ import annotations
 

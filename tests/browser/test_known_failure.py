@@ -1,4 +1,4 @@
-"""The page of a known failure, for readers with a keyboard, a screen reader or a phone."""
+"""Use a known failure's page with a keyboard, a screen reader or a phone."""
 
 from __future__ import annotations
 

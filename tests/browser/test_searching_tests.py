@@ -1,4 +1,4 @@
-"""The search on the page of a build that has test cases, with and without comparisons."""
+"""Search the test cases on a build's page, with and without comparisons."""
 
 from __future__ import annotations
 

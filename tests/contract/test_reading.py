@@ -1,4 +1,4 @@
-"""The read ports over values in memory keep their contracts."""
+"""Hold the read ports over values in memory to their contracts."""
 
 from __future__ import annotations
 

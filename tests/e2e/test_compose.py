@@ -1,4 +1,4 @@
-"""The compose file is one that docker-compose accepts, with the parts of `benchgate up`."""
+"""Check that docker-compose accepts the compose file, and that it has the parts of `benchgate up`."""
 
 from __future__ import annotations
 

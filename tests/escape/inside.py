@@ -1,4 +1,4 @@
-"""The first part of each program inside the sandbox; the attempt itself is appended."""
+"""First part of each program inside the sandbox; the attempt itself is appended."""
 
 from __future__ import annotations
 

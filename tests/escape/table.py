@@ -1,4 +1,4 @@
-"""The table of escape attempts, printed by ``make escapes`` and by CI."""
+"""Print the table of escape attempts, for ``make escapes`` and CI."""
 
 from __future__ import annotations
 

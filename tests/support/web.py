@@ -1,4 +1,4 @@
-"""The web application over a fake read port, called in memory or served on loopback."""
+"""Call the web application over a fake read port, in memory or on loopback."""
 
 from __future__ import annotations
 

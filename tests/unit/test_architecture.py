@@ -1,4 +1,4 @@
-"""The rules that hold the layers apart, where a linter has no word for them."""
+"""Check the rules between layers that a linter cannot express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents name only files, pages, sections and keys that exist, and their examples are right."""
+"""Check that documents name only existing files, pages, sections and keys, in working examples."""
 
 from __future__ import annotations
 

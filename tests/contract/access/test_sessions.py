@@ -1,4 +1,4 @@
-"""The contract of sessions, in memory and in PostgreSQL."""
+"""Hold sessions to one contract, in memory and in PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of API tokens: in memory, and in PostgreSQL."""
+"""Hold API tokens to one contract, in memory and in PostgreSQL."""
 
 from __future__ import annotations
 

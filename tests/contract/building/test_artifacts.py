@@ -1,4 +1,4 @@
-"""The contract of artifacts, in memory and in a directory."""
+"""Hold artifacts to one contract, in memory and in a directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of old logs and failures: what is forgotten, and which artifacts may go."""
+"""Store contract: old logs and failures to drop, and artifacts that may go."""
 
 from __future__ import annotations
 

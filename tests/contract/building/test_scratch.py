@@ -1,4 +1,4 @@
-"""The contract of scratch space, of the fake and of the real one."""
+"""Hold scratch space to one contract, the fake and the real one."""
 
 from __future__ import annotations
 

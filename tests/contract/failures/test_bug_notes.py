@@ -1,4 +1,4 @@
-"""The contract of the stored answers of a bug tracker, and of the counts posted there."""
+"""Store contract: a bug tracker's answers, and the counts posted there."""
 
 from __future__ import annotations
 

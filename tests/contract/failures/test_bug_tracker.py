@@ -1,4 +1,4 @@
-"""The contract of bug trackers, of the fake and of Jira."""
+"""Hold bug trackers to one contract, the fake and Jira."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of a build in a machine's hands: in memory, on a developer's machine, and under a lease."""
+"""Hold claimed builds to one contract: in memory, on a developer's machine, and under a lease."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of ``ChangeReading``; the tests of an adapter inherit it, and define a fixture ``site``."""
+"""Contract of ``ChangeReading``; tests of an adapter inherit it, and define a fixture ``site``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of ``MachineReading``; the tests of an adapter inherit it, and define a fixture ``site``."""
+"""Contract of ``MachineReading``; tests of an adapter inherit it, and define a fixture ``site``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of ``Reading.seen_by``: each method for each kind of viewer."""
+"""Contract of ``Reading.seen_by``: each method for each kind of viewer."""
 
 from __future__ import annotations
 

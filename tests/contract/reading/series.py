@@ -1,4 +1,4 @@
-"""The contract of ``SeriesReading``; the tests of an adapter inherit it, and define a fixture ``site``."""
+"""Contract of ``SeriesReading``; tests of an adapter inherit it, and define a fixture ``site``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of the queue, in memory and over a broker."""
+"""Hold queues to one contract, in memory and over a broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of a machine's dependencies, in memory and in a directory."""
+"""Hold a machine's dependencies to one contract, in memory and in a directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of a repository's mirror, in memory and with git."""
+"""Hold mirrors of a repository to one contract, in memory and with git."""
 
 from __future__ import annotations
 

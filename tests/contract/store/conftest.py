@@ -1,4 +1,4 @@
-"""The sites of the store's contract: every test here runs on each."""
+"""Run every test of the store's contract on each site."""
 
 from __future__ import annotations
 

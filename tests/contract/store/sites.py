@@ -1,4 +1,4 @@
-"""Sites where the contract of the store is held: a memory, and PostgreSQL."""
+"""Sites for the store's contract: a memory, and PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of the audit log: what a unit of work records, and how it is read."""
+"""Store contract: the audit log, what a unit of work records, and how it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of builds, and of the pairs, results and evidence that were measured in them."""
+"""Store contract: builds, and their pairs, results and evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of overrides, decisions and the outbox, with hints and reviews that are due."""
+"""Store contract: overrides, decisions and the outbox, with due hints and reviews."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of failures, known failures, their matches and proposals."""
+"""Store contract: failures, known failures, their matches and proposals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of events, sync cursors, changes and review comments."""
+"""Store contract: events, sync cursors, changes and review comments."""
 
 from __future__ import annotations
 

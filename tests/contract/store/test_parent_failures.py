@@ -1,4 +1,4 @@
-"""The contract of failures that the parent has too."""
+"""Store contract: failures that the parent has, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of builds of other CIs, and of the reports that they send under a key."""
+"""Store contract: other CIs' builds, and reports with idempotency keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of runs, their history, and builds that run again."""
+"""Store contract: runs, their history, and builds that run again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of units of work and exclusive sections."""
+"""Store contract: units of work and exclusive sections."""
 
 from __future__ import annotations
 

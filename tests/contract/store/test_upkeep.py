@@ -1,4 +1,4 @@
-"""The contract of the upkeep: lost builds, stalled work, calibrations, failures and heartbeats."""
+"""Store contract: upkeep of lost builds, stalled work, calibrations, heartbeats."""
 
 from __future__ import annotations
 

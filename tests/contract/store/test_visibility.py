@@ -1,4 +1,4 @@
-"""The contract of public changes and branches."""
+"""Store contract: public changes and branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of `benchgate gate` by which a person chooses what is judged, and how long it is measured."""
+"""Choose by options of `benchgate gate` what is judged, and how long it is measured."""
 
 from __future__ import annotations
 

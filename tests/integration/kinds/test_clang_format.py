@@ -1,4 +1,4 @@
-"""The installed clang-format in the sandbox."""
+"""Run the installed clang-format in the sandbox."""
 
 from __future__ import annotations
 

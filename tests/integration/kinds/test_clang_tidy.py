@@ -1,4 +1,4 @@
-"""The installed clang-tidy and static analyzer in the sandbox."""
+"""Run the installed clang-tidy and static analyzer in the sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiler cache with the real ccache in the real sandbox, and attempts of a patch set to poison it."""
+"""Use the real ccache in the real sandbox, and let a patch set try to poison it."""
 
 from __future__ import annotations
 

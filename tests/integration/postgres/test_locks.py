@@ -1,4 +1,4 @@
-"""The rows that a unit of work locks until it ends."""
+"""Lock rows until a unit of work ends."""
 
 from __future__ import annotations
 

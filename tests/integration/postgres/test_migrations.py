@@ -1,4 +1,4 @@
-"""The schema and its history."""
+"""Migrate the schema through its history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The read ports on PostgreSQL keep their contracts, and read few partitions by few queries."""
+"""Hold the read ports on PostgreSQL to their contracts; they read few partitions by few queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code that moves builds, proven against the table of transitions, pair by pair."""
+"""Compare the code that moves builds with the table of transitions, pair by pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo's history in a real database: loaded as a machine of its own, and visibly recorded."""
+"""Load the demo's history into a real database, as from a machine of its own, visibly recorded."""
 
 from __future__ import annotations
 

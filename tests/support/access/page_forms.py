@@ -1,4 +1,4 @@
-"""The forms of a change's page, as the browser of a person who signed in sends them."""
+"""Forms of a change's page, as the browser of a signed-in person sends them."""
 
 from __future__ import annotations
 

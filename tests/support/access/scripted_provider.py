@@ -1,4 +1,4 @@
-"""An identity provider on loopback whose answers a test chooses."""
+"""An identity provider on loopback; a test chooses its answers."""
 
 from __future__ import annotations
 

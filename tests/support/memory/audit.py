@@ -1,4 +1,4 @@
-"""The audit log in memory."""
+"""An audit log in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dependencies and other repositories of builds, from sources in memory."""
+"""Dependencies and other repositories of builds, from sources in memory."""
 
 from __future__ import annotations
 

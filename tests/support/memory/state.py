@@ -1,4 +1,4 @@
-"""The rows that a store remembers, as plain lists and dictionaries."""
+"""A store's rows as plain lists and dictionaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The upkeep over a memory, and what machines do to its builds."""
+"""Upkeep over a memory, and what machines do to its builds."""
 
 from __future__ import annotations
 

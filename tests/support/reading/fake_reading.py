@@ -1,4 +1,4 @@
-"""The read ports over values in memory."""
+"""Read ports over values in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a store in memory that a viewer sees."""
+"""Reduce a store in memory to what a viewer sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queries of the model Gerrit, its people, and its error responses."""
+"""Answer the model Gerrit's queries, with its people and error responses."""
 
 from __future__ import annotations
 

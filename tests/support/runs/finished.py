@@ -1,4 +1,4 @@
-"""A change whose build a machine has worked on: what the control plane finds afterwards."""
+"""A change with a build that a machine worked on: what the control plane finds afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The labelled failure texts, and the score over their pairs."""
+"""Read labelled failure texts, and score their pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output of measured programs, read back; and the medians over their launches."""
+"""Read back the output of measured programs, and take medians over their launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requirements of each workload's table, checked on the figures of the recorded changes."""
+"""Check each workload's table of requirements on the figures of the recorded changes."""
 
 from __future__ import annotations
 

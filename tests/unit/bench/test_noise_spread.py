@@ -1,4 +1,4 @@
-"""The spread of pairs relative to that of other pairs."""
+"""Compare the spread of pairs with that of other pairs."""
 
 from __future__ import annotations
 

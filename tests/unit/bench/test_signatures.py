@@ -1,4 +1,4 @@
-"""The signatures of the labelled failures reach the goal in both halves of the set."""
+"""Check that signatures of the labelled failures reach the goal in both halves of the set."""
 
 from __future__ import annotations
 

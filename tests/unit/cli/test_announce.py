@@ -1,4 +1,4 @@
-"""The lines of a site that has started, and the life of its link for signing in."""
+"""Announce a started site, and time its link for signing in."""
 
 from __future__ import annotations
 

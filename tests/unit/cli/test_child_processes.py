@@ -1,4 +1,4 @@
-"""The settings that the parts of a Benchgate on one machine get."""
+"""Pass settings to the parts of a Benchgate on one machine."""
 
 from __future__ import annotations
 

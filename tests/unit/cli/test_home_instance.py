@@ -1,4 +1,4 @@
-"""The instance is part of the home: no command stores changes under another name there."""
+"""Fix the instance of a home: no command stores changes under another name there."""
 
 from __future__ import annotations
 

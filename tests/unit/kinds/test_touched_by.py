@@ -1,4 +1,4 @@
-"""The touched lines of a patch set, by paths from the top of all sources."""
+"""Find a patch set's touched lines, by paths from the top of all sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo's scenarios match the C++ files that they change."""
+"""Check that the demo's scenarios match the C++ files that they change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo's history: its commits fit ``native/``, and each of them has recorded measurements."""
+"""Check that the demo's commits fit ``native/``, each with recorded measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo on a Gerrit: uploads and merges of the scenarios become git pushes and REST requests."""
+"""Run the demo on a Gerrit: uploads and merges become git pushes and REST requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs of `make gate-native`, and its table."""
+"""Choose `make gate-native`'s jobs, and print its table."""
 
 from __future__ import annotations
 

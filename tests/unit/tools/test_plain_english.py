@@ -1,4 +1,4 @@
-"""The check for plain English reports refused words and openings."""
+"""Report refused words and openings in prose."""
 
 from __future__ import annotations
 

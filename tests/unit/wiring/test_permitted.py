@@ -1,4 +1,4 @@
-"""The permissions of builds on a machine, from its settings."""
+"""Read the permissions of builds on a machine from its settings."""
 
 from __future__ import annotations
 

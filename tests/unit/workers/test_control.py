@@ -1,4 +1,4 @@
-"""The tasks of the control plane."""
+"""Run the control plane's tasks."""
 
 from __future__ import annotations
 

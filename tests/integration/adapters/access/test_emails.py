@@ -1,4 +1,4 @@
-"""The address of a person: verified by the document that names it, the ID token or the user info."""
+"""Take a person's address only from the document that verifies it, ID token or user info."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded servers, as real processes."""
+"""Run the embedded servers as real processes."""
 
 from __future__ import annotations
 

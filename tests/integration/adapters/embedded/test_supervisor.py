@@ -1,4 +1,4 @@
-"""The supervisor, with real processes."""
+"""Supervise real processes."""
 
 from __future__ import annotations
 

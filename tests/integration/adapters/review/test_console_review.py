@@ -1,4 +1,4 @@
-"""The console review server: effects of recorded Gerrit events."""
+"""Replay recorded Gerrit events on the console review server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of the console review server: several processes, ended processes, other versions, damage."""
+"""Keep the console's file through several processes, ended processes, other versions and damage."""
 
 from __future__ import annotations
 

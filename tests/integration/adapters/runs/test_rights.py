@@ -1,4 +1,4 @@
-"""The rights of the broker's users, as `benchgate doctor --connections` finds them out."""
+"""Find out the rights of the broker's users, as `benchgate doctor --connections` does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The broker over TLS: the server must show a certificate that the address trusts."""
+"""Use the broker over TLS: the server must show a certificate that the address trusts."""
 
 from __future__ import annotations
 

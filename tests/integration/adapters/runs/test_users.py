@@ -1,4 +1,4 @@
-"""The users of the broker: each plane works with its own, and is refused everything else."""
+"""Check the broker's users: each plane works with its own, and is refused everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit log against those who would change it: the database's owner, a machine, two writers at once."""
+"""Try to change the audit log: as the database's owner, as a machine, by two writers at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit log on PostgreSQL 15, whose memberships have no options."""
+"""Protect the audit log on PostgreSQL 15; memberships have no options there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rights of database roles, as `benchgate doctor --connections` reads them."""
+"""Read the rights of database roles, as `benchgate doctor --connections` does."""
 
 from __future__ import annotations
 

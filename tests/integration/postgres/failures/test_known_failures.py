@@ -1,4 +1,4 @@
-"""Known failures on pages: the lists, the evidence, and the form by which a person changes one."""
+"""Show known failures on pages: the lists, the evidence, and the form to change one."""
 
 from __future__ import annotations
 

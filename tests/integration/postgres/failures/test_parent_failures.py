@@ -1,4 +1,4 @@
-"""The page of a failed build that names a build of the parent with the same failures."""
+"""Name a build of the parent with the same failures on a failed build's page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a failed build of which only the end is known: nobody can make it a known failure."""
+"""Show a failed build that says only how it ended: nobody can make it a known failure."""
 
 from __future__ import annotations
 

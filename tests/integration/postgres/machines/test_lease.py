@@ -1,4 +1,4 @@
-"""The lease of a build: its holder, its end and its loss."""
+"""Hold, end and lose the lease of a build."""
 
 from __future__ import annotations
 

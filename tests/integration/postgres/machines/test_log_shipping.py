@@ -1,4 +1,4 @@
-"""The log of a build reaches the database while it grows, and what was stored is always readable."""
+"""Ship a build's growing log to the database; what was stored is always readable."""
 
 from __future__ import annotations
 

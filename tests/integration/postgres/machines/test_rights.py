@@ -1,4 +1,4 @@
-"""The rights of the machines' role."""
+"""Check the rights of the machines' role."""
 
 from __future__ import annotations
 

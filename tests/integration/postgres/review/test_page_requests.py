@@ -1,4 +1,4 @@
-"""The requests that people made on the pages of a patch set."""
+"""Store the requests that people made on a patch set's pages."""
 
 from __future__ import annotations
 

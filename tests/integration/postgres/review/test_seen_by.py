@@ -1,4 +1,4 @@
-"""The condition of the service names nothing that is not public."""
+"""Name nothing in the service's condition that is not public."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commits of the other repositories of a project, which a build was planned with."""
+"""Remember which commits of other repositories a build was planned with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of a patch set's own project file, from the event to the posted review."""
+"""Check a patch set's own project file, from the event to the posted review."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The upkeep on rows that only SQL shows."""
+"""Run the upkeep on rows that only SQL shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The account page: tokens are made by forms that only the page of that session can send, each once."""
+"""Make tokens on the account page, by forms that only that session's page can send, each once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit log's page and its exports."""
+"""Show and export the audit log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gerrit's Checks tab asks as the person whose browser has a session of Benchgate."""
+"""Answer Gerrit's Checks tab by the session that the browser has on Benchgate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page and the text of a log in chunks, also while it grows."""
+"""Show the page and the text of a log in chunks, also while it grows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages and API of an installation whose two review servers both have a change 1."""
+"""Serve pages and API if two review servers both have a change 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which the supervisor stops its children."""
+"""Stop the supervisor's children in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conversion of rows to values, for all types that are built from rows or stored as rows."""
+"""Convert rows to values, for all types built from rows or stored as rows."""
 
 from __future__ import annotations
 

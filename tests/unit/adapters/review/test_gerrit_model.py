@@ -1,4 +1,4 @@
-"""The model Gerrit has the responses and the rules of a recorded real one."""
+"""Compare the model Gerrit's responses and rules with a recorded real one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The event stream, read from a program that replaces ssh."""
+"""Read the event stream from a program that replaces ssh."""
 
 from __future__ import annotations
 

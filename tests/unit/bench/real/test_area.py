@@ -1,4 +1,4 @@
-"""The repository of a project, made from mirrors that have not everything."""
+"""Make a project's repository from incomplete mirrors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of a campaign: what is repeated, what is kept, and which results belong together."""
+"""Step through a campaign: what is repeated, what is kept, and which results belong together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a campaign, and its goals."""
+"""Report a campaign and its goals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The score of verdicts on a change of known effect."""
+"""Score verdicts on a change of known effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of test cases on the page of a build."""
+"""Lay out the table of test cases on a build's page."""
 
 from __future__ import annotations
 

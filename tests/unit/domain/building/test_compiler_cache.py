@@ -1,4 +1,4 @@
-"""The compiler cache: who reads and who adds to it."""
+"""Decide who reads the compiler cache and who adds to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two failures in one log, of which the first must not hide the second.
+"""Find two failures in one log; the first must not hide the second.
 
 A known failure waives a build only if all failures are known, so a hidden one would be a wrong +1.
 """

@@ -1,4 +1,4 @@
-"""The reasons of failed CTest tests: two of them are two signatures, whatever else the output has."""
+"""Tell the reasons of failed CTest tests apart, whatever else the output has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The causes of another CI become failures; one that names none makes the list incomplete."""
+"""Turn another CI's causes into failures; one that names none makes the list incomplete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rights of connections: which are too wide, and how to narrow them."""
+"""Find rights of connections that are too wide, and say how to narrow them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The directories of a machine that builds cannot be shown."""
+"""Refuse directories of a machine that builds must not see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machines of a host with several pools."""
+"""Divide a host into the machines of several pools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks of a command from a form, and the line by which pages show it."""
+"""Check a command from a form, and write its line for pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks of another CI's reports."""
+"""Check another CI's reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seconds that a pair costs, by suite and benchmark."""
+"""Compute the seconds that a pair costs, by suite and benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The second opinion on rows that are not in each comparison: real time that joined by the first pairs."""
+"""Judge rows by a second opinion that lacks some of them: real time that joined by the first pairs."""
 
 from __future__ import annotations
 

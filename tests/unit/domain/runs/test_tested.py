@@ -1,4 +1,4 @@
-"""The outcome and the failures of tests that were tried once or more."""
+"""Decide the outcome and the failures of tests that were tried once or more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sources that a machine may fetch from."""
+"""Decide what a machine may fetch from."""
 
 from __future__ import annotations
 

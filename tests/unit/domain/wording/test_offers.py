@@ -1,4 +1,4 @@
-"""The commands that pages offer."""
+"""Choose the commands that pages offer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rule that texts on a change are written in one room of the domain, and nowhere in the steps."""
+"""Check that only one room of the domain writes texts for changes, and no step does."""
 
 from __future__ import annotations
 

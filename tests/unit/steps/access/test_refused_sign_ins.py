@@ -1,4 +1,4 @@
-"""The record of refused sign-ins."""
+"""Record refused sign-ins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log of a build accepts any number of bytes, and keeps the first and the newest."""
+"""Keep the first and the newest bytes of a build's log, however many there are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The account by which a person changes a known failure."""
+"""Choose the account for a person's change of a known failure."""
 
 from __future__ import annotations
 

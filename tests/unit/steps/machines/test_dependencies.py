@@ -1,4 +1,4 @@
-"""The dependencies of a job: fetched before its build begins, and mounted wherever its code runs."""
+"""Fetch a job's dependencies before its build begins, and mount them wherever its code runs."""
 
 from __future__ import annotations
 

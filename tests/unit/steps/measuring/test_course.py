@@ -1,4 +1,4 @@
-"""The benchmarks that get another pair, and the lines about cost and noise."""
+"""Choose which benchmarks get another pair, and write the lines about cost and noise."""
 
 from __future__ import annotations
 

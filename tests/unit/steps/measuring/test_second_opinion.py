@@ -1,4 +1,4 @@
-"""The second opinion measures slow-downs again, in a sequence of its own, once."""
+"""Measure slow-downs again by a second opinion, in a sequence of its own, once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The actions that a page offers depend on the groups of the person's account."""
+"""Offer actions on a page by the groups of the person's account."""
 
 from __future__ import annotations
 

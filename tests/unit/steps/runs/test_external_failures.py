@@ -1,4 +1,4 @@
-"""The causes that another CI reports are stored as failures that can be recognised again."""
+"""Store another CI's causes as failures that can be recognised again."""
 
 from __future__ import annotations
 

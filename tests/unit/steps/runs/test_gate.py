@@ -1,4 +1,4 @@
-"""The jobs that a local gate runs, and the jobs that it only names."""
+"""Choose the jobs that a local gate runs, and those that it only names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole flow, fed with the reports in recorded histories, posts the same messages as the recorded bot."""
+"""Replay recorded reports through the whole flow; it posts the recorded bot's messages."""
 
 from __future__ import annotations
 

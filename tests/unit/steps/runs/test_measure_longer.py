@@ -1,4 +1,4 @@
-"""The command `benchmark` continues the same sequence of pairs."""
+"""Run the command `benchmark`: it continues the same sequence of pairs."""
 
 from __future__ import annotations
 

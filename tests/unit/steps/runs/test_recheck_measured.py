@@ -1,4 +1,4 @@
-"""The command `recheck` on builds that were measured to their end."""
+"""Run the command `recheck` on builds that were measured to their end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workspace of builds: planned once, kept by reruns that continue pairs, renewed by those that do not."""
+"""Plan the workspace of builds once; reruns that continue pairs keep it, others renew it."""
 
 from __future__ import annotations
 

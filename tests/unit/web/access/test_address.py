@@ -1,4 +1,4 @@
-"""The public address and its cookies."""
+"""Check the public address and its cookies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user of this machine signs in by a secret link."""
+"""Sign this machine's user in by a secret link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limits of requests to sign in."""
+"""Limit requests to sign in."""
 
 from __future__ import annotations
 

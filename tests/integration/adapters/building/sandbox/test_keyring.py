@@ -1,4 +1,4 @@
-"""The worker's session keyring stays with the worker."""
+"""Keep the worker's session keyring to the worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shuffling linker: compilers find it, its seed decides the order, and it never breaks a link."""
+"""Shuffle links: compilers find the linker, its seed decides the order, and it never breaks a link."""
 
 from __future__ import annotations
 

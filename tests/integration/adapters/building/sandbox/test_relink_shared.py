@@ -1,4 +1,4 @@
-"""The shared objects of a project are linked again like its programs, if its build can make them again."""
+"""Relink a project's shared objects like its programs, if its build can make them again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files, sockets and processes that a sandboxed program can reach."""
+"""Check which files, sockets and processes a sandboxed program can reach."""
 
 from __future__ import annotations
 

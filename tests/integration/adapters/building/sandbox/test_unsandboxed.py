@@ -1,4 +1,4 @@
-"""The runner of the user's own programs without a sandbox."""
+"""Run the user's own programs without a sandbox."""
 
 from __future__ import annotations
 

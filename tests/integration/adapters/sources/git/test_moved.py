@@ -1,4 +1,4 @@
-"""Submodules whose server redirects: each new address must be allowed."""
+"""Follow redirected submodules: each new address must be allowed."""
 
 from __future__ import annotations
 

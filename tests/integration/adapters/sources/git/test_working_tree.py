@@ -1,4 +1,4 @@
-"""The state of a working tree as a commit: nothing else in the person's repository changes."""
+"""Commit the state of a working tree: nothing else in the person's repository changes."""
 
 from __future__ import annotations
 

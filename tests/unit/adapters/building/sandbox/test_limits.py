@@ -1,4 +1,4 @@
-"""The choice of control groups, and the limits written into them."""
+"""Choose control groups, and write limits into them."""
 
 from __future__ import annotations
 

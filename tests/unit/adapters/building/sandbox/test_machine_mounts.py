@@ -1,4 +1,4 @@
-"""The directories of BENCHGATE_MOUNTS: what is refused, and what their digest covers."""
+"""Check the directories of BENCHGATE_MOUNTS: what is refused, and what their digest covers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of /etc that a sandboxed program sees."""
+"""Choose the files of /etc that a sandboxed program sees."""
 
 from __future__ import annotations
 

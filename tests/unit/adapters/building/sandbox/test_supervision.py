@@ -1,4 +1,4 @@
-"""The copy of a program's output, up to its bound."""
+"""Copy a program's output, up to its bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled filter of system calls, run instruction by instruction."""
+"""Run the compiled filter of system calls, instruction by instruction."""
 
 from __future__ import annotations
 

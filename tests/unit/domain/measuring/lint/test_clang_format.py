@@ -1,4 +1,4 @@
-"""The differences that clang-format would make, read from recordings."""
+"""Read the differences that clang-format would make, from recordings."""
 
 from __future__ import annotations
 

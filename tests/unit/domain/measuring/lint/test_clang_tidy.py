@@ -1,4 +1,4 @@
-"""The output of clang-tidy, read from recordings."""
+"""Read clang-tidy's output, from recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The translation units of compile_commands.json."""
+"""Read the translation units of compile_commands.json."""
 
 from __future__ import annotations
 

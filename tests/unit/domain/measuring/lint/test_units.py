@@ -1,4 +1,4 @@
-"""The selection of translation units by which changed files are checked."""
+"""Select the translation units to check changed files in."""
 
 from __future__ import annotations
 

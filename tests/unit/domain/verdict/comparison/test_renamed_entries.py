@@ -1,4 +1,4 @@
-"""The entries of the policy for a benchmark that the patch renames: those of its name in the parent."""
+"""Find the policy's entries for a renamed benchmark: those of its name in the parent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policy of a job: its defaults, and the sizes that vote."""
+"""Read the policy of a job: its defaults, and the sizes that vote."""
 
 from __future__ import annotations
 
