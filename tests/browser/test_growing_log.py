@@ -29,7 +29,7 @@ LINES: Final = b"".join(b"line %d\n" % number for number in range(1, 201))
 
 
 class RunningBuild:
-    """A build whose log the tests write."""
+    """A build; the tests write its log."""
 
     def __init__(self) -> None:
         self.reading, self.stored = sample_project(), StoredBytes()
@@ -62,7 +62,7 @@ def site(running: RunningBuild) -> Iterator[str]:
 
 @pytest.fixture
 def fallible(browser: Browser, site: str) -> Iterator[Page]:
-    """A page of which requests may fail."""
+    """A page with requests that may fail."""
     context = browser.new_context(base_url=site)
     yield context.new_page()
     context.close()

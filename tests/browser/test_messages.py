@@ -52,7 +52,7 @@ def height(box: Locator) -> float:
 
 
 def words_beyond(box: Locator) -> list[str]:
-    """Return the words of which a part is to the right of their box."""
+    """Return the words that reach beyond the right of their box."""
     return list(box.evaluate(_WORDS_BEYOND))
 
 

@@ -32,7 +32,7 @@ def hang_up(route: Route) -> None:
 
 
 class OpenList:
-    """The list of changes in a tab whose clock stands still, and a service whose answers a test chooses."""
+    """A list of changes in a tab with a stopped clock, and a service with answers that a test chooses."""
 
     def __init__(self, page: Page, site: str) -> None:
         self.page = page

@@ -24,7 +24,7 @@ RIGHTS = "commands: {rerun: committers, override: reviewers}\n"
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
-    """A Benchgate whose project lets a group override."""
+    """A Benchgate with a project that lets a group override."""
     root = tmp_path_factory.mktemp("site")
     with started(root, TinyProject(root / "tiny", RIGHTS)) as found:
         yield found

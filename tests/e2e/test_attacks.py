@@ -52,7 +52,7 @@ rm build/room
 sed "s/@TIME@/$(cat time.roomy)/g" program.sh > build/roomy
 chmod +x build/roomy
 """
-# A program whose bytes depend on the order of its link, as those of a linked program do.
+# A program with bytes that depend on its link order, as those of a linked program do.
 RELINKED: Final = """\
 set -e
 sed "s/@TIME@/$(cat time.relinked)/g" program.sh > build/relinked

@@ -21,7 +21,7 @@ WRITTEN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 @dataclass
 class FakeReviewServer:
-    """A review server whose changes a test puts in; ``revisions`` remembers outdated patch sets too.
+    """A review server with a test's changes; ``revisions`` remembers outdated patch sets too.
 
     ``votes`` are by label and account; people are shown by their ``names``; comments on ``unshown`` files are
     not taken. ``accounts`` are by address; a change with ``viewers`` is visible to these accounts only.

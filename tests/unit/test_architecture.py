@@ -28,7 +28,7 @@ DATABASE_TOO: Final = {
 LONGEST_FUNCTION: Final = 60
 MOST_PARAMETERS: Final = 6  # more travel together: they are a value of their own
 MOST_METHODS: Final = 12  # of a Protocol of its own: what one step needs, not all that an adapter can do
-# Ports whose fakes are models of their own, not of an adapter.
+# Fakes of these ports are models of their own, not of an adapter.
 WITHOUT_CONTRACT: Final = {
     "AccountRights",  # tests use the cache itself, before fakes of review servers
     "Sandbox",  # runs a program of its own kind, without a compiler
@@ -91,7 +91,7 @@ def is_below(module: str, *packages: str) -> bool:
 
 
 def ways_outside(tree: ast.AST) -> Iterator[str]:
-    """List the names by which a module reads a clock, random numbers, a file, environment or network."""
+    """List the names in a module that read a clock, random numbers, a file, environment or network."""
     for module in imports(tree):
         is_path = is_below(module, "pathlib") and module not in {"pathlib", "pathlib.PurePath"}
         if is_below(module, *OUTSIDE) or is_path or is_below(module, "numpy.random"):

@@ -53,10 +53,10 @@ class Site(Protocol):
     def logs(self) -> OldLogs: ...
 
     def add_log(self, job: str, *artifacts: str, ended: float | None, is_failed: bool = False) -> None:
-        """Add a build with a log that ended so many days ago; None: it runs."""
+        """Add a build with a log that ended some days ago; None: it runs."""
 
     def add_failures(self, job: str, *, ended: float, is_matched: bool = False) -> None:
-        """Add a build with failures that ended so many days ago; known failures may match them."""
+        """Add a build with failures that ended some days ago; known failures may match them."""
 
     def name(self, what: str, artifact: str) -> None:
         """Let a row of that kind name an artifact."""

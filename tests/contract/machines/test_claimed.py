@@ -87,7 +87,7 @@ class TestLease:
 
     @pytest.fixture(params=["memory", POSTGRES])
     def lost(self, request: pytest.FixtureRequest) -> Iterator[Claimed]:
-        """A build whose lease has expired."""
+        """A build with an expired lease."""
         if request.param == "memory":
             yield MemoryClaimed(is_lost=True)
             return

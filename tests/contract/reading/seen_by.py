@@ -48,7 +48,7 @@ class Person(Viewer):
 
 
 class Silenced(Person):
-    """A viewer whose review server ``core`` does not answer."""
+    """A viewer; their review server ``core`` does not answer."""
 
     def require_answers(self, instance: str | None = None) -> None:
         if instance in {None, "core"}:
@@ -118,7 +118,7 @@ VIEWERS: Final[Mapping[str, tuple[Callable[[Reading], Reading], bool]]] = {
 
 
 def keep_secret(site: ReadingSite) -> Secret:
-    """Add a hidden change, of which each method could show something."""
+    """Add a hidden change; each method could show something of it."""
     site.add_change()
     run = site.add_run()
     name = site.add_build(run, benchmarks=["BM_secret"])

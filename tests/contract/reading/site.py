@@ -50,7 +50,7 @@ class ReadingSite(Protocol):
         benchmarks: Sequence[str] = (),
         verdict: Verdict = Verdict.SLOWER,
     ) -> BuildName:
-        """Add a build whose benchmarks have that verdict; without a result it is queued in pool ``perf``."""
+        """Add a build with a verdict on its benchmarks; without a result it is queued in pool ``perf``."""
 
     def add_log(self, build: BuildName, chunks: Sequence[tuple[int, bytes]], end: tuple[int, bytes]) -> None:
         """Give a build a log: the places of its chunks, which are stored, and their bytes; its newest end."""
@@ -80,7 +80,7 @@ class ReadingSite(Protocol):
         """Add a machine of class ``epyc`` that was just seen."""
 
     def add_session(self, machine: str, benchmark: str) -> None:
-        """Add an A/A session of a series whose machine class is the machine's pool."""
+        """Add an A/A session of a series; its machine class is the machine's pool."""
 
 
 def measure(

@@ -30,7 +30,7 @@ KEY = ChangeKey("gerrit", 7)
 
 
 class Stage(Protocol):
-    """A review server whose changes a test can create."""
+    """A review server for tests that create changes."""
 
     @property
     def server(self) -> ReviewServer: ...

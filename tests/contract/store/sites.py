@@ -82,7 +82,7 @@ class StoreSite(Protocol):
         """Fix the listing of a build's sequence."""
 
     def finish_check(self) -> None:
-        """Finish a check of a branch whose pool has nothing else to do: ``IDLE_JOB`` is asked for."""
+        """Finish a branch's check in a pool with nothing else to do: ``IDLE_JOB`` is asked for."""
 
     def beats(self) -> Mapping[str, str]:
         """The note of each part's last sign of life."""

@@ -91,7 +91,7 @@ class Jenkins:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
-    """A Benchgate whose project has a job of another CI."""
+    """A Benchgate with a project that has a job of another CI."""
     root = tmp_path_factory.mktemp("external")
     with started(root, TinyProject(root / "tiny", JOB)) as found:
         yield found

@@ -46,7 +46,7 @@ endforeach()
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
-    """A Benchgate whose project has two tests, one of which depends on a file."""
+    """A Benchgate with a project of two tests; one depends on a file."""
     root: Path = tmp_path_factory.mktemp("site")
     project = TinyProject(root / "tiny")
     project.commit(FILES)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def gerrit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GerritServer]:
-    """A server for all tests, each of which uses its own changes.
+    """A server for all tests; each uses its own changes.
 
-    Its project is the tiny one, whose reviewers may rerun and override.
+    Its project is the tiny one; reviewers may rerun and override.
     """
     if missing := missing_requirement():
         pytest.skip(missing)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 _FAILED_TRIES = "SELECT count(*) FROM outbox WHERE kind = 'review' AND attempts > 0 AND state = 'pending'"
 _EVENTS = "SELECT count(*) FROM event WHERE type <> 'reconciled'"
-POLL = "15"  # seconds between polls for changes of which no event came
+POLL = "15"  # seconds between polls for changes without an event
 
 
 @pytest.fixture(scope="module")

@@ -109,7 +109,7 @@ def test_a_closed_project_is_read_by_its_readers_only(server: GerritReview, gerr
         assert can_read() == [False, True, False]
         assert seen(server, gerrit, change) == {"alice"}
     finally:
-        # Removing these takes the other permissions with them, by which other tests vote.
+        # Removing these takes the other permissions with them, and other tests need those to vote.
         removed: dict[str, Any] = {ref: {"permissions": {"read": {}}} for ref in closed}
         gerrit.rest("admin", "POST", path, {"remove": removed})
         gerrit.rest("admin", "POST", path, {"add": before})

@@ -43,7 +43,7 @@ _CHANGE_A_BYTE: Final = (
 
 @pytest.fixture(scope="module")
 def provider(gerrit: GerritServer) -> Iterator[Provider]:
-    """A provider whose people have the e-mail addresses of Gerrit's accounts, and other names."""
+    """A provider; its people have the e-mail addresses of Gerrit's accounts, and other names."""
     with running_provider() as running:
         for user in ("alice", "bob", "mallory"):
             email = gerrit.description["accounts"][user]["email"]
@@ -73,7 +73,7 @@ def slower(site: GerritSite) -> Proposal:
 
 @contextmanager
 def signed_in(browser: Browser, site: GerritSite, subject: str, path: str = "/") -> Iterator[Page]:
-    """A page in a browser of its own, whose owner has signed in at the provider and came back to ``path``."""
+    """A page in a browser of its own; its owner signed in at the provider and came back to ``path``."""
     context = browser.new_context(base_url=site.site.base_url)
     context.set_default_timeout(30_000)
     # The provider's page asks for a style sheet from elsewhere.

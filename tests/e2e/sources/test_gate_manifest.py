@@ -31,7 +31,7 @@ FROM_OTHER = COMPILE.replace("cat time.txt", "cat libs/times/time.txt")
 
 @pytest.fixture
 def project(tmp_path: Path) -> TinyProject:
-    """A clone as `repo` makes it, whose benchmark takes as long as the other repository says."""
+    """A clone as `repo` makes it; its benchmark takes as long as the other repository says."""
     server = tmp_path / "server"
     TinyProject(server / "times")
     manifest = TinyProject(server / "manifest")

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
 @pytest.fixture
 def project(tmp_path: Path) -> TinyProject:
-    """A project whose benchmark takes as long as its submodule says."""
+    """A project; its benchmark takes as long as the submodule says."""
     other = TinyProject(tmp_path / "lib")
     found = TinyProject(tmp_path / "tiny")
     found.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.path), "lib")

@@ -39,7 +39,7 @@ def refusal(database: Database, settings: ControlSettings) -> str:
 
 @pytest.fixture
 def contacted(database: Database, store: PostgresStore) -> Database:
-    """A database with the changes of ``core``, whose address is stored."""
+    """A database with the changes and the address of ``core``."""
     with store.transaction() as tx:
         tx.events.move_cursor("core", NOW)
     record_url(database.owner, "core", CORE)

@@ -66,7 +66,7 @@ def test_a_fresh_start_is_shown_as_starting_and_not_as_degraded() -> None:
     page = call(app, "GET", "/").text
     assert "<strong>Starting</strong>" in page
     assert "Degraded" not in page
-    assert '<div class="warnings starting" role="status">' in page  # no landmark, whose role would be lost
+    assert '<div class="warnings starting" role="status">' in page  # no landmark: its role would be lost
 
 
 def test_further_checks_are_in_readyz_and_on_the_pages() -> None:

@@ -24,7 +24,7 @@ _HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
 
 @contextmanager
 def signed_in(running: RunningSite, name: str) -> Iterator[httpx.Client]:
-    """The browser of the user of this machine, whose session claims a name."""
+    """The browser of the user of this machine; the session claims a name."""
     session = NewSession(subject="local", name=name, email=LOCAL_EMAIL, role=Role.REVIEWER)
     cookie = Address(running.site.base_url).session_cookie
     headers = {"Cookie": f"{cookie}={running.plane.sessions.open(session)}", "Origin": running.site.base_url}

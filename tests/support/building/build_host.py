@@ -47,7 +47,7 @@ SKIPPED = {False: {}, True: {"error_occurred": True, "error_message": "not this 
 
 
 def code(**seconds: float) -> str:
-    """A source file whose program has these benchmarks."""
+    """A source file; its program has these benchmarks."""
     return json.dumps({"benchmarks": seconds})
 
 
@@ -243,7 +243,7 @@ class MemorySandbox:
 
 
 def _rehearse(program: str, flags: Mapping[str, str], output: Path) -> Completed:
-    """Run each benchmark once; a library whose filter matches nothing leaves an empty file."""
+    """Run each benchmark once; if its filter matches nothing, the library leaves an empty file."""
     behaviour = json.loads(program)
     if "crashes" in behaviour:
         return Completed(139, 0.1)

@@ -16,7 +16,7 @@ _VERSION: Final = 0x20080522  # of the structures of capset(2)
 
 
 def without_capabilities(call: Callable[[], R]) -> R:
-    """Return the result of a call by a user who may open only files whose modes allow it, even if it is root.
+    """Return the result of a call by a user who may open only what file modes allow, even if it is root.
 
     The user stays the same, because another one could reach no temporary directory of this one. Linux counts
     capabilities by thread, so the call gets a thread of its own.

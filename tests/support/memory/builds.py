@@ -245,7 +245,7 @@ class MemoryMeasurements(InMemory, Measurements):
 
 
 def without_cycle(known: dict[SeriesKey, SeriesKey], new: SeriesKey) -> dict[SeriesKey, SeriesKey]:
-    """Leave out the link by which the last series before a new one continues the new one itself."""
+    """Leave out the link from the last series before a new one to the new one itself."""
     each, seen = new, set()
     while each in known and each not in seen:
         seen.add(each)

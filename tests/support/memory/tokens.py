@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class MemoryTokens(Tokens):
-    """Tokens whose secrets are numbers; the memory has the time and the audit log."""
+    """Tokens with numbers as secrets; the memory has the time and the audit log."""
 
     def __init__(self, memory: Memory | None = None) -> None:
         self.memory = memory or Memory()

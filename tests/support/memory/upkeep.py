@@ -241,7 +241,7 @@ class MemoryUpkeep(Upkeep):
         return sum(self._is_idle(name, hindered=10.0) for name in seen) if seen else 1
 
     def _is_idle(self, name: str, hindered: float = _SEEN_WITHIN) -> bool:
-        """Return whether a machine holds no build, and reported no obstacle within so many seconds."""
+        """Return whether a machine holds no build, and reported no obstacle within ``hindered`` seconds."""
         machine, now = self.memory.machines[name], self.memory.clock
         is_busy = any(each.machine == name and each.expires > now for each in self.memory.leases.values())
         return not is_busy and (not machine.obstacle or machine.seen <= now - hindered)

@@ -87,7 +87,7 @@ def benchmark(name: str, *comparisons: Comparison, withheld: Withheld = NOTHING_
 
 
 def after(name: str, kind: str, outcome: Outcome, slower: tuple[str, ...] = ()) -> str:
-    """The next step after a build, in a project whose file enables all commands."""
+    """The next step after a build, in a project that enables all commands."""
     job = name.rpartition("/")[0]
     ended = EndedBuild(job=job, kind=JobKind(kind), outcome=outcome, slower=slower)
     return last_line(next_steps([ended], tuple(Permission)))

@@ -188,7 +188,7 @@ class FakeReading(Reading):
         return replace(run, run=self._addressed(run.run), builds=tuple(builds))
 
     def _addressed(self, run: Run) -> Run:
-        """Return a stored run, whose address always has an instance, with the one that pages show."""
+        """Return a stored run with the address that pages show; the stored one always has an instance."""
         if run.change_address is None:
             return run
         stored = ChangeAddress.parse(run.change_address)

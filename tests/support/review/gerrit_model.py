@@ -55,7 +55,7 @@ class ModelChange:
 
 
 class GerritModel:
-    """A Gerrit whose methods are the actions of people, and whose ``transport`` answers REST requests."""
+    """A Gerrit: methods are people's actions, and ``transport`` answers REST requests."""
 
     def __init__(self, *, is_bearer: bool = False) -> None:
         self.now = START

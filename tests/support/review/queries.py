@@ -43,7 +43,7 @@ def person(name: str, *, is_detailed: bool = True) -> dict[str, Any]:
 
 
 def accounts_in(query: str) -> list[dict[str, Any]]:
-    """The accounts whose address begins with the one in a query."""
+    """The accounts with an address that begins with the one in a query."""
     asked = _EMAIL.fullmatch(query)
     if asked is None:
         raise _unreadable(query)

@@ -48,5 +48,5 @@ def state_after(state: BuildState, event: BuildEvent) -> BuildState:
 
 
 def after_lost_lease(attempt: int, max_attempts: int = MAX_ATTEMPTS) -> BuildEvent:
-    """Return the event of a build whose machine stopped responding in an attempt, counted from 1."""
+    """Return a build's event after its machine stopped responding in an attempt, counted from 1."""
     return BuildEvent.GIVEN_UP if attempt >= max_attempts else BuildEvent.LEASE_EXPIRED

@@ -82,7 +82,7 @@ def get(server: EmbeddedValkey, key: str) -> object:
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A directory whose path is as short as that of an installation."""
+    """A directory with a path as short as an installation's."""
     path = Path(tempfile.mkdtemp(prefix="bg"))
     yield path
     shutil.rmtree(path)

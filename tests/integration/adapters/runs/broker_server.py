@@ -88,7 +88,7 @@ def running_broker(directory: Path) -> Iterator[Broker]:
 
 @contextmanager
 def encrypted(broker: Broker, directory: Path) -> Iterator[int]:
-    """A TLS listener on loopback before the broker, whose own server is built without TLS; yields its port.
+    """A TLS listener on loopback before the broker, which is built without TLS; yields its port.
 
     Its certificate is for ``localhost``; ``directory`` gets it as ``server.crt``.
     """

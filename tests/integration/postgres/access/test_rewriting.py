@@ -115,7 +115,7 @@ def owned_by_chief(server: Server, attribute: str) -> Iterator[Site]:
 
 @contextmanager
 def before_the_log(server: Server) -> Iterator[Site]:
-    """A database whose owner has no attribute, and acts before an administrator creates the log."""
+    """A database; its owner has no attribute, and acts before an administrator creates the log."""
     with server.database(migrated=False) as database:
         database.administer("DROP SCHEMA audit CASCADE")
         site = Site(database, database.owner_url)

@@ -48,7 +48,7 @@ STATEMENTS: Final = (
 
 @pytest.fixture
 def many(database: Database) -> Database:
-    """A database with many builds, of which five of fifty failures are known."""
+    """A database with many builds and fifty failures; five are known."""
     for statement in STATEMENTS:
         database.change(statement)
     return database

@@ -48,7 +48,7 @@ def page_of(**fields: str) -> str:
 
 
 def fail_on(site: Site, branch: str, group: str) -> None:
-    """Finish a failed build of another branch, whose file names another group."""
+    """Finish a failed build of another branch; its file names another group."""
     with site.store.transaction() as tx:
         record = tx.changes.upsert(replace(change(99), branch=branch))
         run = start(tx, replace(check_run(record.patch_set_id, f"{99:040x}"), branch=branch))

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.integration
 
 POOLS: Final = {"host": "perf", "host/linux": "linux", "host/linux/2": "linux", "host/lint": "lint"}
 ORDERS: Final = [60, pytest.param(200, marks=pytest.mark.nightly)]
-DIES: Final = 0.15  # the share of builds whose worker is killed
+DIES: Final = 0.15  # the share of builds with a killed worker
 
 
 def machine(
@@ -41,7 +41,7 @@ def machine(
 
 
 def host(database: Database, *, beside: int = 2) -> dict[str, MachineWorklist]:
-    """The machines of a host with three pools, of which one has two."""
+    """The machines of a host with three pools; one has two."""
     return {name: machine(database, name, pool, beside=beside) for name, pool in POOLS.items()}
 
 

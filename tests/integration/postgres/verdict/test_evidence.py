@@ -108,7 +108,7 @@ class TestEvidence:
 class TestIdlePools:
     @pytest.fixture
     def checked(self, store: PostgresStore, database: Database) -> int:
-        """A machine, and a branch whose check is done."""
+        """A machine, and a checked branch."""
         worklist(database)
         [build] = queue(store, CHECK)
         with store.transaction() as tx:

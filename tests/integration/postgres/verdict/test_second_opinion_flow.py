@@ -42,7 +42,7 @@ class MoodySandbox(MemorySandbox):
 
 
 class Site:
-    """One machine, one project, a change whose only patch set is 3 % slower in one of two benchmarks."""
+    """One machine, one project, a change with one patch set, 3 % slower in one of two benchmarks."""
 
     def __init__(self, store: PostgresStore, database: Database, scratch: Path) -> None:
         self.store, self.database, self.scratch = store, database, scratch

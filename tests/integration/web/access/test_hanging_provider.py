@@ -82,7 +82,7 @@ def test_people_who_wait_for_the_provider_leave_the_web_server_its_threads(path:
         ):
             asked = [pool.submit(client.get, path, headers=headers) for _ in range(CALLERS)]
             answers = (done.result() for done in as_completed(asked, 20))
-            # First those whose turn is too far, and after five seconds those who waited for theirs.
+            # First those too far back in the queue, and after five seconds those who waited for their turn.
             refused = [next(answers) for _ in range(CALLERS - AT_ONCE - MOST_WAITING)]
             begun = time.monotonic()
             assert client.get("/healthz").status_code == 200

@@ -231,7 +231,7 @@ class TestRequest:
 
 
 def own_ticket(browser: Browser) -> str:
-    """A valid ticket of a session whose page shows no form."""
+    """A valid ticket of a session, although its page shows no form."""
     person = browser.site.callers.sessions.find(browser.headers["Cookie"].partition("=")[2])
     assert person is not None
     return ticket_for(person, f"POST {PATH}")

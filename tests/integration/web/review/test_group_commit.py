@@ -35,7 +35,7 @@ class Shelf:
 
 
 async def all_at_once(intake: GroupCommit, shelf: Shelf, bodies: Sequence[bytes]) -> list[object]:
-    """Return the answers to bodies, of which all but the first arrive while the first is stored."""
+    """Return the answers to bodies; all but the first arrive while the first is stored."""
     tasks = [asyncio.create_task(intake.add(body)) for body in bodies]
     await asyncio.sleep(0.01)
     shelf.open.set()

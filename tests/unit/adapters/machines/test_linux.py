@@ -13,7 +13,7 @@ SAMPLES = Path(__file__).parents[3] / "samples/machine"
 
 @pytest.fixture
 def root(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """The files of the test's sample, whose sections start with ``== path``."""
+    """The files of the test's sample; its sections start with ``== path``."""
     text = (SAMPLES / f"{request.param}.txt").read_text()
     for section in text.removeprefix("== ").split("\n== "):
         name, _, content = section.partition("\n")

@@ -192,7 +192,7 @@ def test_messages_are_read_oldest_first_with_their_authors() -> None:
 
 
 def reply(text: str, tag: str = "") -> httpx.Response:
-    """The messages of a change, one of which was posted with a comment."""
+    """The messages of a change; one was posted with a comment."""
     message = {
         "id": "61a95997fccaad255edcc70201a659864dac4ca8",
         "author": {"_account_id": 1000003},

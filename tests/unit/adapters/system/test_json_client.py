@@ -38,7 +38,7 @@ SECRET = "s3cret-of-the-bot"
 
 
 class Client(JsonClient):
-    """A server whose every response is its own."""
+    """A server; every response is its own."""
 
     server = "the server"
     max_bytes = 1 << 20

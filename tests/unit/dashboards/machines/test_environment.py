@@ -75,7 +75,7 @@ def test_a_build_has_its_tools_and_commands() -> None:
 
 
 def shown(digit: str) -> str:
-    """A commit of which the style shows the beginning."""
+    """A commit; the style shows its beginning."""
     return f'<code class="commit" title="{digit * 40}">{digit * 40}</code>'
 
 

@@ -135,7 +135,7 @@ def test_a_failed_check_counts_however_many_there_are(opening: str) -> None:
 
 
 def test_a_test_without_output_has_no_reason() -> None:
-    """Neither has one of which only CTest's line is known, as in the causes of another CI."""
+    """Neither has one with nothing but CTest's line, as in the causes of another CI."""
     assert signature("").text == "Failed"
     assert signature("").covers_any_failure
     assert signature(

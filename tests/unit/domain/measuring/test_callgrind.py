@@ -26,7 +26,7 @@ def dumps(*parts: str) -> bytes:
 
 
 def loops(dumps: bytes, count: int = 1) -> list[int]:
-    """The instructions of so many timed loops."""
+    """The instructions of some timed loops."""
     return [each.instructions for each in trials(dumps, b"Running BM for 1\n" * count, "BM")]
 
 

@@ -22,7 +22,7 @@ EXPLICIT = Suite("s", "build/s", repetitions=5)
 
 
 def rehearsed(seconds: float, **timed: float) -> Rehearsed:
-    """A launch of so many seconds that timed each benchmark for some of them."""
+    """A launch that timed each benchmark for some of its seconds."""
     return Rehearsed(frozenset(timed), timed, seconds)
 
 

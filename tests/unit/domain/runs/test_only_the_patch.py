@@ -122,7 +122,7 @@ def outcome_of(
     most: int = PAIRS,
     of_parent: Collection[int] = (),
 ) -> Outcome:
-    """Judge a build whose patch has these faults, by variant and pair; the parent fails in some pairs."""
+    """Judge a build with these faults of the patch, by variant and pair; the parent fails in some pairs."""
     job = replace(JOB, configuration=BenchmarkConfiguration(suites=(suite_of(slow),)), policy=policy)
     as_built = (
         read(slow, 0, pair, faults.get((0, pair)), Fault.ERROR if pair in of_parent else None)
@@ -145,7 +145,7 @@ def suite_of(slow: Slow) -> Suite:
 def read(
     slow: Slow, variant: int, pair: int, of_patch: Fault | None, of_parent: Fault | None = None
 ) -> tuple[Launch, ...]:
-    """Write the record of a pair and read it; a test needs thousands, of which most are the same."""
+    """Write the record of a pair and read it; a test needs thousands, and most are the same."""
     noise = random.Random(f"{variant}, {pair}")  # noqa: S311 - repeatable on purpose
     raw = [launch(Side.BASE, slow, noise, of_parent)]
     if of_patch is not Fault.DROP:

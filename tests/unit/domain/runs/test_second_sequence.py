@@ -28,7 +28,7 @@ PAIRS = 24
 
 
 def records(variant: int, real: float, first: float = 1.0) -> list[PairRecord]:
-    """Pairs in which the patch waits so many times as long, and longer in the first five; CPU time stays."""
+    """Pairs where the patch waits a multiple of the time, more in the first five; CPU time stays."""
     facts = {"seconds": 1.0, "disturbed": False}
     return [
         PairRecord(

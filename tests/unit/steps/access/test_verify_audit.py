@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LogInPages(MemoryAuditLog):
-    """A log that counts its pages, and whose protection is lost on demand."""
+    """A log that counts its pages, and loses its protection on demand."""
 
     pages: int = 0
     lost: Sequence[ProtectionFault] = ()

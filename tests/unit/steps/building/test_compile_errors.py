@@ -95,7 +95,7 @@ def farm_with(tmp_path: Path, text: str = ONE_JOB + RIGHTS) -> Farm:
 
 
 def heard_farm(tmp_path: Path, text: str) -> Farm:
-    """One with a first patch set whose reviewers are listened to: the server was looked at before."""
+    """One with a first patch set; its comments count, because the server was looked at before."""
     farm = Farm(tmp_path, Service(source=project(text)))
     service = farm.service
     service.server.members = {("bob", "reviewers"), ("bob", "committers")}

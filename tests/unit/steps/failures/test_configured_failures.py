@@ -186,7 +186,7 @@ def test_a_log_of_as_many_lines_as_are_searched_is_complete(
 
 
 def test_a_lost_log_makes_the_list_incomplete_and_the_build_still_fails(farm: Farm) -> None:
-    """Otherwise the known failures of the list would waive a build whose other failures nobody can read."""
+    """Otherwise known failures in the list would waive a build although nobody can read the others."""
     found = reported(
         farm, MachineReport(Outcome.FAILED, ("because",), failures=(OWN,)), StoredLog("", (), whole=LOST)
     )

@@ -40,7 +40,7 @@ class BrokenTracker(FakeBugTracker):
 
 @pytest.fixture
 def notes() -> MemoryBugNotes:
-    """Two bugs, of which known failures matched two builds and one."""
+    """Two bugs; their known failures matched two builds and one."""
     made = MemoryBugNotes(bugs={"MB-1", "MB-2"}, matched={"MB-1": {1, 2}, "MB-2": {3}})
     for key in sorted(made.bugs):
         made.note_bug(key, bug(key))

@@ -50,7 +50,7 @@ class Machine:
         self.claimed = MemoryClaimed(spec=spec_of(self.source, base).to_mapping())
 
     def write(self, commit: str, program: str) -> None:
-        """A commit whose code is something else; the build is planned anew."""
+        """A commit with other code; the build is planned anew."""
         old = self.source.commits[commit]
         self.source.commit(commit, old.parent, {**old.files, CODE: program})
         self.claimed = MemoryClaimed(spec=spec_of(self.source).to_mapping())

@@ -10,7 +10,7 @@ BUSY, IDLE, STOLEN = (100, 0), (0, 0), (80, 20)  # busy and stolen ticks of a se
 
 @dataclass
 class Host:
-    """One CPU whose seconds are spent as told, one kind of second for each pause."""
+    """One CPU that spends its seconds as asked, one kind of second for each pause."""
 
     kinds: list[tuple[int, int]]
     now: float = 0.0

@@ -104,7 +104,7 @@ class TestGoingOn:
 
 class TestMachineTime:
     def test_what_the_patch_takes_longer_does_not_end_the_measuring(self, tmp_path: Path) -> None:
-        """28 pairs of launches of one and three seconds: 112 s, of which 56 are charged."""
+        """28 pairs of launches of one and three seconds: 112 s, 56 of them charged."""
         loose = program(1.0, BM_a=1e-6), program(3.0, BM_a=1.05e-6)
         found = measured(Bench(tmp_path, *loose), machine_time=55.0, max_pairs=28)
 
@@ -142,7 +142,7 @@ class TestMachineTime:
 
 
 class TestOwnMachineTime:
-    """Two benchmarks of which each takes a second of a pair; 16 pairs may find a difference."""
+    """Two benchmarks that take a second of a pair each; 16 pairs may find a difference."""
 
     def two(self, scratch: Path, **names: str) -> Bench:
         of_patch = {names.get(name, name): 1.045e-6 for name in ("BM_a", "BM_b")}

@@ -36,7 +36,7 @@ JOB = measuring(SUITE)
 
 @dataclass
 class WholeSandbox(MemorySandbox):
-    """A sandbox whose programs are of Catch2; ``environments`` has one for each launch."""
+    """A sandbox with Catch2 programs; ``environments`` has one for each launch."""
 
     environments: list[Mapping[str, str]] = field(default_factory=list)
 

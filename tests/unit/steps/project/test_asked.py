@@ -51,7 +51,7 @@ PATCH = code(BM_slow=1.1e-6, BM_same=1e-6)
 
 
 class Desk:
-    """A repository with two commits, and a machine on which each launch takes so many seconds."""
+    """A repository with two commits, and a machine with a fixed time for each launch."""
 
     def __init__(self, scratch: Path, base: str = BASE, patch: str = PATCH, seconds: float = 1.0) -> None:
         self.scratch = scratch

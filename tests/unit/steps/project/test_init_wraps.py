@@ -26,7 +26,7 @@ PINNED: Final = Fetched("fmt-12.zip", Download(URL), "a" * 64)
 
 @dataclass
 class Project:
-    """A project whose directory of subprojects is ``libs``."""
+    """A project with ``libs`` as its directory of subprojects."""
 
     root: Path
     git: FakeGit

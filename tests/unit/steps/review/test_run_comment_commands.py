@@ -24,7 +24,7 @@ MAY = {("bob", "reviewers"), ("bob", "committers"), ("carol", "committers")}
 
 @pytest.fixture
 def service() -> Service:
-    """A patch set with two finished builds, the second of which is slower; Bob has all permissions."""
+    """A patch set with two finished builds, the second slower; Bob has all permissions."""
     service = Service(source=project(TWO_JOBS + RIGHTS))
     service.server.members = set(MAY)
     service.server.put(change_at(1, updated=WRITTEN))

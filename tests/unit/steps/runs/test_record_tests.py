@@ -33,7 +33,7 @@ CAUSES = ["Failure of a test Queue.shrinks", "q.cc:7: Expected equality"]
 
 @pytest.fixture
 def service() -> Service:
-    """A patch set that waits for two jobs, of which linux started."""
+    """A patch set that waits for two jobs; linux started."""
     service = waiting_service()
     begin(service, "linux", 5)
     return service

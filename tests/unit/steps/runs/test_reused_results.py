@@ -25,7 +25,7 @@ SECOND = ReportedRevision(KEY, "patch2")
 
 @pytest.fixture
 def service() -> Service:
-    """A patch set that waits for two jobs, of which one reuses results."""
+    """A patch set that waits for two jobs; one reuses results."""
     service = Service(source=project(REUSING))
     service.server.put(change_at(1, updated=WRITTEN))
     service.reconcile()

@@ -27,7 +27,7 @@ OLD, NEW = "1" * 40, "2" * 40
 
 @pytest.fixture
 def service() -> Service:
-    """A planned patch set of a project with two repositories, the other of which has moved since."""
+    """A planned patch set of a project with two repositories; the other one has moved since."""
     source = project(FILE)
     source.others["net"] = OLD
     service = Service(source=source)

@@ -29,7 +29,7 @@ from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.integration
 
-# A child, a grandchild whose parent is gone, and a daemon in a session of its own, all of them deaf
+# A child, an orphaned grandchild, and a daemon in a session of its own, all of them deaf
 # to what can be ignored. Each leaves a file when it runs.
 FAMILY = """
 import os, signal, sys, time

@@ -324,7 +324,7 @@ def test_too_many_submodules_are_refused(source: GitSource, project: Repository,
 class TestUsersClone:
     @pytest.fixture
     def clone(self, project: Repository, lib: Repository, tmp_path: Path) -> Path:
-        """A clone whose submodule has a commit that was not pushed."""
+        """A clone with an unpushed commit in its submodule."""
         project.commit({".gitmodules": gitmodules(lib="../lib"), "lib": lib.commit({"y": b"pushed"})})
         path = tmp_path / "clone"
         argv = ["git", "-c", "protocol.file.allow=always", "clone", "--quiet", "--recurse-submodules"]

@@ -10,7 +10,7 @@ from service.adapters.building.sandbox.syscalls import filter_for
 
 X86_64, I386, AARCH64, ARM = 0xC000003E, 0x40000003, 0xC00000B7, 0x40000028
 NOTHING_DONE, NOT_ALLOWED = 0x00050000, 0x00050000 | 1
-CORE, ADDRESS = 4, 0x7FFE00000000  # an address whose lower half is zero
+CORE, ADDRESS = 4, 0x7FFE00000000  # an address with a lower half of zero
 ALLOWED, NO_FAMILY, NO_CALL, KILLED = 0x7FFF0000, 0x00050000 | 97, 0x00050000 | 38, 0x80000000
 
 
@@ -48,7 +48,7 @@ def _decide(program: bytes, architecture: int, number: int, *arguments: int) -> 
         ("x86_64", X86_64, 425, 0, NO_CALL),  # io_uring_setup
         ("x86_64", X86_64, 0x40000029, 40, NO_CALL),  # socket by the x32 numbers
         ("x86_64", I386, 359, 40, NO_FAMILY),  # socket by the 32-bit numbers
-        ("x86_64", I386, 102, 1, NO_CALL),  # socketcall, whose arguments no filter sees
+        ("x86_64", I386, 102, 1, NO_CALL),  # socketcall: no filter sees its arguments
         ("x86_64", I386, 4, 0, ALLOWED),  # write
         ("x86_64", AARCH64, 0, 0, KILLED),
         ("aarch64", AARCH64, 198, 2, ALLOWED),

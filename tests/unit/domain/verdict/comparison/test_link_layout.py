@@ -276,7 +276,7 @@ class TestConfirm:
         assert (found.verdict, found.reasons) == (Verdict.UNDECIDED, NOT_CHECKED)
 
     def test_what_lacks_pairs_of_a_relink_is_not_launched_on_later_ones(self) -> None:
-        """Otherwise a benchmark whose results depend on its speed would choose the relinks that count."""
+        """Otherwise a benchmark with results that depend on its speed would choose the relinks that count."""
         launches = [each for each in relinked(*[1.0] * 7) if each.variant != 1]
 
         assert confirm([SLOWER], launches, POLICY)[0].reasons == NOT_CHECKED
@@ -349,7 +349,7 @@ class TestConfirm:
         assert 10 < passed < 50  # 27 are expected; 50 in 1 of 10,000 such simulations
 
     def test_pairs_like_those_of_a_bitmap_library_wait_for_relinks(self) -> None:
-        """A wide interval and a large estimate of a function whose machine code had only moved."""
+        """A wide interval and a large estimate of a function that only moved in machine code."""
         noise = random.Random(21)  # noqa: S311 - repeatable on purpose
         logs = [math.log(1.26) + 0.24 * noise.gauss(0, 1) for _ in range(32)]
         found = compare_pairs(ROW, [1.0] * 32, list(map(math.exp, logs)), POLICY, 20)

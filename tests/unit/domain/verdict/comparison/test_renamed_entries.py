@@ -49,7 +49,7 @@ def records(slower: float = 1.05) -> list[PairRecord]:
 
 
 def scattered() -> list[PairRecord]:
-    """Launches of a second each, of which neither side is slower."""
+    """Launches of a second each; neither side is slower."""
 
     def raw(side: Side, name: str, time: float) -> RawLaunch:
         output = whole(row(name, cpu_time=time, real_time=time))

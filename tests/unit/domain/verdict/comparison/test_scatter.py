@@ -88,7 +88,7 @@ def test_a_decided_row_stays_as_it_is(decided: Comparison) -> None:
 @pytest.mark.simulation
 @pytest.mark.parametrize("degrees", [1, 2, 5, 30])
 def test_sides_that_scatter_alike_are_seldom_named_whatever_the_noise(degrees: int) -> None:
-    """Of 4,000 rows whose noise has tails as heavy as those of Student's t."""
+    """Of 4,000 rows with noise that has tails as heavy as those of Student's t."""
     noise = np.random.default_rng(11).standard_t(degrees, (4000, 2, PAIRS))
     named = sum(
         is_of_patch(name_scatter(UNDECIDED, list(np.exp(1e-4 * row[0])), list(np.exp(1e-4 * row[1]))))

@@ -47,7 +47,7 @@ BOTH = Listing("s", ("a",), ("a",))
 
 
 def failing(found: Sequence[Launch], side: Side, pairs: set[int]) -> list[Launch]:
-    """The same launches, of which these report an error."""
+    """The same launches; these report an error."""
     return [
         replace(each, values={}, errors={"a": "no space"})
         if each.side is side and each.pair in pairs

@@ -19,7 +19,7 @@ POSITIVE = st.floats(1e-12, 1e12)
 
 
 def launch(time: float, items: float, size: float | None = None) -> dict[str, float]:
-    """The values of a launch whose iteration takes ``time`` for so many items and bytes."""
+    """The values of a launch; an iteration takes ``time`` for its items and bytes."""
     found = {"cpu_time": time, "items_per_second": items / time}
     return found if size is None else found | {"bytes_per_second": size / time}
 

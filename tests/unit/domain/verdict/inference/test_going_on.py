@@ -133,7 +133,7 @@ class TestStages:
 
 
 class TestOwnMachineTime:
-    """A benchmark of which a pair takes ten seconds."""
+    """A benchmark that takes ten seconds a pair."""
 
     def after(self, taken: float) -> PairCost:
         each = cost(BM_a=10.0, BM_b=10.0)

@@ -87,7 +87,7 @@ def judged(logs: Logs, policy: Policy = POLICY) -> list[Comparison]:
 
 
 def families_with(verdict: Verdict, found: list[Comparison]) -> int:
-    """Families of which any benchmark got that verdict: launch order can deceive many of one at once."""
+    """Families with that verdict on any benchmark: launch order can deceive many of one at once."""
     return len({i // FAMILY for i, each in enumerate(found) if each.verdict is verdict})
 
 

@@ -288,7 +288,7 @@ def test_it_is_not_tried_again_by_another_worker(tmp_path: Path) -> None:
 
 
 def test_what_a_later_check_suspects_gets_pairs_of_its_own(tmp_path: Path) -> None:
-    """Another benchmark, of which all allowed pairs gave too few results, takes none of them."""
+    """Another benchmark, with too few results in all allowed pairs, takes none of them."""
     slow = {"BM_slow": 1.05e-6, "BM_late": 1.05e-6}
     base = {"benchmarks": dict.fromkeys(slow, 1e-6)}
     patch = {"benchmarks": slow, "linked again": {"skips": {"BM_slow": 3}}}
