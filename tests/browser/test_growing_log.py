@@ -153,7 +153,7 @@ def test_a_hidden_page_asks_nothing_until_it_is_shown_again(page: Page, running:
     shows(page, "3three")
 
 
-def test_the_page_stops_and_says_so_once_the_log_is_gone(fallible: Page, running: RunningBuild) -> None:
+def test_the_page_reports_a_vanished_log_and_stops(fallible: Page, running: RunningBuild) -> None:
     running.write(b"one\n")
     asked = opened(fallible)
     note = fallible.get_by_role("status")
@@ -207,7 +207,7 @@ def test_the_log_of_another_attempt_replaces_the_page(page: Page, running: Runni
     expect(page.locator(".whole-log .line")).to_have_count(1)
 
 
-def test_the_middle_that_is_left_out_meanwhile_is_named_once(page: Page, running: RunningBuild) -> None:
+def test_the_page_reports_an_omitted_middle_once(page: Page, running: RunningBuild) -> None:
     running.write(b"one\n", end=b"tw")
     opened(page)
     expect(page.locator(".whole-log .line")).to_have_text(["1one", "2tw"])

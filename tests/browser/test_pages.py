@@ -78,7 +78,7 @@ def test_a_row_opens_to_its_samples_pair_by_pair(page: Page) -> None:
     expect(page.locator("svg.strip")).to_be_visible()
 
 
-def test_jobs_that_were_not_built_are_listed_below_the_builds(page: Page) -> None:
+def test_unbuilt_jobs_are_listed_below_the_builds(page: Page) -> None:
     page.goto(f"/changes/{REGRESSION}")
     expect(page.locator("section.build h2")).to_have_text([re.compile("kv-engine-cv-perf/5904"), "Not built"])
     line = page.locator("section.build", has_text="Not built").locator("li")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
-def test_a_build_whose_worker_is_killed_is_taken_up_again(running: RunningSite) -> None:
+def test_a_build_resumes_after_its_worker_is_killed(running: RunningSite) -> None:
     running.feed(running.project.propose(21, {"time.txt": "130", "slow.txt": "4"}).event())
     running.wait_for_phase(21, "build patch")
     os.kill(running.pid("machine"), signal.SIGKILL)

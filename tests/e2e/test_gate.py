@@ -96,9 +96,7 @@ def test_a_program_that_neither_side_builds_is_misconfigured_and_says_what_to_do
     )
 
 
-def test_a_commit_that_does_not_compile_on_a_parent_that_does_not_either_exits_with_3(
-    project: TinyProject,
-) -> None:
+def test_a_broken_commit_on_a_broken_parent_exits_with_3(project: TinyProject) -> None:
     done = gate_patch(project, {"broken.txt": "yes"}, {"note.txt": "nothing to do with it"})
     assert done.returncode == 3
     assert "the parent does not build either (compile failed: tiny.cc:7: error: no such thing)" in done.stdout

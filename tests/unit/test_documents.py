@@ -95,7 +95,7 @@ def test_each_requirement_of_access_names_code_and_tests_that_exist() -> None:
 @pytest.mark.parametrize(
     "name", ["test_no", "TestTokens::test_no", "TestNo::test_a_ticket_creates_one_token"]
 )
-def test_a_requirement_with_a_test_that_is_gone_is_reported(name: str) -> None:
+def test_a_requirement_with_a_missing_test_is_reported(name: str) -> None:
     line = (
         f"| 9 tokens | `service/web/access` | `contract/access/test_tokens.py::{name}`, `::test_of_nothing` |"
     )

@@ -94,9 +94,7 @@ class TestSessions:
             with server.database() as database:
                 yield PostgresSite(database)
 
-    def test_a_session_is_found_by_its_secret_and_never_by_the_digest_that_is_stored(
-        self, site: Site
-    ) -> None:
+    def test_a_session_is_found_by_its_secret_and_never_by_its_stored_digest(self, site: Site) -> None:
         secret = site.sessions.open(ALICE)
         person = site.sessions.find(secret)
         assert person is not None
@@ -112,7 +110,7 @@ class TestSessions:
         assert site.sessions.find(person.session.hex()) is None
 
     @pytest.mark.parametrize("secret", ["", "x", "0" * 43, "\x00", "\ud800", "é" * 5000])
-    def test_what_is_no_secret_finds_nobody(self, site: Site, secret: str) -> None:
+    def test_an_invalid_secret_finds_nobody(self, site: Site, secret: str) -> None:
         site.sessions.open(ALICE)
         assert site.sessions.find(secret) is None
 

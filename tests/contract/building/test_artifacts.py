@@ -65,7 +65,7 @@ class TestArtifacts:
         assert artifacts.put(DATA) == key
         assert artifacts.get(key) == DATA
 
-    def test_an_artifact_that_was_stored_lately_is_not_deleted(self, artifacts: Artifacts) -> None:
+    def test_a_recently_stored_artifact_is_not_deleted(self, artifacts: Artifacts) -> None:
         key = artifacts.put(DATA)
         assert not artifacts.delete(key, 3600.0)
         assert artifacts.get(key) == DATA

@@ -190,7 +190,7 @@ class TestOldLogs:
         assert site.logs.unneeded_artifacts(9) == [A]
 
     @pytest.mark.parametrize("what", NAMES)
-    def test_an_artifact_that_something_else_names_stays(self, site: Site, what: str) -> None:
+    def test_an_artifact_with_another_reference_stays(self, site: Site, what: str) -> None:
         site.add_log("old", A, B, ended=91)
         site.name(what, A)
         site.logs.drop_old_logs(9)

@@ -124,9 +124,7 @@ class TestBugNotes:
         assert site.notes.due_bugs(9) == ["MB-1", "MB-2"]
         assert site.notes.due_bugs(1) == ["MB-1"]
 
-    def test_a_bug_is_due_again_after_an_hour_behind_those_that_were_never_asked_for(
-        self, site: Site
-    ) -> None:
+    def test_a_bug_is_due_again_after_an_hour_behind_bugs_never_asked_for(self, site: Site) -> None:
         site.know("MB-1")
         site.know("MB-2")
         site.notes.note_bug("MB-2", OPEN)
@@ -156,7 +154,7 @@ class TestBugNotes:
         site.wait(61)
         assert site.noted("MB-1") is None
 
-    def test_a_bug_that_is_asked_for_again_soon_is_behind_those_that_are_due(self, site: Site) -> None:
+    def test_a_postponed_bug_comes_after_due_bugs(self, site: Site) -> None:
         site.know("MB-1")
         site.know("MB-2")
         site.notes.note_bug("MB-2", OPEN)
@@ -218,7 +216,7 @@ class TestCounts:
         site.notes.note_bug("MB-1", OPEN)
         assert list(site.notes.due_counts(9)) == []
 
-    def test_nothing_is_posted_on_a_bug_that_the_tracker_did_not_describe_for_a_day(self, site: Site) -> None:
+    def test_a_bug_without_news_for_a_day_gets_no_posts(self, site: Site) -> None:
         site.know("MB-1")
         site.notes.note_bug("MB-1", OPEN)
         site.match("MB-1", 1)

@@ -55,13 +55,13 @@ class TestBugTracker:
             title=TITLE, state="In Progress", is_closed=False, url=f"{URL}/browse/MB-37948"
         )
 
-    def test_a_closed_bug_says_so(self, site: BugSite) -> None:
+    def test_a_closed_bug_is_reported_as_closed(self, site: BugSite) -> None:
         found = site.tracker().look("MB-12")
         assert found is not None
         assert (found.state, found.is_closed) == ("Closed", True)
 
     @pytest.mark.parametrize("bug", ["MB-1", "#12", "", "https://elsewhere.example.com/browse/MB-12"])
-    def test_an_unknown_bug_and_that_of_another_tracker_is_none(self, site: BugSite, bug: str) -> None:
+    def test_unknown_and_foreign_bugs_are_none(self, site: BugSite, bug: str) -> None:
         assert site.tracker().look(bug) is None
         with pytest.raises(NotFound):
             site.tracker().post_count(bug, "12 builds")
@@ -71,7 +71,7 @@ class TestBugTracker:
         site.tracker().post_count(f"{URL}/browse/MB-12", "12 builds of 340 in 30 days\nsee the page")
         assert site.comments == [("MB-12", "12 builds of 340 in 30 days\nsee the page")]
 
-    def test_a_comment_that_is_there_is_not_repeated(self, site: BugSite) -> None:
+    def test_a_posted_comment_is_not_repeated(self, site: BugSite) -> None:
         for link in ("https://ci.example.com/failures/1", "https://ci.example.com/failures/2"):
             site.tracker().post_count("MB-12", f"12 failed builds\n{link}")
         assert len(site.comments) == 1

@@ -120,7 +120,7 @@ class ChangeReadingContract:
         assert [run.change_address for run in site.reading.patch_set(ADDRESS).runs] == ["core~7"]
         assert site.reading.change(ChangeAddress(8)).change.instance == "edge"
 
-    def test_what_failed_names_the_change_with_its_server(self, site: ReadingSite) -> None:
+    def test_a_failed_step_names_the_change_with_its_server(self, site: ReadingSite) -> None:
         site.add_change(instance="core")
         site.add_change(8, instance="edge")
         site.fail_to_plan(site.add_run(state=RunState.PLANNING), 3)

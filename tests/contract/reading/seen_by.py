@@ -249,7 +249,7 @@ class ReadingContract:
 
     @pytest.mark.parametrize("number", [CHANGE, 4711], ids=["hidden", "missing"])
     @pytest.mark.parametrize(("person", "error"), [(Person(), NotFound), (Silenced(), Transient)])
-    def test_what_is_not_found_may_be_there_unless_the_review_server_answers(
+    def test_not_found_is_certain_only_if_the_review_server_answers(
         self, site: ReadingSite, number: int, person: Person, error: type[BenchgateError]
     ) -> None:
         """A number without a change has the same answer as a hidden change."""

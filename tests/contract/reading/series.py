@@ -96,7 +96,7 @@ class SeriesReadingContract:
         assert [each.id for each in site.reading.series(parse_words(""), 9)] == [newer, other]
         assert [each.id for each in site.reading.series(parse_words("bm_old"), 9)] == [newer]
 
-    def test_a_benchmark_that_was_renamed_twice_is_found_by_each_name(self, site: ReadingSite) -> None:
+    def test_a_twice_renamed_benchmark_is_found_by_each_name(self, site: ReadingSite) -> None:
         first, second, third = (site.add_series(name) for name in ("BM_first", "BM_second", "BM_third"))
         site.rename(first, second)
         site.rename(second, third)

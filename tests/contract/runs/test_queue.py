@@ -12,7 +12,7 @@ from tests.support.memory.store import MemoryQueue
 
 class TestQueue:
     @pytest.mark.parametrize("queue", [MemoryQueue(is_down=True), CeleryQueue("redis://127.0.0.1:1/0")])
-    def test_a_broker_that_is_away_is_a_passing_fault(self, queue: Queue) -> None:
+    def test_an_unreachable_broker_is_a_passing_fault(self, queue: Queue) -> None:
         for task in (Task.PLAN, Task.EXECUTE):
             with pytest.raises(Transient):
                 queue.send(task, 1, "perf")

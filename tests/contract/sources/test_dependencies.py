@@ -100,7 +100,7 @@ class TestDependencies:
         assert site.dependencies.provide({"fmt": json}, keep_on) != first
         assert site.dependencies.provide({"json": fmt}, keep_on) != first
 
-    def test_one_that_is_not_there_is_an_error_with_its_name(self, site: Site) -> None:
+    def test_a_missing_one_is_an_error_with_its_name(self, site: Site) -> None:
         lost = site.publish("fmt.h", "int f;")
         gone = Dependency(url=f"{lost.url}.gone", sha256="a" * 64)
 

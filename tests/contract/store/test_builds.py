@@ -72,7 +72,7 @@ class TestBuilds:
             builds = [tx.builds.add(run, 0, named(job)) for run, job in zip(runs, "xyx", strict=True)]
             assert [tx.builds.lock(build).number for build in builds] == [1, 1, 2]
 
-    def test_a_job_that_is_not_needed_is_finished_at_once(self, store: Store) -> None:
+    def test_an_unneeded_job_is_finished_at_once(self, store: Store) -> None:
         causes = ("no matching files changed",)
         [build_id] = queue(store, named("lint", outcome=Outcome.NOT_BUILT, causes=causes))
         build = locked(store, build_id)
@@ -180,7 +180,7 @@ class TestAdoption:
         queue(store, named("cv-perf", sequence=sequence))
         assert self.adopt(store, sequence, branch="release") is None
 
-    def test_a_build_whose_end_is_requested_is_not_revived(self, store: Store, upkeep: Upkeep) -> None:
+    def test_a_cancelled_build_is_not_revived(self, store: Store, upkeep: Upkeep) -> None:
         queue(store, named("cv-perf", sequence="trees"))
         with store.transaction() as tx:
             tx.runs.cancel(tx.changes.upsert(change()).change_id, keep_patch_set=None)
@@ -313,7 +313,7 @@ class TestRenamedSeries:
         assert self.rename(store, c="a") == {"a": 1, "b": 3, "c": 3}
         assert self.rename(store, b="c") == {"a": 1, "b": 3, "c": 3}
 
-    def test_series_that_are_not_stored_are_left_out(self, store: Store) -> None:
+    def test_series_without_a_row_are_left_out(self, store: Store) -> None:
         self.store_all(store, "a", "b")
         assert self.rename(store, b="unknown", unknown="a") == {"a": 1, "b": 2}
 

@@ -101,7 +101,7 @@ class TestOverrides:
 
 
 class TestDecisions:
-    def test_decisions_are_counted_per_patch_set_and_else_per_run(self, store: Store) -> None:
+    def test_decisions_are_counted_per_patch_set_or_per_run_without_one(self, store: Store) -> None:
         with store.transaction() as tx:
             patch_set = tx.changes.upsert(change()).patch_set_id
             first = tx.runs.lock(start(tx, check_run(patch_set)))
@@ -160,7 +160,7 @@ class TestOutbox:
         assert revived == (["last"] if state in {ReviewState.SUPERSEDED, ReviewState.DEAD} else [])
 
     @pytest.mark.parametrize("state", ENDS)
-    def test_only_a_review_that_was_sent_with_its_votes_is_known_as_sent(
+    def test_only_a_review_sent_with_its_votes_counts_as_sent(
         self, store: Store, upkeep: Upkeep, state: ReviewState
     ) -> None:
         with store.transaction() as tx:
@@ -179,9 +179,7 @@ class TestOutbox:
         with store.transaction() as tx:
             assert tx.outbox.sent_review(patch_set) is None
 
-    def test_a_review_that_was_sent_without_inline_comments_is_known_as_sent(
-        self, store: Store, upkeep: Upkeep
-    ) -> None:
+    def test_a_review_sent_without_inline_comments_counts_as_sent(self, store: Store, upkeep: Upkeep) -> None:
         with store.transaction() as tx:
             patch_set = tx.changes.upsert(change()).patch_set_id
             run = tx.runs.lock(start(tx, check_run(patch_set)))
@@ -203,7 +201,7 @@ class TestOutbox:
             assert self.remarks(store, FIRST, elsewhere) == set()
 
     @pytest.mark.parametrize("state", ENDS)
-    def test_remarks_that_were_sent_are_on_the_whole_change(
+    def test_sent_remarks_count_for_the_whole_change(
         self, store: Store, upkeep: Upkeep, state: ReviewState
     ) -> None:
         send(store, "1", review(7, "m", REMARK))

@@ -154,9 +154,7 @@ class TestFailures:
             tx.failures.keep_matches(run, {(build, 0): made.id})
             assert tx.failures.rates_of([made.id]) == {made.id: Rate(1, 1)}
 
-    def test_a_rate_of_a_pattern_counts_no_build_that_ended_before_it_was_added(
-        self, site: StoreSite
-    ) -> None:
+    def test_a_patterns_rate_counts_no_build_from_before_the_pattern(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
             for number in (7, 8):
                 finished(tx, checked(tx, number), Outcome.FAILED, FLAKY)
@@ -284,7 +282,7 @@ class TestKnownFailures:
         [entry] = log.newest(1)
         return entry
 
-    def test_what_does_not_exist_is_not_found(self, store: Store) -> None:
+    def test_a_missing_known_failure_is_not_found(self, store: Store) -> None:
         with store.transaction() as tx, pytest.raises(NotFound, match="known failure 99"):
             tx.known.lock(99)
 
@@ -305,7 +303,7 @@ class TestProposals:
         with store.transaction() as tx:
             return list(tx.known.unknown_signatures())
 
-    def test_a_signature_has_the_builds_in_which_it_occurred(self, store: Store) -> None:
+    def test_a_signature_lists_its_builds(self, store: Store) -> None:
         with store.transaction() as tx:
             for number in (7, 8):
                 finished(tx, checked(tx, number), Outcome.FAILED, FLAKY)
@@ -317,7 +315,7 @@ class TestProposals:
         assert (first.parent, first.host) == ("p" * 40, "")
         assert (first.fails_on_parent, first.passed_on_retry) == (False, False)
 
-    def test_what_only_people_make_known_is_left_out(self, store: Store) -> None:
+    def test_failures_that_only_people_make_known_are_left_out(self, store: Store) -> None:
         vague = Failure(FailureKind.TIMEOUT, "", "timeout")
         end = Failure(FailureKind.SANITIZER, "", "AddressSanitizer: SEGV")
         with store.transaction() as tx:
@@ -358,7 +356,7 @@ class TestProposals:
         if counting:
             assert [each.passed_on_retry for each in found[signature_of(CRASH).digest]] == [False]
 
-    def test_a_parent_on_which_a_retry_cleared_it_does_not_fail(self, store: Store) -> None:
+    def test_a_parent_that_passed_on_a_retry_does_not_fail(self, store: Store) -> None:
         with store.transaction() as tx:
             merged = tx.runs.add(post_submit_run("p" * 40))
             assert merged is not None
@@ -385,7 +383,7 @@ class TestProposals:
         with store.transaction() as tx:
             assert (known(tx).id, known(tx).state) == (made, TriageState.CONFIRMED)
 
-    def test_what_a_person_found_invalid_is_not_proposed_again(self, store: Store) -> None:
+    def test_an_invalid_known_failure_is_not_proposed_again(self, store: Store) -> None:
         with store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             invalid = KnownChange(state=TriageState.INVALID, bug="", assignee="")

@@ -163,7 +163,7 @@ class TestReviewComments:
         assert (comment.revision, comment.account) == (current.current.revision, "1000003")
         assert (comment.person, comment.text, comment.is_pending) == ("Bob", "recheck", True)
 
-    def test_a_request_of_a_page_belongs_to_the_patch_set_that_the_page_showed(self, store: Store) -> None:
+    def test_a_pages_request_belongs_to_the_patch_set_shown(self, store: Store) -> None:
         with store.transaction() as tx:
             (older,) = tx.comments.record(shown := tx.changes.upsert(change()), [posted("recheck")])
             tx.changes.upsert(change(patch_set=2, minutes=1))

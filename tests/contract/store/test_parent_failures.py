@@ -28,7 +28,7 @@ def planned(tx: Transaction, revision: str, branch: str, tree: str) -> int:
 
 
 class TestOnParent:
-    def test_what_fails_on_the_parent_too_is_found_in_its_newest_build(self, store: Store) -> None:
+    def test_a_shared_failure_is_found_in_the_parents_newest_build(self, store: Store) -> None:
         vague = Failure(FailureKind.COMMAND, "make", "Error 2")
         with store.transaction() as tx:
             for revision in ("p" * 40, "y" * 40):
@@ -73,7 +73,7 @@ class TestOnParent:
             [found] = tx.known.unknown_signatures()
         assert [each.fails_on_parent for each in found.sightings] == [True, True]
 
-    def test_what_a_retry_cleared_is_left_out(self, store: Store) -> None:
+    def test_failures_cleared_by_a_retry_are_left_out(self, store: Store) -> None:
         with store.transaction() as tx:
             merged = planned(tx, "p" * 40, "master", tree="q" * 40)
             build = finished(tx, merged, Outcome.FAILED, CRASH)

@@ -90,9 +90,7 @@ class TestExternalBuilds:
             assert tx.external.builds_numbered("review", "couchstore", "linux", 5) == []
             assert tx.external.builds_numbered("edge", "kv_engine", "linux", 5) == []
 
-    def test_a_late_result_replaces_the_end_of_a_finished_build_and_nobody_decides_again(
-        self, store: Store
-    ) -> None:
+    def test_a_late_result_replaces_a_finished_builds_end_without_a_new_decision(self, store: Store) -> None:
         [build_id] = queue(store, external())
         with store.transaction() as tx:
             tx.external.keep_result(build_id, Outcome.PASSED, [])

@@ -181,9 +181,7 @@ class TestRunHistory:
             assert tx.runs.checks_of("other", REVISION) == ()
         assert sorted(found) == [(RunState.PLANNING, False), (RunState.RUNNING, True)]
 
-    def test_a_job_has_its_builds_in_every_run_of_a_revision_also_the_replaced_ones(
-        self, store: Store
-    ) -> None:
+    def test_a_job_lists_its_builds_in_all_runs_of_a_revision_with_replaced_ones(self, store: Store) -> None:
         first, _ = queue(store, named("a"), named("b"))
         with store.transaction() as tx:
             second = tx.builds.repeat(tx.builds.lock(first), None, 60.0)

@@ -66,9 +66,7 @@ class TestLostBuilds:
         assert site.upkeep.due_hints() == []
 
     @pytest.mark.parametrize("max_attempts", [1, 3])
-    def test_a_lost_build_whose_end_is_requested_is_cancelled(
-        self, site: StoreSite, max_attempts: int
-    ) -> None:
+    def test_a_lost_build_is_cancelled_on_request(self, site: StoreSite, max_attempts: int) -> None:
         queue(site.store)
         build = site.claim()
         cancel(site)
@@ -156,7 +154,7 @@ class TestStalledWork:
         site.wait(60.0)
         return list(site.upkeep.stalled(30.0))
 
-    def test_an_event_that_was_not_handled_is_stalled(self, site: StoreSite) -> None:
+    def test_an_unhandled_event_is_stalled(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
             event = tx.events.add("review", b"d", "patchset-created", 7, b"")
         assert self.stalled(site) == [("handle_event", event)]
@@ -164,12 +162,12 @@ class TestStalledWork:
             tx.events.mark_handled(event)
         assert site.upkeep.stalled(30.0) == []
 
-    def test_a_run_that_was_not_planned_is_stalled(self, site: StoreSite) -> None:
+    def test_an_unplanned_run_is_stalled(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
             run = tx.runs.add(check_run(tx.changes.upsert(change()).patch_set_id))
         assert self.stalled(site) == [("plan", run)]
 
-    def test_a_comment_that_was_not_answered_is_stalled(self, site: StoreSite) -> None:
+    def test_an_unanswered_comment_is_stalled(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
             message = PostedMessage("m", 1, Person("Bob", account="1"), NOON, "recheck")
             (comment,) = tx.comments.record(tx.changes.upsert(change()), [message])
@@ -178,14 +176,14 @@ class TestStalledWork:
             tx.comments.answer(comment, "")
         assert site.upkeep.stalled(30.0) == []
 
-    def test_a_build_that_was_not_analysed_is_stalled(self, site: StoreSite) -> None:
+    def test_an_unanalysed_build_is_stalled(self, site: StoreSite) -> None:
         queue(site.store)
         site.wait(60.0)
         build = site.claim()
         site.complete(build)
         assert self.stalled(site) == [("analyse", build)]
 
-    def test_a_run_whose_builds_are_all_finished_is_stalled(self, site: StoreSite) -> None:
+    def test_a_run_with_only_finished_builds_is_stalled(self, site: StoreSite) -> None:
         one, two = queue(site.store, named("a"), named("b"))
         site.wait(60.0)
         for build in (one, two):

@@ -101,7 +101,7 @@ def test_a_near_miss_of_a_command_gets_its_spelling(site: GerritSite, comment: s
     site.wait(lambda: expected in site.posted(change.number)[-1]["message"], "the reply")
 
 
-def test_a_change_that_is_moved_to_another_branch_is_voted_on_again(site: GerritSite) -> None:
+def test_a_change_moved_to_another_branch_gets_another_vote(site: GerritSite) -> None:
     gerrit = site.gerrit
     gerrit.rest("admin", "PUT", f"/projects/{gerrit.project}/branches/stable", {"revision": gerrit.branch})
     change = gerrit.propose({"time.txt": "150"})
@@ -112,7 +112,7 @@ def test_a_change_that_is_moved_to_another_branch_is_voted_on_again(site: Gerrit
     site.wait_for(-1, change)
 
 
-def test_a_vote_is_cast_again_on_a_server_that_was_restored_from_a_backup(site: GerritSite) -> None:
+def test_a_server_restored_from_a_backup_gets_its_votes_again(site: GerritSite) -> None:
     gerrit = site.gerrit
     change = gerrit.propose({"time.txt": "150"})
     backup = gerrit.meta(change.number)
@@ -148,9 +148,7 @@ def test_an_abandoned_change_is_stopped(site: GerritSite) -> None:
     assert site.posted(change.number) == []
 
 
-def test_a_vote_that_is_due_during_an_outage_is_cast_once_afterwards(
-    site: GerritSite,
-) -> None:
+def test_a_vote_due_during_an_outage_is_cast_once_afterwards(site: GerritSite) -> None:
     change = site.gerrit.propose({"time.txt": "140", "slow.txt": "3"})
     site.wait(lambda: _has_run(site, change.number), "the run")
     site.gerrit.stop()

@@ -156,7 +156,7 @@ def test_a_missing_seed_is_reported_before_the_directory_is_created(tmp_path: Pa
     assert not (tmp_path / "new").exists()
 
 
-def test_a_jar_that_is_not_the_pinned_one_is_refused(tmp_path: Path) -> None:
+def test_a_jar_other_than_the_pinned_one_is_refused(tmp_path: Path) -> None:
     forged = 'for word; do case $word in -DoutputDirectory=*) out=${word#*=};; esac; done; cd "$out"\n'
     forged += ": > gerrit-plugin-api-3.13.5.jar"
     done = gerrit_dev("up", tmp_path / "new", environment=machine(tmp_path, java=21, mvn=forged))

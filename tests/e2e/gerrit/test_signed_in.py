@@ -114,7 +114,7 @@ def change_a_byte(site: GerritSite) -> None:
     administrator.dispose()
 
 
-def test_a_person_signs_in_and_overrides_a_failure_which_the_audit_log_keeps(
+def test_a_person_signs_in_and_overrides_a_failure_on_record(
     site: GerritSite, browser: Browser, slower: Proposal
 ) -> None:
     with signed_in(browser, site, "bob", f"/changes/{slower.number}") as page:

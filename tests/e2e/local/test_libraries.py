@@ -80,9 +80,7 @@ def test_a_program_of_another_library_is_measured_where_its_suite_says(
         (SUITE.replace("cwd: data", "cwd: none"), "can't cd to ./none): check its program, args, cwd, "),
     ],
 )
-def test_a_program_that_is_started_in_the_wrong_way_is_misconfigured(
-    tmp_path: Path, suite: str, cause: str
-) -> None:
+def test_a_program_started_in_the_wrong_way_is_misconfigured(tmp_path: Path, suite: str, cause: str) -> None:
     done = gate(project_of(tmp_path, CATCH2, suite))
 
     assert done.returncode == 3

@@ -36,7 +36,7 @@ def gate(project: TinyProject) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_a_commit_of_a_submodule_that_is_not_pushed_is_judged(project: TinyProject) -> None:
+def test_an_unpushed_commit_of_a_submodule_is_judged(project: TinyProject) -> None:
     (project.path / "lib/time.txt").write_text("130")
     identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
     subprocess.run(["git", "-C", str(project.path / "lib"), *identity, "commit", "-qam", "slow"], check=True)

@@ -43,7 +43,7 @@ def benchgate(*words: str) -> Result:
     return CliRunner().invoke(cli.benchgate, ["token", *words])
 
 
-def test_the_text_of_a_token_is_all_of_stdout_and_is_shown_once(database: Database) -> None:
+def test_stdout_is_only_the_tokens_text_and_shows_it_once(database: Database) -> None:
     made = benchgate("create", "nightly", "--scope", "read", "--scope", "report:platform/kv/linux")
 
     assert made.exit_code == 0, made.output

@@ -43,7 +43,7 @@ def test_it_has_no_rows_of_the_test_before_and_counts_from_one(server: Server) -
         "DO $$ BEGIN EXECUTE format('GRANT TEMP ON DATABASE %I TO PUBLIC', current_database()); END $$",
     ],
 )
-def test_a_database_whose_objects_changed_is_not_lent_again(server: Server, statement: str) -> None:
+def test_a_database_with_changed_objects_is_not_lent_again(server: Server, statement: str) -> None:
     with server.database() as database:
         name = database.value(NAME)
         database.administer(statement)

@@ -140,7 +140,7 @@ def test_migrating_works_from_any_directory(
     migrate(database.owner_url)
 
 
-def test_a_server_that_is_not_there_is_a_passing_fault() -> None:
+def test_an_unreachable_server_is_a_passing_fault() -> None:
     with pytest.raises(Transient, match="database: "):
         migrate("postgresql://nobody@127.0.0.1:1/nothing")
 
@@ -152,7 +152,7 @@ def test_every_engine_speaks_utc(database: Database) -> None:
     engine.dispose()
 
 
-def test_a_month_whose_rows_are_in_the_default_partition_does_not_stop_the_next(database: Database) -> None:
+def test_rows_in_the_default_partition_do_not_stop_the_next_month(database: Database) -> None:
     database.change("INSERT INTO result VALUES ('2031-05-02', 1, 1, 0, '{1}')")
     database.change("SELECT ensure_partitions('2031-05-01', 1)")
     made = database.rows(

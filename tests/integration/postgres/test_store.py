@@ -61,7 +61,7 @@ def test_a_lost_connection_is_a_passing_fault(store: PostgresStore, database: Da
         assert tx.changes.upsert(change()).is_current
 
 
-def test_a_server_that_is_away_is_a_passing_fault() -> None:
+def test_an_unreachable_server_is_a_passing_fault() -> None:
     with pytest.raises(Transient), PostgresStore(make_engine("postgresql://127.0.0.1:1/x")).transaction():
         pass
 

@@ -131,7 +131,7 @@ def test_a_name_with_another_address_is_refused_until_the_server_moved(
     check_instances(contacted.owner_url, settings)
 
 
-def test_two_names_that_were_swapped_are_refused(contacted: Database, store: PostgresStore) -> None:
+def test_two_swapped_names_are_refused(contacted: Database, store: PostgresStore) -> None:
     with store.transaction() as tx:
         tx.events.move_cursor("edge", NOW)
     record_url(contacted.owner, "edge", EDGE)

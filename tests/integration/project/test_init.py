@@ -116,7 +116,7 @@ def test_the_programs_of_a_project_are_built_and_asked(tmp_path: Path) -> None:
     }
 
 
-def test_what_fetch_content_downloads_is_pinned(tmp_path: Path) -> None:
+def test_downloads_of_fetch_content_are_pinned(tmp_path: Path) -> None:
     library = tmp_path / "library"
     sources = {
         name.removeprefix("third_party/benchmark/"): text
@@ -169,7 +169,7 @@ def test_the_printed_command_tries_the_file_from_this_directory(
     assert ("is not the top of the repository" in done.stderr) is place.endswith("below")
 
 
-def test_what_a_project_downloads_by_itself_is_put_where_it_looks_for_it(tmp_path: Path) -> None:
+def test_a_projects_own_downloads_are_put_where_it_looks_for_them(tmp_path: Path) -> None:
     write(tmp_path / "served" / "data", {"numbers.txt": "8"})
     write(tmp_path / "served", {"tool-1.2.cmake": TOOL})
     commit(tmp_path / "served" / "data")

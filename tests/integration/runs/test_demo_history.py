@@ -74,7 +74,7 @@ def test_every_point_is_by_the_recorded_machine_and_at_the_time_of_its_commit(pl
     assert timedelta(days=1) < min(ages) < max(ages) < timedelta(days=60)
 
 
-def test_the_trend_shows_the_commit_that_made_it_slower_and_the_one_that_repaired_it(plane: Control) -> None:
+def test_the_trend_shows_the_commits_that_made_it_slower_and_repaired_it(plane: Control) -> None:
     steps = [
         (point.verdict, point.subject)
         for point in points(plane, "TaskStatsBench/LogQTime items_per_second")
@@ -97,7 +97,7 @@ def test_nothing_is_left_to_do(plane: Control) -> None:
     assert not plane.upkeep.stalled(0.0)
 
 
-def test_a_build_that_is_not_recorded_is_refused_with_the_remedy() -> None:
+def test_an_unrecorded_build_is_refused_with_the_remedy() -> None:
     unknown = cast("Claimed", SimpleNamespace(name="new-perf/1"))
     with pytest.raises(BadInput, match=r"python -m tools\.demo\.history\.record"):
         report_recorded({}, unknown)

@@ -20,7 +20,7 @@ GIT_URL = "/srv/default/{project}"
 GIT_URLS = {"core": "/srv/core/{project}"}
 
 
-def test_a_review_server_that_was_removed_has_no_mirrors(tmp_path: Path) -> None:
+def test_a_removed_review_server_has_no_mirrors(tmp_path: Path) -> None:
     settings = ControlSettings(
         database_url=AWAY, redis_url="redis://x", home=tmp_path, git_url=GIT_URL, instance="review"
     )

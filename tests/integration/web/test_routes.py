@@ -129,7 +129,7 @@ def test_an_error_is_a_page_for_browsers_and_a_problem_for_programs(
         (TooMany("too many requests", 40.0), "40", "Try again in 40 seconds."),
     ],
 )
-def test_a_page_asks_once_to_try_again_after_the_time_that_its_header_names(
+def test_a_page_asks_once_to_try_again_after_the_time_in_its_header(
     failure: Exception, seconds: str, sentence: str
 ) -> None:
     reading = Failing()
@@ -264,7 +264,7 @@ def test_machines_that_share_a_host_are_shown_below_its_name() -> None:
 LOG = "/job/kv-engine-cv-perf/5904/log"
 
 
-def test_a_long_log_is_shown_by_its_end_on_a_page_that_leads_back() -> None:
+def test_a_long_log_opens_at_its_end_on_a_page_that_leads_back() -> None:
     text = call(APP, "GET", LOG).text
     assert '<a href="/job/kv-engine-cv-perf/5904/">' in text
     assert f'<a href="{LOG}.txt">as text</a>' in text

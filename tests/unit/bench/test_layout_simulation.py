@@ -25,7 +25,7 @@ def test_layout_alone_is_stopped_as_seldom_as_promised(effect: float, spread: fl
 
 
 @pytest.mark.parametrize(("effect", "spread"), [(0.05, 0.01), (0.10, 0.05), (0.20, 0.10), (0.30, 0.20)])
-def test_a_true_slow_down_that_was_found_is_seldom_lost(effect: float, spread: float) -> None:
+def test_a_true_slow_down_is_seldom_lost_once_found(effect: float, spread: float) -> None:
     cell = simulate(effect, spread, is_layout=False, trials=TRIALS)
 
     assert cell.now >= 0.9 * cell.found

@@ -79,6 +79,6 @@ def test_medians_are_over_the_launches_of_an_arm() -> None:
     assert found.benchmarks("old", "B/.*") == ("B/1",)
 
 
-def test_what_was_not_measured_is_named() -> None:
+def test_missing_measurements_are_named() -> None:
     with pytest.raises(NotMeasured, match="old did not measure Peak of B/1"):
         Measured(2).median("old", "B/1", "Peak")

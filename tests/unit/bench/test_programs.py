@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_file_that_was_edited_is_newer_than_what_was_built_of_it(tmp_path: Path) -> None:
+def test_an_edited_file_is_newer_than_its_build(tmp_path: Path) -> None:
     source, target, built = (tmp_path / name for name in ("source", "target", "built"))
     source.write_text("as it was")
     os.utime(source, (1, 1))
@@ -22,7 +22,7 @@ def test_a_file_that_was_edited_is_newer_than_what_was_built_of_it(tmp_path: Pat
     assert target.stat().st_mtime > built.stat().st_mtime
 
 
-def test_a_file_that_is_there_already_is_left_alone(tmp_path: Path) -> None:
+def test_an_existing_file_is_left_alone(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     for each in (source, target):
         each.write_text("as it was")

@@ -82,7 +82,7 @@ def test_a_file_that_is_no_project_file_at_all(text: str, printed: str) -> None:
     assert lines.startswith(printed)
 
 
-def test_a_file_that_is_not_text_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_a_file_other_than_text_is_refused_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "benchgate.yaml"
     file.write_bytes(b"version: 1\n\xff\n")
     done = CliRunner().invoke(cli.benchgate, ["check", str(file)])

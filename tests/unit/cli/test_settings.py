@@ -66,7 +66,7 @@ def set_all(monkeypatch: pytest.MonkeyPatch, variables: Mapping[str, str]) -> No
 @pytest.mark.parametrize(
     "base_url", ["https://bench.example.com", "http://127.0.0.1:8080", "http://localhost"]
 )
-def test_sign_in_needs_an_address_on_whose_way_nobody_reads(
+def test_sign_in_needs_an_address_safe_from_eavesdroppers(
     monkeypatch: pytest.MonkeyPatch, base_url: str
 ) -> None:
     set_all(monkeypatch, {**OIDC, "BENCHGATE_BASE_URL": base_url, "BENCHGATE_READ": "signed-in"})

@@ -79,7 +79,7 @@ def test_suites_are_named_if_two_have_a_benchmark_of_one_name(capsys: pytest.Cap
         ((math.inf, math.inf), "2 more are undecided: even 1000 pairs would not decide them"),
     ],
 )
-def test_of_many_that_more_pairs_would_decide_only_the_worst_are_named(
+def test_only_the_worst_of_many_undecided_are_named(
     wanted: tuple[float, ...], printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def short(number: int, more: float) -> Comparison:

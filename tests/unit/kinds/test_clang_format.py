@@ -126,7 +126,7 @@ def test_a_crash_of_the_tool_on_a_source_fails_the_build(tmp_path: Path) -> None
     )
 
 
-def test_of_a_source_that_was_not_checked_there_may_be_more_findings(tmp_path: Path) -> None:
+def test_an_unchecked_source_may_have_more_findings(tmp_path: Path) -> None:
     source = patch_set(BASE, {**PATCH, "src/b.cc": "int  d;\n"})
     report = run(ReplayedTool({"src/a.cc": (1, DIFF), "src/b.cc": (139, b"")}), tmp_path, source)
 
@@ -149,7 +149,7 @@ def test_a_patch_set_that_changes_too_much_does_not_pass(tool: ReplayedTool, tmp
     assert report.causes[0].startswith("the patch set changes too much to be checked (9 such files differ)")
 
 
-def test_of_many_lines_a_message_names_five(tmp_path: Path) -> None:
+def test_a_message_names_five_of_many_lines(tmp_path: Path) -> None:
     lines = range(1, 2 * MOST, 2)
     text = "".join(f"int  a{line};\n" for line in range(1, 2 * MOST + 1))
     diff = "".join(f"@@ -{n} +{n} @@\n-int  a{n};\n+int a{n};\n" for n in (*lines, 2 * MOST)).encode()

@@ -272,7 +272,7 @@ def test_tests_that_pass_are_kept_beside_the_pairs(tmp_path: Path) -> None:
     assert {"build base", "build patch", "test", "measure"} <= report.seconds.keys()
 
 
-def test_a_build_of_which_every_test_is_too_short_passes_without_pairs(tmp_path: Path) -> None:
+def test_a_build_with_only_short_tests_passes_without_pairs(tmp_path: Path) -> None:
     site = Site(tmp_path, {"a": case(0.01)}, {"a": case(0.05), "b": case(0.01)})
     report = site.run()
 
@@ -307,7 +307,7 @@ def test_a_first_test_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
     )
 
 
-def test_a_parent_whose_tests_crash_is_no_failure_of_the_patch(tmp_path: Path) -> None:
+def test_crashing_tests_of_the_parent_are_no_failure_of_the_patch(tmp_path: Path) -> None:
     report = Site(tmp_path, {"a": case(1.0, "crashes")}, {"a": case(1.0)}).run()
 
     assert report.outcome is Outcome.NO_PARENT

@@ -104,7 +104,7 @@ def test_editors_complete_it() -> None:
     assert "word" in editor_schema()["$defs"]["forbidden-word_job"]["properties"]
 
 
-def test_a_machine_without_the_kind_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_the_kind_reports_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     farm = farm_with(tmp_path, "hack")
     monkeypatch.delitem(KINDS, KIND)
     claimed = MemoryClaimed(spec=farm.service.store.memory.builds[1].spec)

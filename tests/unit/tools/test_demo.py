@@ -110,7 +110,7 @@ def test_the_demo_can_be_opened_again_with_its_data() -> None:
     assert reopening(Path("var/demo"), on_gerrit) == "benchgate up --home var/demo"
 
 
-def test_a_variant_that_is_already_selected_is_refused(tmp_path: Path) -> None:
+def test_an_already_selected_variant_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "selected.h"
     file.write_text("using SelectedThing = This;\n", encoding="utf-8")
     with pytest.raises(ValueError, match="already selected"):

@@ -28,7 +28,7 @@ def test_the_eight_jobs_can_run_on_the_pools_of_the_site() -> None:
     assert [job.pool for job in jobs if job.compares] == [POOLS[0]]
 
 
-def test_the_table_has_a_line_for_each_build_in_the_order_of_their_starts() -> None:
+def test_the_table_lists_builds_in_starting_order() -> None:
     reading = sample_project()
     build = next(build for run in reading.runs for build in run.builds)
     begun = build.created_at

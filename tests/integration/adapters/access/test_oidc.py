@@ -80,9 +80,7 @@ def test_each_attempt_has_values_of_its_own(identity: OidcProvider, attempt: Sig
 
 
 @pytest.mark.parametrize("verified", [False, "true", "false", 1, None])
-def test_an_email_that_is_not_verified_is_dropped(
-    provider: Provider, identity: OidcProvider, verified: object
-) -> None:
+def test_an_unverified_email_is_dropped(provider: Provider, identity: OidcProvider, verified: object) -> None:
     provider.add_person("mallory", email="alice@example.com", email_verified=verified)
     assert sign_in(provider, identity, "mallory").email == ""
 
@@ -96,9 +94,7 @@ def test_nobody_signs_in_with_the_account_of_the_user_of_this_machine(
     assert server.account_of(sign_in(provider, identity, "mallory").email) is None
 
 
-def test_a_person_of_whom_the_provider_says_nothing_has_a_name(
-    provider: Provider, identity: OidcProvider
-) -> None:
+def test_a_person_without_claims_has_a_name(provider: Provider, identity: OidcProvider) -> None:
     claims = sign_in(provider, identity, "new@example.com")
     assert (claims.name, claims.email, claims.groups) == ("new@example.com", "", frozenset())
 

@@ -78,7 +78,7 @@ def test_copies_have_the_same_content_and_times(sandbox: Sandbox, builds: tuple[
     assert [contents(build) for build in builds] == before
 
 
-def test_programs_that_are_too_large_are_not_copied(sandbox: Sandbox, builds: tuple[Path, Path]) -> None:
+def test_overlarge_programs_are_not_copied(sandbox: Sandbox, builds: tuple[Path, Path]) -> None:
     with (builds[1] / "large.so").open("wb") as file:
         file.truncate(MOST_RENEWED + (1 << 20))
     before = [inodes(build) for build in builds]

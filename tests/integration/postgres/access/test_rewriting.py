@@ -164,7 +164,7 @@ def test_an_owner_who_may_create_roles_and_created_that_of_the_log(server: Serve
         assert site.verified() == (True, [])
 
 
-def test_an_owner_whose_trigger_runs_with_the_rights_of_the_log(database: Database) -> None:
+def test_an_owners_trigger_that_runs_with_the_logs_rights(database: Database) -> None:
     site = Site(database, database.owner_url)
     site.run(FUNCTION)
     database.administer(

@@ -53,7 +53,7 @@ def test_the_machine_reaches_its_functions_only(database: Database) -> None:
         ),
     ],
 )
-def test_what_a_machine_was_granted_is_named(database: Database, statement: str, expected: str) -> None:
+def test_a_machines_extra_grants_are_named(database: Database, statement: str, expected: str) -> None:
     database.change(statement)
     assert bad(database, "benchgate_machine") == [f"benchgate_machine can use {expected}"]
 

@@ -55,7 +55,7 @@ def test_a_role_that_is_too_wide(database: Database, role: str, effect: str) -> 
     assert list(log.protection_faults()) == []
 
 
-def test_an_owner_who_may_write_to_all_tables_adds_an_entry_of_long_ago(database: Database) -> None:
+def test_an_owner_who_may_write_to_all_tables_adds_an_old_entry(database: Database) -> None:
     database.administer("GRANT pg_write_all_data TO benchgate")
     try:
         database.change(ENTRY_OF_LONG_AGO)

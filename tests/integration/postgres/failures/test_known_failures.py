@@ -97,7 +97,7 @@ class TestLists:
         assert "passed on a retry" in site.read(f"/failures/{row.id}")
 
     @pytest.mark.parametrize("status", KnownStatus)
-    def test_a_list_without_entries_says_so(self, site: Site, status: KnownStatus) -> None:
+    def test_an_empty_list_says_that_it_is_empty(self, site: Site, status: KnownStatus) -> None:
         assert "There is none." in site.read(f"/failures?status={status}")
 
     def test_an_unknown_list_is_refused(self, site: Site) -> None:
@@ -269,7 +269,7 @@ class TestOne:
         assert (rates["vm-1"][:3], rates["vm-2"][:3]) == (["10", "10", "100 %"], ["0", "10", "0 %"])
         assert "More frequent on <bdi>vm-1</bdi> than by chance: 10 of 10 builds there had it." in page
 
-    def test_what_does_not_exist_is_not_found(self, site: Site) -> None:
+    def test_a_missing_known_failure_is_not_found(self, site: Site) -> None:
         with pytest.raises(NotFound, match="known failure 99"):
             site.reading.known_failure(99)
         assert call(site.app, "GET", "/failures/99").status_code == 404

@@ -156,7 +156,7 @@ class TestSaving:
             site.send(page_of(), "/failures/new", FIELDS | {"bug": bug})
         assert [row.bug for row in site.reading.known_failures(KnownStatus.ACTIVE, 10)] == ["MB-2"]
 
-    def test_the_list_links_to_the_form_for_those_whose_role_admits_it(self, site: Site) -> None:
+    def test_the_list_links_to_the_form_if_the_readers_role_admits_it(self, site: Site) -> None:
         assert 'href="/failures/new"' in site.read("/failures")
         assert 'href="/failures/new"' not in site.read("/failures", Role.READER)
         answer = call(site.app, "GET", "/failures/new", headers=site.headers(Role.READER, "al"))

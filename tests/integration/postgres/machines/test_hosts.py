@@ -168,7 +168,7 @@ class TestExclusion:
         build.close()
         assert build.name == "unit/1"
 
-    def test_many_comparing_builds_hide_no_other_build_from_a_machine_that_may_not_measure(
+    def test_many_comparing_builds_hide_no_other_build_from_a_disturbed_machine(
         self, store: PostgresStore, database: Database
     ) -> None:
         work = host(database)["host"]
@@ -296,7 +296,7 @@ class Simulation:
 
 
 @pytest.mark.parametrize("orders", ORDERS)
-def test_no_build_runs_beside_a_comparing_one_in_many_random_orders_and_none_starves(
+def test_in_random_orders_no_build_runs_beside_a_comparing_one_and_none_starves(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database, orders: int
 ) -> None:
     host(database)

@@ -87,7 +87,7 @@ def test_a_worker_that_was_replaced_can_do_nothing(
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_a_worker_whose_lease_ran_out_can_do_nothing_though_nobody_replaced_it(
+def test_an_expired_lease_blocks_its_worker_even_without_a_successor(
     store: PostgresStore, database: Database, write: str
 ) -> None:
     queue(store)
@@ -124,7 +124,7 @@ def test_the_phase_is_shown_at_once(store: PostgresStore, database: Database) ->
         until(lambda: database.value("SELECT phase FROM build") == "measure")
 
 
-def test_a_build_that_is_no_longer_wanted_is_cancelled_and_may_still_report(
+def test_an_unwanted_build_is_cancelled_and_may_still_report(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:
     [build_id] = queue(store)

@@ -84,9 +84,7 @@ def test_the_log_of_a_running_build_is_readable_and_then_complete(
     assert database.value("SELECT data FROM log_end") == b""
 
 
-def test_of_a_log_that_is_too_long_the_middle_is_left_out_and_the_newest_lines_are_shown(
-    store: PostgresStore, database: Database
-) -> None:
+def test_an_overlong_log_keeps_its_beginning_and_its_end(store: PostgresStore, database: Database) -> None:
     queue(store)
     artifacts, log = MemoryArtifacts(), BuildLog(limit=MIB)
     with claimed(worklist(database, artifacts=artifacts)) as build, build.publish(log):
@@ -105,7 +103,7 @@ def test_of_a_log_that_is_too_long_the_middle_is_left_out_and_the_newest_lines_a
     ]
 
 
-def test_a_build_that_is_handed_back_keeps_its_log_until_the_next_attempt_writes_one(
+def test_a_released_build_keeps_its_log_until_the_next_attempt_writes_one(
     store: PostgresStore, database: Database
 ) -> None:
     queue(store)
@@ -169,9 +167,7 @@ def test_a_worker_that_is_killed_at_any_write_leaves_a_readable_beginning(
     assert text_of(shown(database), artifacts) == [(0, 0, b"second attempt\n")]
 
 
-def test_a_call_whose_answer_was_lost_is_repeated_without_harm(
-    store: PostgresStore, database: Database
-) -> None:
+def test_a_call_can_be_repeated_after_a_lost_answer(store: PostgresStore, database: Database) -> None:
     queue(store)
     artifacts, log = MemoryArtifacts(), BuildLog()
     log.write(LINES)
@@ -191,7 +187,7 @@ def test_a_call_whose_answer_was_lost_is_repeated_without_harm(
     assert text_of(shown(database), artifacts) == [(0, 0, LINES)]
 
 
-def test_a_chunk_whose_answer_was_lost_is_sent_again_as_it_was_although_the_log_grew(
+def test_after_a_lost_answer_the_same_chunk_is_sent_though_the_log_grew(
     store: PostgresStore, database: Database
 ) -> None:
     queue(store)
@@ -214,7 +210,7 @@ def test_a_chunk_whose_answer_was_lost_is_sent_again_as_it_was_although_the_log_
     assert text_of(shown(database), artifacts) == [(0, 0, LINES)]
 
 
-def test_a_worker_whose_lease_is_lost_stops_to_ship(store: PostgresStore, database: Database) -> None:
+def test_a_worker_stops_shipping_once_its_lease_is_lost(store: PostgresStore, database: Database) -> None:
     queue(store)
     log = BuildLog()
     with claimed(worklist(database)) as build, build.publish(log):
@@ -240,7 +236,7 @@ CHUNK: Final = {"number": 0, "start": 0, "line": 0, "size": 5, "artifact": "a" *
         {"artifact": "../../etc/passwd"},
     ],
 )
-def test_a_chunk_that_is_not_the_next_one_is_refused(
+def test_a_chunk_out_of_order_is_refused(
     store: PostgresStore, database: Database, wrong: dict[str, object]
 ) -> None:
     queue(store)
@@ -266,7 +262,7 @@ def test_chunks_never_overlap_and_a_log_has_at_most_a_gibibyte(
                 build._call("add_log_chunk", **{**CHUNK, "number": number, **wrong})  # noqa: SLF001
 
 
-def test_the_end_of_a_log_that_is_too_long_is_refused(store: PostgresStore, database: Database) -> None:
+def test_an_overlong_end_of_a_log_is_refused(store: PostgresStore, database: Database) -> None:
     queue(store)
     with claimed(worklist(database)) as build, pytest.raises(DBAPIError, match="check"):
         build._call("show_log_end", start=0, line=0, data=b"x" * ((256 << 10) + 1))  # noqa: SLF001

@@ -73,7 +73,7 @@ def test_one_machine_claims_one_build_at_a_time(store: PostgresStore, database: 
 
 
 @pytest.mark.parametrize("isolation", ["READ COMMITTED", "REPEATABLE READ"])
-def test_a_second_worker_of_a_machine_waits_for_the_first_ones_claim_and_gets_nothing(
+def test_a_machines_second_worker_waits_for_the_first_claim_and_gets_nothing(
     store: PostgresStore, database: Database, isolation: IsolationLevel
 ) -> None:
     """Two sessions at once, the first one not committed: the promise is the database's, not a worker's."""
@@ -102,7 +102,7 @@ def test_a_second_worker_of_a_machine_waits_for_the_first_ones_claim_and_gets_no
     assert database.value("SELECT count(*) FROM lease WHERE machine = 'perf-01'") == 1
 
 
-def test_a_machine_whose_lease_ran_out_may_claim_again(store: PostgresStore, database: Database) -> None:
+def test_a_machine_may_claim_again_after_its_lease_ran_out(store: PostgresStore, database: Database) -> None:
     queue(store, named("a"), named("b"))
     work = worklist(database)
     with claimed(work):
@@ -126,9 +126,7 @@ def test_a_machine_that_is_not_known_gets_nothing(store: PostgresStore, database
         "state = 'executed'",
     ],
 )
-def test_what_cannot_be_claimed_is_left_alone(
-    store: PostgresStore, database: Database, obstacle: str
-) -> None:
+def test_unclaimable_builds_are_left_alone(store: PostgresStore, database: Database, obstacle: str) -> None:
     queue(store)
     database.change("UPDATE build SET " + obstacle)  # noqa: S608 - literals from above
     assert worklist(database).claim() is None
@@ -163,7 +161,7 @@ def test_a_worker_of_the_version_before_still_leaves_signs_of_life(database: Dat
     ]
 
 
-def test_a_machine_whose_environment_changed_is_introduced_again(database: Database) -> None:
+def test_a_machine_is_registered_again_after_its_environment_changed(database: Database) -> None:
     work = worklist(database)
     work.register("after the update", {"kernel": NASTY})
     known = "SELECT name, fingerprint, facts FROM machine JOIN environment ON environment.id = environment_id"

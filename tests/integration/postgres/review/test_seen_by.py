@@ -41,9 +41,7 @@ def test_a_number_without_a_change_is_asked_about_like_a_hidden_one(site: Postgr
         site.reading.seen_by(Person([4711])).change(ChangeAddress(4711))
 
 
-def test_a_missing_right_on_a_branch_that_is_not_public_is_reported_without_its_name(
-    site: PostgresSite,
-) -> None:
+def test_a_missing_right_on_a_hidden_branch_is_reported_without_its_name(site: PostgresSite) -> None:
     site.add_change()
     for branch in ("master", "secret"):
         site.database.change(

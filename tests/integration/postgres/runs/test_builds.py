@@ -49,7 +49,7 @@ def test_builds_are_numbered_per_job_without_gaps(store: PostgresStore) -> None:
     assert build.number == 13
 
 
-def test_a_job_that_is_not_needed_is_finished_at_once(store: PostgresStore, database: Database) -> None:
+def test_an_unneeded_job_is_finished_at_once(store: PostgresStore, database: Database) -> None:
     [build_id] = queue(store, named("lint", outcome=Outcome.NOT_BUILT, causes=("no matching files changed",)))
     with store.transaction() as tx:
         build = tx.builds.lock(build_id)

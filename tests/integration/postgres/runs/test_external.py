@@ -108,7 +108,7 @@ class TestWaiting:
         )
         assert build(store, builds[1]).state is BuildState.RUNNING
 
-    def test_of_a_round_that_was_called_off_it_is_not_waited_for(
+    def test_a_cancelled_run_does_not_wait_for_it(
         self, store: PostgresStore, upkeep: PostgresUpkeep, builds: list[int]
     ) -> None:
         with store.transaction() as tx:
@@ -161,9 +161,7 @@ class TestResults:
             ]
             assert [each.external_number for each in tx.builds.of_job(run, "macos")] == [7, 8]
 
-    def test_what_it_replaced_in_its_round_is_remembered(
-        self, store: PostgresStore, builds: list[int]
-    ) -> None:
+    def test_the_run_remembers_the_replaced_build(self, store: PostgresStore, builds: list[int]) -> None:
         end(store, "linux", 5, "FAILURE")
         assert end(store, "linux", 6)
         assert not end(store, "linux", 5, "FAILURE")
@@ -205,7 +203,7 @@ class TestResults:
             assert [each.external_number for each in tx.builds.of_run(2)] == [5, 8]
         assert upkeep.due_hints() == hints
 
-    def test_where_all_was_withdrawn_nothing_was_executed(
+    def test_if_all_builds_were_withdrawn_nothing_was_executed(
         self, store: PostgresStore, upkeep: PostgresUpkeep, builds: list[int]
     ) -> None:
         assert withdraw_external(store, TARGET, "linux")
@@ -225,7 +223,7 @@ class TestResults:
         assert (linux.external_number, linux.url) == (5, "http://ci.example.com/job/linux/5/")
         assert (macos.external_number, macos.url) == (None, "")
 
-    def test_a_build_is_found_by_the_number_of_the_other_ci_and_else_by_ours(
+    def test_a_build_is_found_by_the_other_cis_number_or_else_by_ours(
         self, store: PostgresStore, database: Database, builds: list[int]
     ) -> None:
         reading = PostgresReading(database.owner)

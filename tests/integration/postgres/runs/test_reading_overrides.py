@@ -246,7 +246,7 @@ def test_a_post_submit_run_of_another_commit_is_not_waived(stage: ReviewSite) ->
     assert stage.waives(run) == {"flaky": ""}
 
 
-def test_builds_that_are_not_finished_are_not_judged(stage: ReviewSite) -> None:
+def test_unfinished_builds_are_not_judged(stage: ReviewSite) -> None:
     _, flaky = stage.fail("flaky")
     stage.override(OVERRIDE, flaky)
     with stage.store.transaction() as tx:

@@ -69,7 +69,7 @@ def test_a_build_under_a_live_lease_is_left_alone(
         build.record(PairRecord(0, b"raw"), [{"suite": "a", "side": "base", "facts": {}}])
 
 
-def test_a_build_that_is_given_up_loses_its_lease_when_it_is_finished(
+def test_an_abandoned_build_loses_its_lease_when_it_is_finished(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:
     queue(store)

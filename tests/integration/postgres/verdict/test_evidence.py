@@ -175,7 +175,7 @@ class TestIdlePools:
         assert job.since == pytest.approx(1800, abs=60)
         assert not job.is_due
 
-    def test_one_that_was_cancelled_is_forgotten_after_minutes(
+    def test_a_cancelled_one_is_forgotten_after_minutes(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
     ) -> None:
         """It measured nothing; one that was finished before it still counts."""

@@ -107,9 +107,7 @@ def test_a_recheck_lifts_a_slow_down_that_it_does_not_see_again(site: Site) -> N
     assert "+3." in message or "+2.9" in message, "the first result stays beside the second"
 
 
-def test_a_recheck_confirms_a_slow_down_that_it_sees_again_and_then_there_is_nothing_to_measure(
-    site: Site,
-) -> None:
+def test_a_recheck_confirms_a_slow_down_and_leaves_nothing_to_measure(site: Site) -> None:
     site.say("recheck perf")
     site.work()
     vote, message = site.decisions()[-1]

@@ -48,7 +48,7 @@ def links_of(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_anonymous_readers_find_the_page_for_signing_in_which_leads_back(app: FastAPI, path: str) -> None:
+def test_anonymous_readers_find_the_sign_in_page_and_return_from_it(app: FastAPI, path: str) -> None:
     page = call(app, "GET", path, headers=PAGE).text
     assert "Account" not in links_of(page)
     assert f'<a href="/sign-in?return={quote(path, safe="")}">Sign in</a>' in page
@@ -66,7 +66,7 @@ def test_the_account_page_is_marked_in_the_header(app: FastAPI, callers: Callers
     assert '<a href="/account" aria-current="page">Account</a>' in page
 
 
-def test_a_session_that_is_over_is_none(app: FastAPI, callers: Callers) -> None:
+def test_an_ended_session_does_not_count(app: FastAPI, callers: Callers) -> None:
     headers = callers.as_person(Role.READER)
     callers.sessions.now += timedelta(hours=13)
     assert links_of(call(app, "GET", "/", headers={**PAGE, **headers}).text)[-1] == "Sign in"
@@ -83,9 +83,7 @@ def test_a_site_without_a_way_in_offers_none(closed: FastAPI, path: str) -> None
 
 
 @pytest.mark.parametrize("path", ["/" + "a" * 1500, "/a%0d%0ab"])
-def test_a_path_that_is_not_returned_to_still_leads_to_the_page_for_signing_in(
-    app: FastAPI, path: str
-) -> None:
+def test_a_path_without_a_way_back_still_leads_to_the_sign_in_page(app: FastAPI, path: str) -> None:
     page = call(app, "GET", path, headers=PAGE).text
     link = page.split('<a href="/sign-in')[1].split('"')[0]
     assert call(app, "GET", f"/sign-in{link}", headers=PAGE).status_code == 200
@@ -114,7 +112,7 @@ def test_a_page_that_is_not_found_offers_to_sign_in(app: FastAPI, path: str) -> 
 
 
 @pytest.mark.parametrize("path", MISSING)
-def test_a_page_that_is_not_found_offers_it_to_nobody_else(
+def test_a_missing_page_offers_it_to_nobody_else(
     app: FastAPI, closed: FastAPI, callers: Callers, path: str
 ) -> None:
     signed_in = {**PAGE, **callers.as_person(Role.READER)}

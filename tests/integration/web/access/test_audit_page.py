@@ -113,5 +113,5 @@ def test_an_export_reads_batches_until_the_end() -> None:
     assert len(site.get("/audit.jsonl").text.splitlines()) == 2501
 
 
-def test_an_empty_log_says_so() -> None:
+def test_an_empty_log_says_that_it_is_empty() -> None:
     assert "There is no entry yet." in Site().get("/audit").text

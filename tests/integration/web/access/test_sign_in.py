@@ -180,7 +180,7 @@ def test_an_answer_works_once(site: Site, provider: Provider) -> None:
     assert browser.get(callback(query)).status_code == 403
 
 
-def test_of_two_tabs_the_later_signs_in_and_the_earlier_says_why_it_cannot(
+def test_the_later_of_two_tabs_signs_in_and_the_earlier_says_why_it_cannot(
     site: Site, provider: Provider
 ) -> None:
     browser = site.browser()

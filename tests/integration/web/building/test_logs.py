@@ -56,7 +56,7 @@ def test_pages_of_a_long_log_lead_to_each_other() -> None:
     assert lines_in(call(app, "GET", f"{LOG}?start=0").text)[0] == "1</a>line 000000"
 
 
-def test_the_middle_that_is_left_out_is_named_between_the_lines_that_are_stored() -> None:
+def test_an_omitted_middle_is_reported_between_the_stored_lines() -> None:
     app = app_with(b"head\n", b"gap:134000000", b"tail\n")
     last = call(app, "GET", LOG).text
     assert "134 MB of the log are left out here" in last
@@ -65,7 +65,7 @@ def test_the_middle_that_is_left_out_is_named_between_the_lines_that_are_stored(
     assert lines_in(call(app, "GET", f"{LOG}?end=5").text) == ["1</a>head"]
 
 
-def test_the_text_has_no_words_of_its_own_and_a_header_names_what_is_left_out() -> None:
+def test_the_text_adds_no_words_and_a_header_names_the_gaps() -> None:
     app = app_with(b"head\n", b"gap:1000", b"tail\n", end=b"end")
     answer = call(app, "GET", f"{LOG}.txt")
     assert answer.content == b"head\ntail\nend"

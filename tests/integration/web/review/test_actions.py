@@ -295,7 +295,7 @@ class TestRefusals:
         answer = browser.act("/changes/7/2/actions", ticket=ticket)
         refused(site, answer, 403, "this form was sent already or is out of date; reload the page")
 
-    def test_the_ticket_of_a_member_is_of_no_use_to_a_person_outside_the_group(self, site: Site) -> None:
+    def test_a_members_ticket_is_useless_to_a_person_outside_the_group(self, site: Site) -> None:
         ticket_of_al = site.sign_in().tickets()[0]
         refused(site, site.sign_in(subject="eve").act(ticket=ticket_of_al), 403)
 
@@ -325,7 +325,7 @@ class TestRefusals:
         site.upload()
         refused(site, browser.act(ticket=ticket), 400, "patch set 1 is outdated or its change is closed")
 
-    def test_a_review_server_that_is_down_is_a_temporary_refusal(self, site: Site) -> None:
+    def test_an_unreachable_review_server_is_a_temporary_refusal(self, site: Site) -> None:
         browser = site.sign_in()
         site.accounts.faults["account_of"] = Transient("connection refused")
         refused(site, browser.act(ticket=own_ticket(browser)), 503, "(connection refused)")
@@ -348,9 +348,7 @@ class TestRefusals:
             ({**OVERRIDE, "reason": ""}, "reason: is missing"),
         ],
     )
-    def test_a_command_that_is_not_offered_is_refused(
-        self, site: Site, form: dict[str, str], part: str
-    ) -> None:
+    def test_a_command_not_offered_is_refused(self, site: Site, form: dict[str, str], part: str) -> None:
         refused(site, site.sign_in().act(**form), 400, part)
 
     @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028", "\x0b", "\x85"])

@@ -131,7 +131,7 @@ def test_an_invalid_server_address_has_no_origin(url: str) -> None:
         origin_of(url)
 
 
-def test_of_two_gerrits_the_one_whose_page_asks_gets_its_own_change() -> None:
+def test_each_of_two_gerrits_gets_its_own_change() -> None:
     """Both have a change 1 with a patch set 1."""
     reading = FakeReading()
     for place, instance in enumerate(("core", "edge"), 1):
@@ -151,7 +151,7 @@ def test_of_two_gerrits_the_one_whose_page_asks_gets_its_own_change() -> None:
 
 
 @pytest.mark.parametrize(("is_public", "status"), [(False, 401), (True, 404)])
-def test_of_two_gerrits_an_answer_names_the_one_whose_page_asks(*, is_public: bool, status: int) -> None:
+def test_an_answer_names_the_asking_gerrit_of_two(*, is_public: bool, status: int) -> None:
     """Also an error: its page links to the change, by a number that both may have."""
     origins = {"https://core.example": "core", "https://edge.example": "edge"}
     routers = [create_gerrit_checks(lambda _: sample_project(), Links("https://perf.example"), origins)]

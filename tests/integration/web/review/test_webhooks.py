@@ -89,7 +89,7 @@ def test_an_unreadable_event_is_accepted_counted_and_logged_without_the_secret(b
 
 
 @pytest.mark.parametrize(("seconds", "header"), [(None, "5"), (14.2, "15")])
-def test_an_event_that_cannot_be_stored_now_is_to_be_sent_again_when_the_error_says(
+def test_an_event_that_cannot_be_stored_now_gets_the_errors_retry_time(
     seconds: float | None, header: str
 ) -> None:
     inbox = Inbox(Transient("the database restarts", seconds))
@@ -104,7 +104,7 @@ def test_an_event_that_cannot_be_stored_now_is_answered_503() -> None:
     assert SECRETS[0] not in answer.text
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_read_whole() -> None:
+def test_an_overlarge_body_is_refused_before_it_is_read_whole() -> None:
     sent = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -121,7 +121,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read_whole() -> None:
     assert inbox.bodies == []
 
 
-def test_an_announced_size_that_is_too_large_is_refused() -> None:
+def test_an_overlarge_announced_size_is_refused() -> None:
     app = build_app(FakeReading())
     answer = call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=b"x" * ((256 << 10) + 1))
     assert answer.status_code == 413

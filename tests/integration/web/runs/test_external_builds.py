@@ -263,7 +263,7 @@ class TestMistakes:
         assert f"body.{name}: Field required" in answer.json()["errors"]
 
     @pytest.mark.parametrize("key", ["x" * 201, "a b"])
-    def test_a_key_that_is_no_word_is_refused(self, service: Service, key: str) -> None:
+    def test_a_key_other_than_a_word_is_refused(self, service: Service, key: str) -> None:
         answer = send(service, BUILD, key=key)
 
         assert answer.status_code == 422
@@ -291,7 +291,7 @@ class TestMistakes:
         assert send(service, body.encode("utf-8", "replace").decode()).status_code == 422
 
     @pytest.mark.parametrize("name", ["url", "log_url"])
-    def test_a_page_that_is_no_address_is_refused(self, service: Service, name: str) -> None:
+    def test_a_page_other_than_a_url_is_refused(self, service: Service, name: str) -> None:
         answer = send(service, {**BUILD, name: "javascript:alert(1)"})
         assert_problem(answer, 400, f"{name}: 'javascript:alert(1)' is no page")
         assert state(service)[0][0] is BuildState.RUNNING

@@ -43,7 +43,7 @@ class TestResultsOfTests:
         assert send(service, self.XML, path=self.PATH, caller=Anonymous()).status_code == 401
         assert service.store.memory.builds[0].execution is None
 
-    def test_of_a_build_that_was_not_reported_they_are_not_found(self, service: Service) -> None:
+    def test_they_are_not_found_for_an_unreported_build(self, service: Service) -> None:
         answer = send(service, self.XML, path=self.PATH)
         assert_problem(answer, 404, "no build 5 of linux in kv was reported; first report its start")
 

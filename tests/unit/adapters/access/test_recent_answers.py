@@ -119,7 +119,7 @@ def test_one_account_number_on_two_servers_is_two_people() -> None:
     assert edge.asked == [("BOB", "testers"), ("BOB", {1})]
 
 
-def test_a_server_that_is_not_configured_has_no_answers(answers: RecentAnswers) -> None:
+def test_an_unconfigured_server_has_no_answers(answers: RecentAnswers) -> None:
     with pytest.raises(Permanent, match="the review server gone is not configured"):
         answers.account_of("gone", "bob")
 

@@ -123,7 +123,7 @@ def test_an_account_that_is_closed_sees_nothing_after_a_minute(site: Site) -> No
 
 
 @pytest.mark.parametrize("error", [Transient("no answer"), Permanent("unknown account")])
-def test_a_server_that_does_not_answer_shows_nothing_more_and_is_left_alone(
+def test_a_silent_server_shows_nothing_more_and_is_left_alone(
     site: Site, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []
@@ -142,7 +142,7 @@ def test_a_server_that_does_not_answer_shows_nothing_more_and_is_left_alone(
     assert site.sees(ALICE) == BOTH
 
 
-def test_what_is_known_is_shown_while_the_server_does_not_answer(
+def test_known_answers_are_used_while_the_server_does_not_answer(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: str | None, __: Collection[int]) -> frozenset[int]:
@@ -153,7 +153,7 @@ def test_what_is_known_is_shown_while_the_server_does_not_answer(
     assert site.sees(ALICE) == {PRIVATE}
 
 
-def test_what_a_viewer_may_see_is_unknown_while_the_server_does_not_answer(
+def test_a_viewers_rights_are_unknown_while_the_server_does_not_answer(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also for somebody who asked nothing: a missing number has the same answer as a hidden one."""
@@ -200,7 +200,7 @@ def test_a_server_that_does_not_answer_leaves_the_changes_of_another_known(
             viewer.require_answers(instance)
 
 
-def test_an_answer_that_is_a_refusal_is_an_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_is_an_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> frozenset[int]:
         raise Permanent("unknown account")
 

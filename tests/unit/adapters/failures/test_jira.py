@@ -118,7 +118,7 @@ def test_the_page_of_a_moved_bug_has_its_new_key() -> None:
 
 
 @pytest.mark.parametrize("key", [None, 7, "javascript:alert(1)", "../../evil", "MB-1?x"])
-def test_a_key_that_is_none_does_not_get_into_the_address(key: object) -> None:
+def test_an_invalid_key_does_not_get_into_the_address(key: object) -> None:
     found = look(altered() | {"key": key, "self": "https://evil.example.com/"})
     assert found is not None
     assert found.url == f"{URL}/browse/MB-1"
@@ -205,7 +205,7 @@ def test_html_is_neither_a_bug_nor_quoted(status: int) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b"\xff", b'{"a":', b"[" * 100_000])
-def test_what_is_no_json_object_is_transient(body: bytes) -> None:
+def test_a_response_other_than_a_json_object_is_transient(body: bytes) -> None:
     assert type(fault(httpx.Response(200, content=body))) is Transient
 
 

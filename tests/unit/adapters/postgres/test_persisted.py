@@ -26,7 +26,7 @@ SAMPLE = Slowdown("BM_a/64", "cpu_time", Better.LOWER, 0.1 + 0.2, 0.1, 0.5, "per
 
 
 @pytest.mark.parametrize("slowdown", [SAMPLE, replace(SAMPLE, most=math.inf, better=Better.HIGHER)])
-def test_what_is_stored_is_read_as_it_was(slowdown: Slowdown) -> None:
+def test_stored_values_are_read_unchanged(slowdown: Slowdown) -> None:
     assert slowdowns_from(as_json(mappings_of([slowdown]))) == (slowdown,)
 
 
@@ -36,7 +36,7 @@ def test_a_slow_down_that_a_previous_version_stored_has_no_job() -> None:
     assert slowdowns_from([before]) == (replace(SAMPLE, job="", suite=""),)
 
 
-def test_what_a_previous_version_did_not_store_stays_unknown() -> None:
+def test_values_that_a_previous_version_did_not_store_stay_unknown() -> None:
     assert (mappings_of(None), slowdowns_from(None)) == (None, None)
 
 

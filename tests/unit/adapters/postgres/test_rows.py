@@ -65,7 +65,7 @@ def test_enums_are_converted_alone_beside_none_and_in_tuples() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"colour": "green"}, {"colour": None}, {"layers": ["green"]}])
-def test_a_text_that_is_no_value_of_the_enum_is_an_error(wrong: dict[str, object]) -> None:
+def test_a_text_outside_the_enum_is_an_error(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="is not a valid Colour"):
         from_row(Painted, row(**{**PAINTED, **wrong}))
 
@@ -91,5 +91,5 @@ def test_every_type_that_is_built_from_rows_has_a_rule_for_each_field() -> None:
 @pytest.mark.parametrize(
     ("kind", "table"), [(NewRun, schema.run), (NewDecision, schema.decision), (NewOverride, schema.ruling)]
 )
-def test_the_fields_of_a_value_that_is_stored_whole_are_columns(kind: type[Any], table: Table) -> None:
+def test_the_fields_of_a_wholly_stored_value_are_columns(kind: type[Any], table: Table) -> None:
     assert {field.name for field in fields(kind)} - OF_COLUMNS_OF_ANOTHER_NAME <= set(table.c.keys())

@@ -57,7 +57,7 @@ def test_a_plain_text_404_by_a_proxy_is_transient(words: str) -> None:
         b")]}'\n" + b"1" * 10_000,
     ],
 )
-def test_a_response_that_is_not_from_gerrit_is_transient(body: bytes) -> None:
+def test_a_response_from_elsewhere_than_gerrit_is_transient(body: bytes) -> None:
     assert type(fault(httpx.Response(200, content=body))) is Transient
 
 

@@ -117,7 +117,7 @@ def test_an_event_of_an_unknown_type_is_about_no_change() -> None:
     ],
     ids=lambda value: value[:20],
 )
-def test_a_body_that_is_not_an_event_is_refused(body: bytes, why: str) -> None:
+def test_a_body_other_than_an_event_is_refused(body: bytes, why: str) -> None:
     with pytest.raises(BadEvent, match=why):
         parse_event(body)
 

@@ -68,7 +68,7 @@ def test_an_error_names_the_missing_value(key: str, value: object) -> None:
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 7, {}])
-def test_a_document_that_is_not_a_change_is_permanent(document: object) -> None:
+def test_a_document_other_than_a_change_is_permanent(document: object) -> None:
     with pytest.raises(Permanent):
         change_from(document, "gerrit")
     assert change_number(document) is None

@@ -372,7 +372,7 @@ def test_members_of_included_groups_are_requested() -> None:
 
 
 @pytest.mark.parametrize("account", ["100000", "", "1000004"])
-def test_an_account_that_is_not_listed_is_not_a_member(account: str) -> None:
+def test_an_unlisted_account_is_not_a_member(account: str) -> None:
     assert not Replay(answer([{"_account_id": 1000003}])).server.is_member(account, "owners")
 
 

@@ -130,7 +130,7 @@ def test_the_name_of_a_branch_is_never_a_pattern(
     assert model.requests == []
 
 
-def test_a_number_that_was_not_asked_for_is_never_visible() -> None:
+def test_a_number_not_asked_for_is_never_visible() -> None:
     assert answering([{"_number": 8}, {"_number": 7}, {}]).visible(None, {7}) == {7}
 
 

@@ -50,7 +50,7 @@ def test_a_missing_or_empty_directory_is_free(top: Path, path: str) -> None:
         ("core/loop/net", "a file or link is in the way"),
     ],
 )
-def test_a_place_that_is_taken_or_beyond_a_link_is_refused(top: Path, path: str, message: str) -> None:
+def test_a_place_taken_or_beyond_a_link_is_refused(top: Path, path: str, message: str) -> None:
     with pytest.raises(Incomplete, match=f"^project p: {message}$"):
         require_free(top, path, "project p")
 
@@ -105,7 +105,7 @@ def test_a_link_is_relative_to_its_place(top: Path, source: str, target: str, li
 
 
 @pytest.mark.parametrize("source", ["core/gone", "gone/x"])
-def test_a_file_that_is_missing_is_not_copied(top: Path, source: str) -> None:
+def test_a_missing_file_is_not_copied(top: Path, source: str) -> None:
     before = sorted(top.rglob("*"))
     put_file(top, PlacedFile(source, "a/copy", is_link=False))
     assert sorted(top.rglob("*")) == before

@@ -97,7 +97,7 @@ class TestArchives:
         assert listing(unpacked(tar_of(tmp_path / "x", a_file("a.h")))) == {"a.h": "x"}
 
     @pytest.mark.parametrize("content", [b"", b"int x;", b"\0" * 2048, b"PK\x03\x04 not a zip"])
-    def test_a_file_that_is_no_archive_is_kept_under_its_name(self, tmp_path: Path, content: bytes) -> None:
+    def test_a_file_other_than_an_archive_keeps_its_name(self, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "x").write_bytes(content)
 
         assert listing(unpacked(tmp_path / "x", "one.hpp")) == {"one.hpp": content.decode()}

@@ -277,7 +277,7 @@ def test_no_message_shows_the_secret(credentials: Password | Bearer, status: int
     assert base64.b64encode(f"buildbot:{SECRET}".encode()).decode() not in shown
 
 
-def test_a_path_that_is_not_a_valid_url_is_permanent() -> None:
+def test_an_invalid_path_is_permanent() -> None:
     with pytest.raises(Permanent):
         asking(httpx.Response(200)).get("groups/" + "a" * 70_000)
 

@@ -79,7 +79,7 @@ def test_a_download_that_is_named_gets_its_address_and_hash_wherever_they_are() 
     )
 
 
-def test_a_commit_is_replaced_where_it_stands_alone_and_not_in_the_address_of_an_archive() -> None:
+def test_a_lone_commit_is_replaced_but_not_one_in_an_archives_address() -> None:
     commit = "1f" * 20
     local = Replacements("file:///m/", ids={commit: "2e" * 20, "72bcabf": "3d" * 20})
     text = f"GIT_TAG {commit}\nGIT_TAG 72bcabf\nGIT_TAG 72bcabf0\nhttps://github.com/a/b/archive/{commit}.zip"

@@ -167,7 +167,7 @@ def test_a_change_that_can_no_longer_be_made_keeps_its_measured_result_aside(cal
 
 
 @pytest.mark.integration
-def test_a_project_whose_file_cannot_be_committed_does_not_end_the_campaign(calls: Calls) -> None:
+def test_a_project_file_that_cannot_be_committed_does_not_end_the_campaign(calls: Calls) -> None:
     # Git finds the lock of another command.
     calls.command.write_text("#!/bin/sh\n: > benchgate.yaml; mkdir .git/index.lock\n")
 

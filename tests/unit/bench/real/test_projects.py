@@ -93,7 +93,7 @@ def test_an_error_names_the_entry(tmp_path: Path, old: str, new: str, error: str
     assert error in error_of(tmp_path, PROJECT.replace(old, new, 1))
 
 
-def test_text_that_is_no_toml_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_text_other_than_toml_is_refused_with_its_line(tmp_path: Path) -> None:
     assert "line 1" in error_of(tmp_path, "[[project\n")
 
 

@@ -138,7 +138,7 @@ def test_a_project_does_not_work_if_benchmarks_are_missing() -> None:
     )
 
 
-def test_a_project_does_not_work_if_no_benchmark_is_one_of_those_that_are_slowed_down() -> None:
+def test_a_project_does_not_work_without_a_slowed_down_benchmark() -> None:
     other = Change(name="more work", percent=5, edit=EDIT, benchmarks=re.compile("^Sort"))
 
     assert Tried(project("hashes", other), INIT, {"more work": gate("same")}).failures == (

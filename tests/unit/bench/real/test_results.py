@@ -43,7 +43,7 @@ def test_the_outcomes_and_times_of_all_jobs_count() -> None:
     assert result.phases == {"build base": 2.0, "measure": 61.5}
 
 
-def test_a_job_of_which_the_filter_chooses_nothing_has_no_outcome() -> None:
+def test_a_job_without_a_chosen_benchmark_has_no_outcome() -> None:
     jobs = [*ANSWER["jobs"], {"outcome": None, "seconds": {}}]
 
     assert GateResult({}, 1, 63.5, {**ANSWER, "jobs": jobs}).outcome == "passed, slower"

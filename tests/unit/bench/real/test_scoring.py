@@ -75,12 +75,12 @@ def test_other_verdicts_on_what_did_not_change_are_not_false(verdict: str) -> No
 
 
 @pytest.mark.parametrize("verdict", ["same", "faster", "broken", "removed", "new"])
-def test_a_planted_slow_down_that_is_called_something_else_is_a_false_verdict(verdict: str) -> None:
+def test_calling_a_planted_slow_down_something_else_is_a_false_verdict(verdict: str) -> None:
     assert [each.name for each in scored(SLOWER, row("Hash/1", verdict)).false] == ["Hash/1"]
 
 
 @pytest.mark.parametrize("verdict", ["slower", "undecided", "failing"])
-def test_a_planted_slow_down_that_is_not_denied_is_no_false_verdict(verdict: str) -> None:
+def test_not_denying_a_planted_slow_down_is_no_false_verdict(verdict: str) -> None:
     assert scored(SLOWER, row("Hash/1", verdict)).false == ()
 
 

@@ -45,7 +45,7 @@ def test_facts_are_grouped_and_have_units() -> None:
     )
 
 
-def test_stages_are_listed_in_the_order_in_which_they_run() -> None:
+def test_stages_are_listed_in_execution_order() -> None:
     stored = {
         "new": 1.0,
         "confirm": 40.0,

@@ -53,7 +53,7 @@ def test_a_search_chooses_by_name_and_program() -> None:
     assert [row.case.name for row in table.rows] == ["quick"]
 
 
-def test_of_many_tests_the_rest_is_counted() -> None:
+def test_the_rest_of_many_tests_is_counted() -> None:
     many = tuple(TestCase(f"t{number}", CaseStatus.PASSED, 1.0 + number) for number in range(MOST_ROWS + 7))
     table = lay_out([TestSuite("a", TestRun(many, is_cut=True))], Words())
 
@@ -89,7 +89,7 @@ def test_the_tests_are_searched() -> None:
     assert "No test matches “nothing”." in nothing
 
 
-def test_a_build_whose_record_is_gone_is_still_shown() -> None:
+def test_a_build_without_its_record_is_still_shown() -> None:
     app = _app_with(None)
     assert 'id="tests"' not in call(app, "GET", "/job/kv-engine-cv-perf/1/").text
     assert call(app, "GET", "/job/kv-engine-cv-perf/1/tests.json").status_code == 404

@@ -39,7 +39,7 @@ def test_every_kind_of_override_has_a_text(kind: OverrideKind) -> None:
     assert override_text(override_view(kind, "Bob", filter="{who}\u202e")) != ""
 
 
-def test_a_run_whose_vote_was_given_up_does_not_claim_that_nothing_was_built() -> None:
+def test_a_run_without_its_vote_does_not_claim_that_nothing_was_built() -> None:
     run = replace(RUN, state=RunState.REFUSED, reason="the vote could not be decided")
     assert verdict_sentence(run, [build_view(1, 1)], None) == "the vote could not be decided"
     assert verdict_sentence(run, [], None) == "Nothing was built: the vote could not be decided"

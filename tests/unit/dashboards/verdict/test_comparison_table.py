@@ -65,7 +65,7 @@ def test_one_verdict_alone_can_be_shown() -> None:
     assert names("same") == ["BM_Same/1"]
 
 
-def test_what_is_not_speed_gets_worse_and_its_sign_points_to_where_it_moved() -> None:
+def test_other_metrics_get_worse_and_their_sign_shows_the_direction() -> None:
     heap = comparison(8, "BM_Heap", 1.172, Verdict.SLOWER, metric="max_bytes_used", unit="B")
     table = table_of(heap)
     assert (sign_of(heap.verdict, heap, heap.metric), word_of(heap.verdict, heap.metric)) == ("▲", "worse")

@@ -80,7 +80,7 @@ def with_patch_set(merged: int, patch: float) -> dict[str, Any]:
     return layout
 
 
-def test_a_patch_set_that_would_make_the_line_flat_is_left_beyond_the_scale() -> None:
+def test_a_patch_set_that_would_flatten_the_line_lies_beyond_the_scale() -> None:
     layout = with_patch_set(8, 100.0)
     assert layout["yaxis"]["range"] == pytest.approx([0.9875, 1.1125])
     assert [each["text"] for each in layout["annotations"]] == [

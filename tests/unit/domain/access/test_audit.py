@@ -106,7 +106,7 @@ def test_a_changed_field_is_found_in_its_entry(field: str) -> None:
     assert (found.count, found.fault) == (2, ChainFault(FaultKind.CHANGED, 3))
 
 
-def test_an_entry_that_was_replaced_with_its_hash_does_not_carry_the_next_one() -> None:
+def test_replacing_an_entry_with_its_hash_breaks_the_chain() -> None:
     replaced = sealed(3, CHAIN[1].hash, actor="mallory")
     assert check_chain([*CHAIN[:2], replaced, CHAIN[3]]).fault == ChainFault(FaultKind.OUT_OF_ORDER, 4)
 

@@ -14,7 +14,7 @@ def test_every_part_makes_another_binary(name: str) -> None:
     assert replace(KEY, **{name: "other"}).digest != KEY.digest
 
 
-def test_what_unreviewed_code_built_is_never_taken_for_a_parent() -> None:
+def test_binaries_of_unreviewed_code_are_never_taken_for_a_parent() -> None:
     assert replace(KEY, trust="unreviewed").digest != KEY.digest
 
 

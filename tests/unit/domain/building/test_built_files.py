@@ -37,5 +37,5 @@ def test_two_suites_of_one_program_change_together() -> None:
     assert unchanged_suites(suites, NATIVE, NATIVE) == {"small", "large"}
 
 
-def test_a_program_that_is_nowhere_is_not_the_same() -> None:
+def test_a_missing_program_is_not_the_same() -> None:
     assert unchanged_suites((Suite("c", "build/c"),), NATIVE, NATIVE) == frozenset()

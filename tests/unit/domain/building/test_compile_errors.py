@@ -167,7 +167,7 @@ def test_a_place_is_read_in_each_form(place: str, path: str, number: str) -> Non
         "a.cc:٣:5: error: a digit of another script".encode(),
     ],
 )
-def test_what_names_no_line_of_the_sources_is_no_finding(line: bytes) -> None:
+def test_an_error_without_a_line_of_the_sources_is_no_finding(line: bytes) -> None:
     assert errors_in(line + b"\n" + BAD_LINE) == (BAD,)
 
 

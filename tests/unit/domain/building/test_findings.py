@@ -42,11 +42,11 @@ class TestKept:
             {"path": "\ud800", "line": 1, "text": "x"},
         ],
     )
-    def test_what_nobody_can_have_kept_is_left_out(self, row: object) -> None:
+    def test_invalid_findings_are_left_out(self, row: object) -> None:
         assert findings_from([row, asdict(BAD)]) == (BAD,)
 
     @pytest.mark.parametrize("found", [None, {}, "text", 7])
-    def test_what_is_no_list_holds_nothing(self, found: object) -> None:
+    def test_a_value_other_than_a_list_holds_nothing(self, found: object) -> None:
         assert findings_from(found) == ()
 
     def test_their_number_is_bounded(self) -> None:
@@ -87,13 +87,13 @@ class TestRemarks:
             == 2
         )
 
-    def test_what_two_jobs_find_alike_the_first_says(self) -> None:
+    def test_the_first_of_two_jobs_posts_their_common_finding(self) -> None:
         assert [each.text for each in comments_to_post([("one", BAD), ("two", BAD)], JOBS, set())] == [
             f"one: {BAD.text}"
         ]
         assert comments_to_post([("one", BAD), ("two", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
 
-    def test_what_one_job_said_another_does_not_say_again(self) -> None:
+    def test_a_job_does_not_repeat_another_jobs_finding(self) -> None:
         """After a recheck the other job may come first."""
         assert comments_to_post([("two", BAD), ("one", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
         assert comments_to_post([("two", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()

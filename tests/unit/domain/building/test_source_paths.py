@@ -26,7 +26,7 @@ def test_input_of_the_build_and_text_for_people_is_not_read(path: str) -> None:
         "",
     ],
 )
-def test_whatever_is_not_known_may_be_read(path: str) -> None:
+def test_unknown_paths_may_be_read(path: str) -> None:
     assert may_be_read(path)
 
 
@@ -36,5 +36,5 @@ def test_sources_and_texts_among_inputs_are_inputs(path: str) -> None:
     assert may_be_read(path)
 
 
-def test_a_source_that_is_called_like_a_folder_of_inputs_is_none() -> None:
+def test_a_source_named_like_a_folder_of_inputs_is_none() -> None:
     assert not may_be_read("src/data.cc")

@@ -90,7 +90,7 @@ def test_the_headline_has_the_whole_text() -> None:
 
 @pytest.mark.parametrize("message", [TRUE, "Failed"])
 @pytest.mark.parametrize("end", ["\n", TRACE.format(3) + "\n"])
-def test_a_text_whose_end_is_known_counts_as_a_whole(message: str, end: str) -> None:
+def test_a_text_with_a_known_end_counts_as_a_whole(message: str, end: str) -> None:
     first = of_log(f"{message}\nlost:\n  a", end)
     assert first == of_log(f"{message}\nlost:\n  a", f"{end}and\nmore\n")
     assert first == of_json(f"{message}\nlost:\n  a\n{end}".strip())
@@ -98,7 +98,7 @@ def test_a_text_whose_end_is_known_counts_as_a_whole(message: str, end: str) -> 
 
 
 @pytest.mark.parametrize("message", [TRUE, "Failed"])
-def test_of_a_text_without_an_end_the_first_line_counts(message: str) -> None:
+def test_only_the_first_line_of_a_text_without_an_end_counts(message: str) -> None:
     """The lines behind it may be those of the program, and differ each time."""
     assert of_log(f"{message}\nlost", "closing a\n") == of_log(f"{message}\nlost", "closing b\n")
     assert of_log(f"{message}\nlost", "a\n" * 9 + "\n") == of_log(f"{message}\nlost", "b\n" * 9 + "\n")

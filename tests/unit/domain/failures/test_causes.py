@@ -27,7 +27,7 @@ def test_failures_of_one_test_share_its_line() -> None:
     assert failure_causes([race, other]) == (LINE, "data race in push")
 
 
-def test_of_the_assertions_of_one_test_the_first_is_shown_and_the_others_are_counted() -> None:
+def test_a_tests_first_assertion_is_shown_and_the_others_are_counted() -> None:
     failures = [failure_of(FailureKind.TEST, "A.a", name, LINE, f"t.cpp:{k}") for k, name in enumerate("xyz")]
     assert failure_causes(failures) == (LINE, "t.cpp:0: x; and 2 more assertions")
     assert failure_causes(failures[:2]) == (LINE, "t.cpp:0: x; and 1 more assertion")

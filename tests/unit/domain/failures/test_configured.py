@@ -53,7 +53,7 @@ def deadline() -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def test_a_file_whose_patterns_are_too_large_together_is_refused_by_name() -> None:
+def test_a_file_with_too_large_patterns_is_refused_by_name() -> None:
     large = f"(?:{'[ac-eg-km-z1357]' * 50}){{59}}x"
     with pytest.raises(BadInput, match=r"^patterns\.yaml:1: the patterns are too large together"):
         read_patterns("\n".join(f"p{k}: '{large}{k}'" for k in range(100)), "patterns.yaml")
@@ -90,7 +90,7 @@ def test_colours_and_time_stamps_are_removed_first() -> None:
     ]
 
 
-def test_a_failure_that_is_already_known_is_not_added() -> None:
+def test_an_already_known_failure_is_not_added() -> None:
     log = [b"lib/a.cc:3:5: error: no such thing\n", b"sh: 1: cmake: not found\n"]
     everything = read_patterns("all: .+", "patterns.yaml")
     known = tuple(failures_in(log))

@@ -131,7 +131,7 @@ def test_a_repeated_failure_does_not_hide_another_one() -> None:
     assert [kind for kind, *_ in ends(in_ctest(output))] == [SANITIZER, CRASH]
 
 
-def test_tests_that_are_only_listed_as_failed_are_found() -> None:
+def test_tests_only_listed_as_failed_are_found() -> None:
     """The middle of a long log is cut away, its end is not."""
     log = (
         "50% tests passed, 2 tests failed out of 4\n\nThe following tests FAILED:\n"

@@ -59,7 +59,7 @@ def found(log: str) -> list[Failure]:
 
 
 @pytest.mark.parametrize("log", [*OF_LINKERS, *OF_SANITIZERS, *OTHERS, *CRASHES, CL, STEP])
-def test_an_end_that_is_alone_is_a_failure_that_does_not_say_what_failed(log: str) -> None:
+def test_a_lone_end_is_a_failure_that_does_not_say_what_failed(log: str) -> None:
     [failure] = found(log)
     assert not is_specific(failure)
 
@@ -119,7 +119,7 @@ def test_a_line_that_may_name_the_fault_stays_before_the_end_of_a_tool() -> None
     assert [failure.line for failure in found(log)] == [f"Linker error: {OF_LINKERS[0]}"]
 
 
-def test_a_linker_that_leaves_errors_out_says_so_beside_them() -> None:
+def test_a_linker_that_omits_errors_is_reported_beside_them() -> None:
     assert [is_specific(failure) for failure in found(f"{MISSING}\n{OTHERS[-1]}\n")] == [True, False]
 
 

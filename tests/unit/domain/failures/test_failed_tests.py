@@ -69,7 +69,7 @@ def test_each_failure_and_error_of_a_test_in_junit_counts() -> None:
     ]
 
 
-def test_a_test_with_more_failures_than_are_read_shows_that_the_list_is_cut() -> None:
+def test_a_test_with_too_many_failures_shows_that_the_list_is_cut() -> None:
     data = '<failure message="no"/>' * (MOST_OTHERS + 1)
     run = read_junit(f'<testsuite><testcase name="a">{data}</testcase></testsuite>'.encode(), Dialect.GENERIC)
     assert run.is_cut
@@ -93,12 +93,12 @@ def test_a_test_that_fails_on_two_platforms_has_the_failures_of_both() -> None:
     assert not run.is_cut
 
 
-def test_a_test_that_fails_on_more_platforms_than_are_read_shows_that_the_list_is_cut() -> None:
+def test_a_test_that_fails_on_too_many_platforms_shows_that_the_list_is_cut() -> None:
     assert not platforms(*["no"] * (MOST_OTHERS + 2)).is_cut
     assert platforms(*(f"no {number}" for number in range(MOST_OTHERS + 2))).is_cut
 
 
-def test_two_tests_of_one_name_in_two_folders_of_ctest_have_the_failures_of_both() -> None:
+def test_two_ctest_tests_of_one_name_in_two_folders_have_both_failures() -> None:
     cases = "".join(
         f'<testcase name="unit" status="fail"><system-out>{output}</system-out></testcase>'
         for output in ("not stored", "not sent")
@@ -119,7 +119,7 @@ def test_a_test_of_ctest_that_failed_and_could_not_run_has_both_reasons(ends: tu
     assert found == ["Failed: not stored", "Failed: no program"]
 
 
-def test_a_test_that_ctest_could_not_run_says_so() -> None:
+def test_a_test_that_ctest_could_not_run_is_reported_as_such() -> None:
     case = TestCase("unit", CaseStatus.NOT_RUN, 0, "Unable to find executable: /src/unit")
     [failure] = failures_of_ctest(TestRun((case,)))
     assert (failure.headline, failure.line) == (

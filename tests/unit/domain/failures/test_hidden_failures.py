@@ -74,7 +74,7 @@ def test_a_report_at_the_exit_does_not_hide_a_failure_that_the_program_printed(r
     assert kinds(in_ctest(f"{report}not ok 3\n")) == [(SANITIZER, ""), (TEST, "unit")]
 
 
-def test_a_report_explains_a_failed_run_of_googletest_whose_tests_passed() -> None:
+def test_a_report_explains_a_failed_googletest_run_with_passed_tests() -> None:
     output = PASSED.format(f"ERROR: this line is expected\n{RACE}") + f"[  PASSED  ] 1 test.\n{RACES}"
     assert kinds(in_ctest(output)) == [(SANITIZER, "")]
 
@@ -87,7 +87,7 @@ def test_a_report_does_not_hide_a_crash(report: str) -> None:
 
 
 @pytest.mark.parametrize("report", [RACE, UNDEFINED])
-def test_a_report_that_ends_the_program_explains_its_abort_and_an_earlier_one_does_not(report: str) -> None:
+def test_only_the_report_that_ends_the_program_explains_its_abort(report: str) -> None:
     assert len(kinds(in_ctest(report, ABORTED))) == 1
     assert kinds(in_ctest(f"{report}log\n", ABORTED))[1:] == [(CRASH, "unit")]
     assert kinds(in_ctest(f"{report}{ASSERTION}Aborted (core dumped)\n", ABORTED))[1:] == [(CRASH, "unit")]

@@ -64,7 +64,7 @@ def test_a_bad_pattern_is_refused_with_its_reason(
     assert capfd.readouterr() == ("", ""), "the engine must not write beside the program's output"
 
 
-def test_patterns_that_are_too_large_together_are_refused(capfd: pytest.CaptureFixture[str]) -> None:
+def test_patterns_too_large_together_are_refused(capfd: pytest.CaptureFixture[str]) -> None:
     """Each of them is as large as one may be."""
     large = f"(?:{'[ac-eg-km-z1357]' * 50}){{59}}x"
     patterns = [Pattern(f"{large}{number}") for number in range(100)]

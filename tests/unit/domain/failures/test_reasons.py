@@ -151,7 +151,7 @@ def test_a_test_without_output_has_no_reason() -> None:
         ("***Not Run  0.0 sec", "Not Run"),
     ],
 )
-def test_an_end_that_is_a_reason_by_itself_has_no_other(end: str, text: str) -> None:
+def test_an_end_that_is_its_own_reason_has_no_other(end: str, text: str) -> None:
     [failure] = in_ctest("waiting for the store", end)
     assert signature_of(failure).text == text
 

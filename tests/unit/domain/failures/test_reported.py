@@ -36,7 +36,7 @@ def test_without_causes_there_is_no_failure() -> None:
     assert failures_of_causes([]) == ((), False)
 
 
-def test_of_too_many_failures_the_list_is_cut() -> None:
+def test_an_overlong_list_of_failures_is_cut() -> None:
     causes = [FAILED.replace("expiry", f"expiry{number}") for number in range(MOST + 1)]
     failures, is_cut = failures_of_causes(causes)
     assert (len(failures), is_cut) == (MOST, True)
@@ -92,7 +92,7 @@ def test_a_cause_that_only_a_configured_pattern_knows_is_its_failure() -> None:
     assert not is_cut
 
 
-def test_a_configured_pattern_names_a_cause_that_is_only_the_end_of_a_command() -> None:
+def test_a_configured_pattern_replaces_a_commands_mere_end() -> None:
     text = "fetch from 10.0.0.7:29418: Connection refused"
     [failure], _ = failures_of_causes([text])
     assert failure.kind is FailureKind.COMMAND
@@ -108,7 +108,7 @@ def test_a_configured_pattern_names_a_cause_that_is_only_the_end_of_a_command() 
 END = "collect2: error: ld returned 1 exit status"
 
 
-def test_the_end_of_a_linker_is_left_out_beside_the_cause_that_it_reported() -> None:
+def test_a_linkers_end_is_left_out_beside_the_cause_that_it_reported() -> None:
     [failure], is_cut = failures_of_causes([END, "a.o: undefined reference to `f()'"])
     assert (failure.subject, is_cut) == ("f()", False)
 

@@ -293,6 +293,6 @@ def test_a_hostile_text_of_a_megabyte_has_a_signature(part: str) -> None:
 
 
 @given(st.integers(0, 10**12), st.integers(0, 10**12))
-def test_a_number_of_its_own_does_not_matter_and_one_in_a_name_does(one: int, other: int) -> None:
+def test_a_separate_number_does_not_matter_but_one_in_a_name_does(one: int, other: int) -> None:
     assert of(f"found {one} items") == of(f"found {other} items")
     assert (of(f"call of foo{one}()") == of(f"call of foo{other}()")) == (one == other)

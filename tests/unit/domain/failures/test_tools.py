@@ -113,7 +113,7 @@ def test_a_line_is_a_failure_of_its_kind(line: str, kind: FailureKind, subject: 
         "0 Errors: none",
     ],
 )
-def test_a_line_that_only_looks_like_one_is_none(line: str) -> None:
+def test_a_line_that_only_looks_like_an_error_is_none(line: str) -> None:
     assert list(failures_in([line.encode()])) == []
 
 
@@ -147,7 +147,7 @@ def test_a_test_that_prints_the_line_of_another_framework_keeps_its_name() -> No
 
 
 @pytest.mark.parametrize("line", CONNECTIONS)
-def test_the_reason_of_a_command_is_its_failure_if_nothing_else_is(line: str) -> None:
+def test_a_commands_reason_is_its_failure_if_there_is_no_other(line: str) -> None:
     [failure] = failures_in([line.encode(), b"make: *** [all] Error 1"])
     assert failure.fault == (COMMAND, "", line)
     [failure] = failures_in([line.encode(), b"/src/a.cc:3:5: error: no"])

@@ -161,7 +161,7 @@ def test_a_capability_that_benchgate_does_not_need_is_too_wide(
 
 
 @pytest.mark.parametrize(("is_public", "expected"), [(True, [State.WARN]), (False, [])])
-def test_a_gerrit_that_shows_nothing_without_sign_in_is_named_if_the_pages_are_public(
+def test_a_gerrit_without_anonymous_access_is_named_if_the_pages_are_public(
     *, is_public: bool, expected: list[State]
 ) -> None:
     rights = GerritRights("buildbot", TLS, shows_changes=False)

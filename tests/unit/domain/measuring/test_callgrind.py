@@ -46,13 +46,13 @@ def test_costs_of_the_end_of_the_program_belong_to_no_loop() -> None:
     assert loops(dumps(part("7"), part("9", trigger="Program termination"))) == [7]
 
 
-def test_a_part_that_is_cut_off_is_left_out() -> None:
+def test_a_truncated_part_is_left_out() -> None:
     whole = dumps(part("7"), part("9"))
     assert loops(whole[: whole.rindex(b"totals")]) == [7]
 
 
 @pytest.mark.parametrize("total", ["", "-1", "5 5", "9" * 19, "0x5", "1e9", "٥"])
-def test_a_total_that_is_no_count_is_left_out(total: str) -> None:
+def test_an_invalid_total_is_left_out(total: str) -> None:
     with pytest.raises(BadResults, match="no timed loop was found"):
         loops(dumps(part(total)))
 
@@ -90,7 +90,7 @@ def test_a_loop_without_iterations_is_refused() -> None:
 
 
 @given(st.binary(max_size=300), st.binary(max_size=100), st.text(max_size=10))
-def test_whatever_a_program_writes_is_read_or_refused(middle: bytes, log: bytes, name: str) -> None:
+def test_any_output_of_a_program_is_read_or_refused(middle: bytes, log: bytes, name: str) -> None:
     try:
         found = trials(dumps(part()) + middle, log, name)
     except BadResults:

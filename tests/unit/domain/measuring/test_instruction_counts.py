@@ -135,7 +135,7 @@ def test_a_benchmark_with_a_short_loop_of_its_own_is_judged_by_it() -> None:
         (Counted(((), ())), Counted(((), ())), (NOT_COUNTED,)),
     ],
 )
-def test_what_was_not_counted_is_undecided_with_the_reason(
+def test_uncounted_benchmarks_are_undecided_with_the_reason(
     base: Counted | None, patch: Counted | None, reasons: tuple[Reason, ...]
 ) -> None:
     found = compared(base, patch)
@@ -150,7 +150,7 @@ def test_nothing_has_no_ratio_to_something() -> None:
 
 
 @pytest.mark.parametrize("found", [counted(500, 501), Counted(why="it runs several threads")])
-def test_what_was_counted_survives_its_record(found: Counted) -> None:
+def test_counts_survive_their_record(found: Counted) -> None:
     assert Counted.from_mapping(json.loads(json.dumps(found.to_mapping()))) == found
 
 
@@ -170,7 +170,7 @@ def test_what_was_counted_survives_its_record(found: Counted) -> None:
         {"why": "", "launches": 5},
     ],
 )
-def test_a_record_that_holds_something_else_was_not_counted(found: object) -> None:
+def test_a_record_with_anything_else_holds_no_counts(found: object) -> None:
     assert Counted.from_mapping(found) == Counted(why="its record cannot be read")
 
 

@@ -51,7 +51,7 @@ def test_a_filter_runs_exactly_the_names_it_was_given(names: list[str], others: 
     assert {name for name in {*names, *others} if re.search(pattern, name)} == set(names)
 
 
-def test_what_libbenchmarks_expressions_do_not_know_is_not_escaped() -> None:
+def test_characters_unknown_to_libbenchmarks_expressions_are_not_escaped() -> None:
     """It takes POSIX extended expressions, and refuses an escaped hyphen, slash, closing bracket or brace.
 
     Before, no benchmark of a group ran if the name of one had a ``]``.

@@ -20,7 +20,7 @@ def test_all_that_took_time_is_charged_if_both_sides_take_as_long() -> None:
     assert (time.left, time.is_overdrawn, time.is_used_up_by_patch) == (35.0, False, False)
 
 
-def test_what_launches_of_the_patch_take_longer_is_not_charged() -> None:
+def test_extra_time_of_the_patchs_launches_is_not_charged() -> None:
     time = MachineTime.after(60.0, 105.0, launches(1.0, 9.0, 10))
 
     assert time.left == 35.0

@@ -76,7 +76,7 @@ def test_a_record_of_the_earlier_form_is_read() -> None:
     ],
     ids=lambda record: record[:50],
 )
-def test_what_is_no_record_is_refused(record: bytes) -> None:
+def test_anything_but_a_record_is_refused(record: bytes) -> None:
     with pytest.raises(BadResults, match="not a pair record"):
         decode(record)
 

@@ -40,7 +40,7 @@ def test_quick_benchmarks_are_repeated_often_and_shortly() -> None:
 
 
 @pytest.mark.parametrize(("name", "seconds"), [("BM_a", 0.5), ("BM_a", 0.011), ("BM_a/threads:2", 1e-5)])
-def test_what_takes_long_anyway_or_contends_gets_few_long_ones(name: str, seconds: float) -> None:
+def test_long_or_contending_benchmarks_get_few_long_ones(name: str, seconds: float) -> None:
     assert long_of(name, seconds) == {name}
     assert repetitions_of(SUITE, is_long=True) == LONG
 
@@ -54,7 +54,7 @@ def test_a_rehearsal_tells_what_each_benchmark_was_timed_for() -> None:
     assert found.untimed == pytest.approx(0.1)
 
 
-def test_what_a_program_repeats_by_itself_is_timed_too() -> None:
+def test_a_programs_own_repetitions_are_timed_too() -> None:
     """Before, all but its last repetition counted as set-up."""
     rows = [row("BM_a/repeats:3", real_time=1e6, repetition_index=k, iterations=100) for k in range(3)]
     found = Rehearsed.of(read_run(whole(*rows), source="r"), ["BM_a/repeats:3"], 0.35)
@@ -64,7 +64,7 @@ def test_what_a_program_repeats_by_itself_is_timed_too() -> None:
 
 
 class TestSetUp:
-    def test_where_each_repetition_sets_up_for_long_there_are_few(self) -> None:
+    def test_a_long_set_up_per_repetition_means_few_repetitions(self) -> None:
         together, alone = eight(4.0), rehearsed(0.55, BM_0=0.002)
         plan = plan_repetitions(SUITE, together, alone)
 
@@ -144,7 +144,7 @@ class TestSetUp:
 
 
 @pytest.mark.parametrize("is_long", [False, True])
-def test_what_a_suite_asks_for_holds_for_all(is_long: bool) -> None:  # noqa: FBT001
+def test_a_suites_setting_holds_for_all(is_long: bool) -> None:  # noqa: FBT001
     asked = Suite("s", "build/s", repetitions=5, min_time=0.1)
 
     assert repetitions_of(asked, is_long=is_long) == Repetitions(5, 0.1)

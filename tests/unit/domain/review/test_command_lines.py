@@ -73,7 +73,7 @@ def test_a_job_may_have_the_name_of_a_word(command: FormCommand) -> None:
     assert still_allowed(command, JOBS) == command
 
 
-def test_a_job_that_is_gone_since_is_answered_like_a_misspelt_comment() -> None:
+def test_a_vanished_job_is_answered_like_a_misspelt_comment() -> None:
     command = OverrideCommand("MB-1", "flaky since Monday", "perf")
     found = still_allowed(command, ["docs"])
     assert isinstance(found, Misspelt)

@@ -46,7 +46,7 @@ def test_a_removal_holds_for_later_patch_sets_with_the_same_code_only() -> None:
     assert not_removed(CAST, said, {2}, "benchgate") == CAST
 
 
-def test_a_patch_set_has_the_code_of_those_directly_before_it_that_changed_no_code() -> None:
+def test_a_patch_set_has_the_code_of_equal_ones_directly_before_it() -> None:
     known = [(5, "NO_CODE_CHANGE", "e"), (4, "NO_CHANGE", "d"), (3, "REWORK", "c"), (1, "REWORK", "a")]
     assert patch_sets_with_code_of("e", known) == (5, 4, 3)
     assert patch_sets_with_code_of("c", known) == (3,)

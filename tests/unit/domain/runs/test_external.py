@@ -39,7 +39,7 @@ def test_only_success_counts_for_and_only_failure_against(result: str, counts: C
     assert CONSEQUENCES[outcome_of(result)].counts is counts
 
 
-def test_what_the_other_ci_aborted_is_no_fault_of_the_change() -> None:
+def test_a_build_aborted_by_the_other_ci_is_no_fault_of_the_change() -> None:
     assert outcome_of("ABORTED") is Outcome.INFRASTRUCTURE
 
 

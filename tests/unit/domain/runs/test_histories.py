@@ -147,9 +147,7 @@ def test_comments_are_recorded_in_the_order_they_were_written(history: RecordedH
         ("x" * 5000, "x" * 999 + "…"),
     ],
 )
-def test_a_cause_of_an_external_build_is_one_harmless_line_with_its_blanks_and_its_link(
-    cause: str, line: str
-) -> None:
+def test_an_external_cause_is_one_harmless_line_with_its_blanks_and_link(cause: str, line: str) -> None:
     url = "http://ci.example.com/job/linux/7/"
     message = compose(Header.FAILED, [BuildReport(url, Result.FAILURE, (cause,), is_external=True)], LINK)
 

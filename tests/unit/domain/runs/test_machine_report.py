@@ -34,7 +34,7 @@ def test_an_unknown_outcome_is_an_error_and_not_a_pass() -> None:
         MachineReport.from_mapping({**MachineReport().to_mapping(), "outcome": "fine"})
 
 
-def test_what_a_worker_from_before_there_were_findings_reported_is_read() -> None:
+def test_a_report_from_before_there_were_findings_is_read() -> None:
     reported = MachineReport(Outcome.FAILED, ("because",)).to_mapping()
     for key in ("findings", "is_parent_lost", "is_used_up_by_patch"):
         del reported[key]

@@ -58,7 +58,7 @@ def excuse(build: JudgedBuild, *overrides: Override) -> Override | None:
 
 
 class TestStanding:
-    def test_overrides_are_listed_in_the_order_in_which_they_were_made(self) -> None:
+    def test_overrides_are_listed_in_the_order_of_their_making(self) -> None:
         first, second = OVERRIDE, replace(ACCEPT, id=2)
 
         assert active_overrides([second, first], REVISION) == (first, second)
@@ -89,7 +89,7 @@ class TestStanding:
         assert active_overrides([PERSON_VOTE, UNDO], REVISION) == (PERSON_VOTE,)
 
     @given(st.lists(st.tuples(st.sampled_from(OverrideKind), st.sampled_from([REVISION, OTHER]))))
-    def test_what_stands_was_made_on_the_revision_after_its_last_undo(
+    def test_overrides_after_the_revisions_last_undo_are_in_force(
         self, made: list[tuple[OverrideKind, str]]
     ) -> None:
         log = [replace(OVERRIDE, id=n, kind=kind, revision=where) for n, (kind, where) in enumerate(made, 1)]
@@ -127,7 +127,7 @@ class TestOverride:
     def test_does_not_excuse_a_build_that_was_started_later(self) -> None:
         assert excuse(JudgedBuild(3, Outcome.FAILED), OVERRIDE) is None
 
-    def test_of_a_build_excuses_only_that_one(self) -> None:
+    def test_an_override_of_a_build_excuses_only_that_one(self) -> None:
         made = replace(OVERRIDE, builds=frozenset({2}))
         builds = [JudgedBuild(1, Outcome.FAILED), JudgedBuild(2, Outcome.FAILED)]
 
@@ -139,14 +139,14 @@ class TestOverride:
     def test_no_longer_excuses_once_it_is_taken_back(self) -> None:
         assert excuse(JudgedBuild(1, Outcome.FAILED), OVERRIDE, UNDO) is None
 
-    def test_of_several_the_newest_counts(self) -> None:
+    def test_the_newest_of_several_counts(self) -> None:
         second = replace(OVERRIDE, id=2)
 
         assert excuse(JudgedBuild(1, Outcome.FAILED), OVERRIDE, second) == second
 
 
 class TestAccept:
-    def test_excuses_a_slower_build_of_which_every_benchmark_is_accepted(self) -> None:
+    def test_accepting_every_slower_benchmark_excuses_the_build(self) -> None:
         made = ACCEPT
 
         assert excuse(slower("HTB/Insert/threads:24", "HTB/Delete/threads:24"), made) == made
@@ -195,7 +195,7 @@ def again(*rows: Slowdown) -> JudgedBuild:
 
 
 class TestAcceptedLevel:
-    def test_a_later_build_that_is_as_slow_is_waived(self) -> None:
+    def test_an_equally_slow_later_build_is_waived(self) -> None:
         assert excuse(again(SEEN), LEVEL) == LEVEL
 
     def test_noise_does_not_bring_the_failure_back(self) -> None:
@@ -236,7 +236,7 @@ class TestAcceptedLevel:
         assert excuse(again(worse), made) is None
         assert beyond_acceptance(again(worse), [made], REVISION) == (Beyond(worse, made, 0.04),)
 
-    def test_of_several_levels_the_highest_counts(self) -> None:
+    def test_the_highest_of_several_levels_counts(self) -> None:
         made = replace(ACCEPT, levels=(replace(SEEN, most=0.4), SEEN))
 
         assert excuse(again(replace(SEEN, least=0.3, most=0.5)), made) == made
@@ -259,7 +259,7 @@ class TestAcceptedLevel:
         assert excuse(again(SEEN), LEVEL, UNDO) is None
         assert beyond_acceptance(again(replace(SEEN, least=1.0)), [LEVEL, UNDO], REVISION) == ()
 
-    def test_a_benchmark_that_nobody_accepted_is_not_beyond_its_level(self) -> None:
+    def test_an_unaccepted_benchmark_is_not_beyond_its_level(self) -> None:
         other = replace(SEEN, benchmark="DcpBench/Send")
 
         assert beyond_acceptance(again(other), [LEVEL], REVISION) == ()

@@ -36,7 +36,7 @@ def test_the_set_up_of_a_program_is_the_cost_of_its_suite() -> None:
     assert cost.alone(A) == 43.0
 
 
-def test_a_benchmark_costs_what_it_was_timed_for_and_an_equal_part_of_the_rest() -> None:
+def test_a_benchmark_costs_its_timed_seconds_and_an_equal_part_of_the_rest() -> None:
     """Before, each of a suite cost the same: a quick one beside a slow one was dropped as too dear."""
     cost = cost_of_a_pair(SUITES, listing(), [launch(side, 10.0, BM_a=0.1, BM_b=9.7) for side in Side])
 
@@ -54,7 +54,7 @@ def test_parts_are_never_more_than_their_launch(reported: float) -> None:
 
 
 @pytest.mark.parametrize(("is_charged", "expected"), [(False, 4.0), (True, 2.0)])
-def test_what_the_patch_takes_longer_is_not_charged(*, is_charged: bool, expected: float) -> None:
+def test_extra_time_of_the_patch_is_not_charged(*, is_charged: bool, expected: float) -> None:
     pair = [launch(Side.BASE, 1.0, BM_a=1.0), launch(Side.PATCH, 3.0, BM_a=3.0)]
 
     assert cost_of_a_pair(SUITES, listing(), pair, is_charged=is_charged).alone(A) == expected
@@ -100,9 +100,7 @@ class TestTaken:
             pytest.param((0.5, 0.5), 3.0, id="faster"),
         ],
     )
-    def test_what_the_patch_takes_longer_is_not_taken(
-        self, patch: tuple[float, ...], expected: float
-    ) -> None:
+    def test_extra_time_of_the_patch_is_not_taken(self, patch: tuple[float, ...], expected: float) -> None:
         """So a patch that is slow is measured as often as one that changes nothing."""
         launches = [launch(Side.BASE, 1.0, pair, BM_a=1.0) for pair in (0, 1)]
         launches += [launch(Side.PATCH, seconds, pair, BM_a=seconds) for pair, seconds in enumerate(patch)]

@@ -87,14 +87,14 @@ def test_no_job_is_lost_or_doubled_and_only_what_is_run_again_lacks_its_build(
         Outcome.PARENT_BROKEN,
     ],
 )
-def test_what_failed_or_was_not_found_out_is_run_again(outcome: Outcome) -> None:
+def test_failed_and_inconclusive_builds_are_run_again(outcome: Outcome) -> None:
     outcomes = {"lint": Outcome.PASSED, "linux": outcome, "perf": Outcome.UNDECIDED, "macos": outcome}
 
     assert failed_jobs(outcomes) == ("linux", "macos")
 
 
 @given(st.dictionaries(st.sampled_from(JOBS), st.sampled_from(Outcome), min_size=1))
-def test_where_no_job_failed_the_vote_is_a_plus(outcomes: dict[str, Outcome]) -> None:
+def test_the_vote_is_a_plus_if_no_job_failed(outcomes: dict[str, Outcome]) -> None:
     vote = vote_of([Ballot(outcome) for outcome in outcomes.values()])
 
     assert (failed_jobs(outcomes) == ()) == (vote == 1)

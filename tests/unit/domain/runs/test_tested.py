@@ -146,7 +146,7 @@ def test_a_failure_that_another_program_has_to_the_end_is_not_cleared() -> None:
     assert [each.headline for each in cleared_in_tests([passed, failed])] == ["Failed"]
 
 
-def test_the_tests_that_were_running_at_the_limit_are_named() -> None:
+def test_tests_still_running_at_the_limit_are_named() -> None:
     tested = ctest(Try(KILLED, None, "none"), unfinished=("a", "b"))
     ((failure,), _) = failures_of_tests([tested])
     assert failure.kind is FailureKind.TIMEOUT
@@ -186,7 +186,7 @@ def test_a_program_that_crashes_after_its_results_has_a_failure_beside_that_of_i
     ]
 
 
-def test_an_incomplete_list_of_failures_says_so() -> None:
+def test_an_incomplete_list_of_failures_is_marked_as_cut() -> None:
     many = {f"t{number}": F for number in range(MOST + 1)}
     found, is_cut = failures_of_tests([ctest(Try(ERRORS, run(**many)))])
     assert (len(found), is_cut) == (MOST, True)

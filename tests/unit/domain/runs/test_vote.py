@@ -79,7 +79,7 @@ def test_an_infrastructure_failure_blocks_a_plus_and_hides_no_minus() -> None:
     assert vote_of([Ballot(Outcome.SLOWER), Ballot(Outcome.INFRASTRUCTURE)]) == -1
 
 
-def test_where_nothing_was_to_be_built_the_policy_decides() -> None:
+def test_the_policy_decides_if_there_was_nothing_to_build() -> None:
     untouched = [Ballot(Outcome.NOT_BUILT), Ballot(Outcome.PASSED, is_voting=False)]
 
     assert vote_of(untouched) == 1

@@ -117,7 +117,7 @@ def test_http_is_allowed_only_on_this_machine() -> None:
 @pytest.mark.parametrize(
     "entry", ["", "*", "*.example.org", "http://example.org", "example.org/..", "a b", "-x"]
 )
-def test_an_entry_that_is_no_prefix_is_an_error_that_names_the_forms(entry: str) -> None:
+def test_an_invalid_entry_is_an_error_that_names_the_forms(entry: str) -> None:
     with pytest.raises(BadInput, match=r"is not allowed .*; allowed is a host"):
         AllowedSources.parse([entry])
 

@@ -219,7 +219,7 @@ ENTITIES = '<!DOCTYPE m [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><manifest>&b;</
         ),
     ],
 )
-def test_what_cannot_be_used_is_refused_by_file_line_and_element(text: str, message: str) -> None:
+def test_unusable_parts_are_refused_by_file_line_and_element(text: str, message: str) -> None:
     with pytest.raises(BadInput) as refused:
         projects(text)
     assert message in str(refused.value)
@@ -239,7 +239,7 @@ def test_too_many_projects_are_refused() -> None:
         projects(text)
 
 
-def test_a_manifest_whose_reading_would_take_very_long_is_refused() -> None:
+def test_a_manifest_that_takes_too_long_to_read_is_refused() -> None:
     """Each `remove-project` looks at all projects before it, and each project gets the groups around it."""
     more = "<manifest>" + '<remove-project name="x" optional="true"/>' * 1000 + "</manifest>"
     includes = '<include name="more.xml"/>' * 5
@@ -296,7 +296,7 @@ def test_a_project_of_the_same_name_on_another_server_is_another_one() -> None:
     assert find_own(both, "fmt", "https://review.example.com/fmt.git", "main", "m").path == "own"
 
 
-def test_a_project_that_is_missing_or_ambiguous_is_refused() -> None:
+def test_a_missing_or_ambiguous_project_is_refused() -> None:
     text = manifest('<project name="lib" path="new"/>', '<project name="lib" path="old" revision="v1"/>')
     several = read_manifest("default.xml", {"default.xml": text}.get, URL)
     with pytest.raises(BadInput, match="at several places: new, old"):

@@ -42,7 +42,7 @@ def test_foreign_text_becomes_one_harmless_line(text: str, shown: str) -> None:
 
 
 @given(st.text(st.characters(codec=None)), st.integers(1, 300))
-def test_whatever_comes_is_short_printable_and_stays_as_it_is(text: str, limit: int) -> None:
+def test_any_text_becomes_short_and_printable_and_then_stays(text: str, limit: int) -> None:
     shown = plain(text, limit)
 
     assert len(shown) <= limit
@@ -70,7 +70,7 @@ def test_a_shortened_text_keeps_its_limit(text: str, limit: int) -> None:
     assert len(shortened(text, limit)) <= limit
 
 
-def test_what_is_cut_says_so() -> None:
+def test_a_cut_text_is_marked_as_cut() -> None:
     assert plain("x" * 201) == "x" * 199 + "…"
     assert plain("x" * 200) == "x" * 200
 
@@ -98,7 +98,7 @@ def test_an_ordinary_name_stays_as_it_is(name: str) -> None:
     assert literal(name) == rendered(literal(name)) == name
 
 
-def test_what_gerrit_would_format_is_escaped() -> None:
+def test_gerrits_markup_is_escaped() -> None:
     assert literal("[click](https://evil.example) **Verified+1**") == (
         r"[click]\(https://evil.example) \*\*Verified+1\*\*"
     )

@@ -220,7 +220,7 @@ def test_the_words_of_a_program_stay_on_one_bounded_line() -> None:
 
 
 @pytest.mark.parametrize("program", ForeignProgram)
-def test_each_program_that_is_recognised_has_a_sentence_that_says_what_to_do(program: ForeignProgram) -> None:
+def test_each_recognised_program_has_a_sentence_that_says_what_to_do(program: ForeignProgram) -> None:
     cause = sides_failed(Outcome.MISCONFIGURED, replace(CRASHES, program=program), CRASHES)
 
     assert "fails on both sides (exit code 139): " in cause

@@ -113,7 +113,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("facts", "sentence"), CASES)
-def test_everything_that_is_degraded_has_a_sentence(facts: dict[str, Any], sentence: str) -> None:
+def test_every_degraded_part_has_a_sentence(facts: dict[str, Any], sentence: str) -> None:
     assert sentences(**facts) == (sentence,)
 
 
@@ -127,7 +127,7 @@ def test_the_steps_that_can_fail_are_the_tasks_of_the_control_plane() -> None:
     assert {str(step) for step in Step} == {str(task) for task in Task if not task.is_for_machines}
 
 
-def test_what_failed_less_than_three_times_is_not_reported() -> None:
+def test_fewer_than_three_failures_are_not_reported() -> None:
     assert sentences(failing_steps=(replace(PLANNING, attempts=2),)) == ()
     assert failure_sentences([replace(PLANNING, attempts=2)]) == ()
 
@@ -147,7 +147,7 @@ def test_a_reconciliation_without_a_sign_of_life_is_reported_with_its_error() ->
     assert sentences(failing_steps=(REFUSED,)) == ()
 
 
-def test_a_part_has_one_interval_after_the_start_for_its_first_sign_of_life() -> None:
+def test_a_part_has_one_interval_after_the_start_for_its_first_heartbeat() -> None:
     fresh, late = condition(heartbeats=()), Heartbeat("schedule", NOW - HOUR)
     assert degradation_sentences(fresh, Patience(), 5.0) == ()
     assert starting_sentences(fresh, Patience(), 5.0) == (
@@ -169,13 +169,13 @@ def test_a_long_interval_of_the_reconciliation_is_not_a_degradation() -> None:
     assert degradation_sentences(late, patience_of(60.0)) != ()
 
 
-def test_a_listener_that_is_switched_off_is_not_missed() -> None:
+def test_a_disabled_listener_is_not_missed() -> None:
     old = condition(heartbeats=(*WELL, Heartbeat("listen", NOW - 60 * HOUR)))
     assert degradation_sentences(old, patience_of(60.0)) == ()
     assert degradation_sentences(old, patience_of(60.0, LISTEN)) != ()
 
 
-def test_of_several_review_servers_the_one_with_a_problem_is_named() -> None:
+def test_the_review_server_with_a_problem_is_named_among_several() -> None:
     beats = (WELL[0], Heartbeat("reconcile core", NOW), Heartbeat("listen core", NOW, "disconnected: eof"))
     patience = patience_of(60.0, "listen core", reconciled=("reconcile core", "reconcile edge"))
     assert degradation_sentences(condition(heartbeats=beats), patience) == (
@@ -198,7 +198,7 @@ def test_an_unset_or_unusable_git_url_is_a_problem() -> None:
     assert git_url_problem("https://example.com/{project}") == ""
 
 
-def test_a_listener_that_is_connected_is_well() -> None:
+def test_a_connected_listener_is_healthy() -> None:
     assert sentences(heartbeats=(*WELL, Heartbeat("listen", NOW))) == ()
 
 

@@ -122,7 +122,7 @@ def test_a_slower_row_that_may_not_vote_is_named_with_the_reason() -> None:
     ]
 
 
-def test_what_confirms_the_worst_is_named() -> None:
+def test_the_confirmation_of_the_worst_row_is_named() -> None:
     ratios = (1.04, 1.05, 1.06, 1.05, 1.02, 1.05, 1.08)
     confirmed = slower("BM_a", 1.05)._replace(reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios),))
 
@@ -178,7 +178,7 @@ def test_a_suite_without_results_is_named_first() -> None:
     assert causes[0] == "suite executor measured nothing: the patch lists no benchmark"
 
 
-def test_what_is_broken_is_counted_by_benchmark_and_not_by_metric() -> None:
+def test_breakage_is_counted_by_benchmark_and_not_by_metric() -> None:
     fails = (Reason(ReasonKind.FAILS, ("x",)),)
     twice = [Comparison(row("BM_a", metric), Verdict.BROKEN, reasons=fails) for metric in ("cpu_time", "m")]
 

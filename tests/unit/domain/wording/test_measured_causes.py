@@ -172,7 +172,7 @@ def test_a_budget_that_can_prove_nothing_is_named(pairs: int, causes: list[str])
     assert causes_of(Notes(pairs_to_prove=pairs)) == causes
 
 
-def test_programs_that_are_too_large_to_copy_are_named() -> None:
+def test_programs_too_large_to_copy_are_named() -> None:
     (cause,) = causes_of(Notes(are_programs_kept_in_place=True))
 
     assert cause.startswith("the programs are too large to copy for every pair")

@@ -103,7 +103,7 @@ def test_the_worst_build_comes_first_and_equals_keep_their_order() -> None:
     assert [line.split(" : ")[0] for line in lines][-4:-2] == ["l4", "l5"]
 
 
-def test_jobs_that_are_not_built_share_a_line_and_another_reason_has_its_own() -> None:
+def test_unbuilt_jobs_share_a_line_per_reason() -> None:
     jobs = [f"job{k}" for k in range(22)]
     reports = [BuildReport("l", Result.NOT_BUILT, (NO_MATCHING_FILES,), job=job) for job in jobs]
     reports += [BuildReport("l", Result.NOT_BUILT, ("adds job x",), job="file")]
@@ -141,7 +141,7 @@ def test_no_text_of_a_patch_is_formatted_in_a_message(text: str, *, is_external:
         assert formats_in(paragraph) == set()
 
 
-def test_what_does_not_fit_is_counted() -> None:
+def test_omitted_lines_are_counted() -> None:
     causes = tuple(f"cause {k} " + "🚀" * 1000 for k in range(20))
     message = compose(Header.FAILED, [BuildReport("link", Result.FAILURE, causes)], LINK)
 

@@ -157,7 +157,7 @@ def test_every_proposed_command_is_one_that_benchgate_reads(name: str) -> None:
     assert [type(command) for command in read] == kinds
 
 
-def test_a_line_that_is_posted_without_a_bug_is_refused() -> None:
+def test_an_override_line_without_a_bug_is_refused() -> None:
     (answer,) = commands_in(lines(SLOWER)[-1], ["perf"])
     assert isinstance(answer, Misspelt)
 

@@ -53,7 +53,7 @@ def test_a_slow_down_can_be_rechecked_accepted_and_overridden() -> None:
     )
 
 
-def test_of_several_builds_each_has_offers_of_its_own() -> None:
+def test_each_of_several_builds_has_its_own_offers() -> None:
     both = offers_for(replace(ENDED, builds=[SLOWER, replace(SLOWER, job="other"), UNDECIDED, DOCS]), ALL)
     assert both.run[0] == Offer(Action.RECHECK, ("perf", "other"))
     assert both.run[-1] == Offer(Action.OVERRIDE)

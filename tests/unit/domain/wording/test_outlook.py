@@ -27,7 +27,7 @@ def test_a_long_set_up_is_named_because_measuring_less_does_not_shorten_it() -> 
     )
 
 
-def test_a_set_up_that_was_longer_before_is_at_most_all_of_a_pair() -> None:
+def test_a_formerly_longer_set_up_is_at_most_all_of_a_pair() -> None:
     assert "takes 3 s, 100 % of it to set up the programs" in cost(3.0, 600.0, 14, 4.0)
 
 

@@ -28,7 +28,7 @@ def test_a_log_within_the_limit_is_kept_whole() -> None:
     assert log_of(b"12345678", b"90123456").kept() == b"1234567890123456"
 
 
-def test_of_a_longer_one_the_middle_is_left_out() -> None:
+def test_the_middle_of_a_longer_one_is_left_out() -> None:
     log = log_of(b"12345678", b"90123456", b"abc")
     assert log.kept() == b"1234\n== 3 bytes of the log are left out here\n890123456abc"
     assert log.mark() == 19
@@ -42,7 +42,7 @@ def test_the_first_and_the_newest_bytes_are_kept_however_they_come(parts: list[b
 
 
 @given(before=PARTS, after=PARTS)
-def test_what_was_written_since_a_mark_is_read_exactly_if_it_is_kept(
+def test_bytes_since_a_mark_are_read_exactly_if_they_are_kept(
     before: list[bytes], after: list[bytes]
 ) -> None:
     log = log_of(*before, limit=1 << 20)
@@ -62,7 +62,7 @@ def test_since_never_returns_more_than_was_asked_for_nor_bytes_of_before(
     assert any(since.startswith(found[:cut]) and since.endswith(found[cut:]) for cut in range(len(found) + 1))
 
 
-def test_of_what_is_too_long_whole_lines_of_both_ends_are_read() -> None:
+def test_overlong_output_is_read_as_whole_lines_of_both_ends() -> None:
     log = log_of(b"before\n", b"first\nsecond\nthird\nfourth\nlast\n", limit=100)
     assert log.since(7, at_most=20) == b"first\nlast\n"
 

@@ -78,7 +78,7 @@ class TestOnTheMachine:
         assert (failure.kind, failure.headline) == (FailureKind.COMMAND, "exit code 2")
         assert failure.line == "compile failed: exit code 2"
 
-    def test_what_the_parents_compiler_says_is_not_the_changes(self, tmp_path: Path) -> None:
+    def test_the_parents_compile_errors_are_not_the_changes(self, tmp_path: Path) -> None:
         report = executed(tmp_path, parent={"does not compile": 1, "says": f"lib/a.cc:3: {ERROR.text}\n"})
         assert (report.outcome, report.findings, report.failures) == (Outcome.NO_PARENT, (), ())
 
@@ -195,7 +195,7 @@ def test_a_line_comment_that_the_server_refused_is_posted_on_the_next_patch_set(
     assert remarks(farm)[-1] == [("lib/a.cc", 30, SAID)]
 
 
-def test_what_does_not_vote_says_nothing_of_lines(tmp_path: Path) -> None:
+def test_a_job_that_does_not_vote_posts_no_line_comments(tmp_path: Path) -> None:
     farm = farm_with(
         tmp_path, (ONE_JOB + RIGHTS).replace("kind: benchmark", "kind: benchmark\n    voting: false")
     )
@@ -244,7 +244,7 @@ def test_a_rerun_that_fails_alike_repeats_no_remark(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("outcome", [Outcome.INFRASTRUCTURE, Outcome.PASSED, Outcome.NO_PARENT])
-def test_what_did_not_fail_says_nothing_of_lines(tmp_path: Path, outcome: Outcome) -> None:
+def test_a_build_that_did_not_fail_posts_no_line_comments(tmp_path: Path, outcome: Outcome) -> None:
     farm = farm_with(tmp_path)
     fail(farm, 1, ERROR, outcome=outcome)
     farm.service.vote()

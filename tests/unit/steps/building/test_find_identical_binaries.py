@@ -187,7 +187,7 @@ def test_sameness_is_fixed_with_what_will_be_measured(tmp_path: Path, changed: s
     assert pair.claimed.records
 
 
-def test_what_was_fixed_first_stays(tmp_path: Path) -> None:
+def test_the_first_listing_stays(tmp_path: Path) -> None:
     pair = Pair(tmp_path, {"README.md": "new"})
     pair.claimed.fixed = [{"suite": "bench", "base": ["BM_a"], "patch": ["BM_a"]}]
     pair.execute()

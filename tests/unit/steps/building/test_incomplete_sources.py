@@ -74,7 +74,7 @@ class TestBuildsOfThePatchAlone:
         assert [(each.subject, each.headline) for each in report.failures] == [(MISSING.what, MISSING.why)]
         assert str(MISSING) in report.causes[0]
 
-    def test_a_patch_that_is_as_incomplete_as_its_parent_is_not_blamed(
+    def test_a_patch_as_incomplete_as_its_parent_is_not_blamed(
         self, tmp_path: Path, job: dict[str, str]
     ) -> None:
         report = self.run(tmp_path, job, "base", "patch")

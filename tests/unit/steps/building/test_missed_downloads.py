@@ -24,7 +24,7 @@ def test_the_download_is_the_reason(after: bytes) -> None:
 
 
 @pytest.mark.parametrize("after", [UNDEFINED, LOST, COMPILER])
-def test_an_error_after_a_download_that_nobody_needed_is_the_reason(after: bytes) -> None:
+def test_an_error_after_an_unneeded_download_is_the_reason(after: bytes) -> None:
     """Else a patch set that breaks the build of such a project would be no failure."""
     failed = NotBuilt(Stage.COMPILE, CommandFailed("compile failed", "exit code 2"))
 

@@ -15,7 +15,7 @@ BOB = "bob@example.com"
 
 
 @pytest.mark.parametrize("method", ["is_member", "account_of"])
-def test_a_refusal_while_the_review_server_is_down_names_the_wait_that_it_asks_for(method: str) -> None:
+def test_a_refusal_during_an_outage_of_the_review_server_names_the_wait(method: str) -> None:
     accounts = FakeReviewServer(accounts={BOB: Account("7", "Bob")}, members={("7", "reviewers")})
     accounts.faults[method] = Transient("too busy", retry_after=42.0)
     changes = KnownChanges(MemoryStore(), RecentAnswers({"review": accounts}))

@@ -96,9 +96,7 @@ def of_kind(farm: Farm, kind: str) -> None:
         ),
     ],
 )
-def test_all_that_is_known_of_a_command_is_replaced_by_what_the_patterns_find(
-    farm: Farm, end: Failure
-) -> None:
+def test_a_commands_mere_end_is_replaced_by_what_the_patterns_find(farm: Farm, end: Failure) -> None:
     of_kind(farm, "command")
     log = StoredLog("", (), whole=farm.artifacts.put(b"fatal: device a is lost\n"))
     found = reported(farm, built((end.line, "a note"), end), log)
@@ -145,7 +143,7 @@ def test_other_failures_are_not_replaced(
     assert found.causes[0] == "because"
 
 
-def test_the_end_of_a_patch_that_was_not_built_is_not_replaced(farm: Farm) -> None:
+def test_the_end_of_an_unbuilt_patch_is_not_replaced(farm: Farm) -> None:
     """The command never ran, so its patterns do not say why."""
     of_kind(farm, "command")
     report = MachineReport(Outcome.FAILED, (END.line,), failures=(END,))
@@ -169,7 +167,7 @@ def test_a_list_that_the_machine_cut_stays_cut(farm: Farm) -> None:
     assert reported(farm, MachineReport(Outcome.FAILED, is_cut=True)).is_cut
 
 
-def test_of_a_log_with_too_many_lines_the_first_are_searched_and_the_list_is_incomplete(
+def test_only_the_first_lines_of_an_overlong_log_are_searched(
     farm: Farm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(configured_failures, "_MOST_LINES", 2)
@@ -193,7 +191,7 @@ def test_a_lost_log_makes_the_list_incomplete_and_the_build_still_fails(farm: Fa
     assert (found.outcome, found.failures, found.is_cut) == (Outcome.FAILED, (OWN,), True)
 
 
-def test_a_log_whose_middle_is_left_out_makes_the_list_incomplete(farm: Farm) -> None:
+def test_a_log_without_its_middle_makes_the_list_incomplete(farm: Farm) -> None:
     parts = (LogPart(0, 0, 9, data=b"x\nfatal: "), LogPart(50, 9, 17, data=b"device b is lost\n"))
     found = reported(farm, MachineReport(Outcome.FAILED), StoredLog("1", parts))
     assert (found.failures, found.is_cut) == ((), True)

@@ -181,7 +181,7 @@ class TestTheNextPatchSet:
 
 
 class TestTheEnd:
-    def test_from_the_expiry_on_the_failure_counts_again(self, known: Service) -> None:
+    def test_the_failure_counts_again_after_its_expiry(self, known: Service) -> None:
         known.store.wait(30 * DAY)
         upload(known)
         assert fail(known, 2, FLAKY) == -1
@@ -243,7 +243,7 @@ class TestCarryOver:
         end(service, 2, NEW, number=99)
         assert vote(service) == -1
 
-    def test_what_a_person_undid_stays_undone(self, service: Service) -> None:
+    def test_an_undone_override_stays_undone(self, service: Service) -> None:
         fail(service, 1, FLAKY)
         say(service, "override MB-1 the machine was full")
         service.source.commits["patch2"] = service.source.commits["patch1"]

@@ -62,7 +62,7 @@ def test_each_count_is_posted_once(notes: MemoryBugNotes, tracker: BrokenTracker
     ]
 
 
-def test_a_comment_whose_response_was_lost_is_not_repeated(
+def test_a_comment_is_not_repeated_after_a_lost_response(
     notes: MemoryBugNotes, tracker: BrokenTracker
 ) -> None:
     """The same as a process that is killed between the comment and the note about it."""
@@ -92,7 +92,7 @@ def test_a_bug_that_takes_no_comment_stops_no_other_one_and_fails_each_round(
 
 
 @pytest.mark.parametrize("fault", [Transient("away"), Refused("the token expired")])
-def test_a_tracker_that_is_away_is_asked_once_a_round(
+def test_an_unreachable_tracker_is_asked_once_a_round(
     notes: MemoryBugNotes, tracker: BrokenTracker, fault: Exception
 ) -> None:
     tracker.faults = {"MB-1": fault}

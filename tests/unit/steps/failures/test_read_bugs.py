@@ -57,7 +57,7 @@ def test_a_bug_that_cannot_be_read_keeps_its_answer_and_stops_no_other(fault: Ex
 
 
 @pytest.mark.parametrize("fault", [Transient("away"), Refused("the token expired")])
-def test_a_tracker_that_is_away_is_asked_once_a_round_and_next_for_another_bug(fault: Exception) -> None:
+def test_an_unreachable_tracker_is_asked_once_a_round_about_another_bug_each(fault: Exception) -> None:
     notes = MemoryBugNotes(bugs={"MB-1", "MB-2"})
     tracker = BrokenTracker(bugs={"MB-2": OPEN}, faults={"MB-1": fault})
     with pytest.raises(type(fault)):

@@ -293,9 +293,7 @@ class TestEndings:
             (NotFound("no revision patch1"), "no revision patch1"),
         ],
     )
-    def test_what_trying_again_cannot_cure_is_not_tried_again(
-        self, machine: Machine, fault: Exception, cause: str
-    ) -> None:
+    def test_a_permanent_failure_is_not_retried(self, machine: Machine, fault: Exception, cause: str) -> None:
         machine.source.fault = fault
 
         assert machine.work() == MachineReport(Outcome.INFRASTRUCTURE, (cause,))
@@ -338,7 +336,7 @@ class TestUnexpectedErrors:
 
 
 class TestBinaries:
-    def test_a_side_that_was_built_before_is_taken_from_the_cache(self, machine: Machine) -> None:
+    def test_a_side_built_before_is_taken_from_the_cache(self, machine: Machine) -> None:
         machine.work()
         machine.claimed = MemoryClaimed(spec=machine.claimed.spec, binaries=machine.claimed.binaries)
         machine.sandbox.commands.clear()
@@ -347,7 +345,7 @@ class TestBinaries:
         assert machine.sandbox.commands == []
         assert len(machine.claimed.records) == 14
 
-    def test_what_an_unreviewed_change_built_is_not_taken_for_a_parent(self, machine: Machine) -> None:
+    def test_binaries_of_an_unreviewed_change_are_not_taken_for_a_parent(self, machine: Machine) -> None:
         machine.work()
         spec = spec_of(machine.source, base="patch1", patch="patch2")
         machine.claimed = MemoryClaimed(spec=spec.to_mapping(), binaries=machine.claimed.binaries)
@@ -356,7 +354,7 @@ class TestBinaries:
 
         assert machine.sandbox.commands == ["make", "make"]
 
-    def test_a_binary_whose_bytes_were_lost_is_built_again(self, machine: Machine) -> None:
+    def test_a_lost_binary_is_built_again(self, machine: Machine) -> None:
         machine.work()
         machine.claimed = MemoryClaimed(spec=machine.claimed.spec, binaries=machine.claimed.binaries)
         machine.artifacts.kept.clear()

@@ -39,15 +39,15 @@ def test_a_quiet_machine_takes_work_after_one_reading() -> None:
     assert host.pauses == [READINGS[0]]
 
 
-def test_a_machine_whose_cpus_others_use_takes_none() -> None:
+def test_a_machine_with_busy_cpus_takes_none() -> None:
     assert Host([BUSY, BUSY]).ask() == "other work takes 100% of its CPUs"
 
 
-def test_a_machine_whose_host_takes_its_time_takes_none() -> None:
+def test_a_machine_with_steal_time_takes_none() -> None:
     assert Host([STOLEN, STOLEN]).ask() == "20% of its CPU time is stolen by its host"
 
 
-def test_what_only_one_reading_meets_keeps_no_machine_from_work() -> None:
+def test_work_seen_by_one_reading_only_is_no_obstacle() -> None:
     assert Host([BUSY, IDLE]).ask() == ""
 
 

@@ -16,7 +16,7 @@ NET = "d" * 40
 WORKSPACE = Workspace("https://h/m", "c" * 40, "", (OtherProject("net", "https://h/net", NET),))
 
 
-def test_both_sides_are_built_with_the_same_commits_which_the_log_names(tmp_path: Path) -> None:
+def test_both_sides_are_built_with_the_same_commits_and_the_log_names_them(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     spec = BuildSpec.from_mapping(machine.claimed.spec)
     machine.claimed.spec = replace(spec, workspace=WORKSPACE).to_mapping()

@@ -116,7 +116,7 @@ def test_several_threads_are_not_counted(bench: Bench) -> None:
     assert bench.sandbox.counted == []
 
 
-def test_a_machine_without_valgrind_says_so(tmp_path: Path) -> None:
+def test_a_machine_without_valgrind_reports_that(tmp_path: Path) -> None:
     rows = Bench(tmp_path, program(None), program(None)).count()
     why = "base: exit code 127: sh: 1: exec: valgrind: not found"
     assert {row.reasons for row in rows} == {not_counted(why)}
@@ -177,7 +177,7 @@ def test_more_instructions_are_reported_and_do_not_vote(bench: Bench) -> None:
     assert found.notes.is_counting_advisory
 
 
-def test_more_instructions_vote_where_the_job_says_so(bench: Bench) -> None:
+def test_more_instructions_vote_if_the_job_allows_it(bench: Bench) -> None:
     found = bench.measure(counting(Instructions.VOTE))
     assert found.judgement.outcome is Outcome.SLOWER
     assert found.judgement.blamed == ("BM_a",)
@@ -192,7 +192,7 @@ def test_rows_of_time_are_the_same_whether_instructions_vote_or_not(bench: Bench
 
 
 @pytest.mark.parametrize("mode", [Instructions.REPORT, Instructions.VOTE])
-def test_what_cannot_be_counted_decides_nothing(tmp_path: Path, mode: Instructions) -> None:
+def test_uncountable_benchmarks_decide_nothing(tmp_path: Path, mode: Instructions) -> None:
     policy = Policy(on_undecided=VoteWhen.NONE)
     job = replace(counting(mode), policy=policy)
     found = Bench(tmp_path, program(None), program(None)).measure(job)

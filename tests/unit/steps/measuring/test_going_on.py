@@ -42,7 +42,7 @@ def measured(bench: Bench, **keys: Any) -> Measurement:  # noqa: ANN401 - as abo
 
 
 class TestGoingOn:
-    def test_what_may_still_vote_is_measured_until_it_is_decided(self, tmp_path: Path) -> None:
+    def test_a_benchmark_that_may_still_vote_is_measured_until_it_is_decided(self, tmp_path: Path) -> None:
         found = measured(loud(tmp_path, 1.045))
 
         assert found.pairs > BASE_PAIRS
@@ -55,7 +55,7 @@ class TestGoingOn:
         assert found.pairs == BASE_PAIRS
         assert verdicts(found) == {"BM_a": Verdict.UNDECIDED}
 
-    def test_what_cannot_become_slower_gets_no_more_than_all_get(self, tmp_path: Path) -> None:
+    def test_a_benchmark_that_cannot_become_slower_gets_only_the_base_pairs(self, tmp_path: Path) -> None:
         found = measured(loud(tmp_path, 0.95))
 
         assert found.pairs == BASE_PAIRS
@@ -66,7 +66,7 @@ class TestGoingOn:
 
         assert found.pairs > BASE_PAIRS
 
-    def test_what_no_time_would_decide_is_dropped_at_the_first_look_that_could(self, tmp_path: Path) -> None:
+    def test_undecidable_benchmarks_are_dropped_at_the_first_decisive_look(self, tmp_path: Path) -> None:
         hopeless = program(spread=2.0, BM_a=1e-6)
         found = measured(Bench(tmp_path, hopeless, hopeless))
 
@@ -103,7 +103,7 @@ class TestGoingOn:
 
 
 class TestMachineTime:
-    def test_what_the_patch_takes_longer_does_not_end_the_measuring(self, tmp_path: Path) -> None:
+    def test_extra_time_of_the_patch_does_not_end_the_measuring(self, tmp_path: Path) -> None:
         """28 pairs of launches of one and three seconds: 112 s, 56 of them charged."""
         loose = program(1.0, BM_a=1e-6), program(3.0, BM_a=1.05e-6)
         found = measured(Bench(tmp_path, *loose), machine_time=55.0, max_pairs=28)
@@ -134,7 +134,7 @@ class TestMachineTime:
         assert found.pairs == 41
         assert not found.is_used_up_by_patch
 
-    def test_a_machine_that_is_slow_to_both_is_no_fault_of_the_patch(self, tmp_path: Path) -> None:
+    def test_a_machine_slow_for_both_sides_is_no_fault_of_the_patch(self, tmp_path: Path) -> None:
         loose = program(25.0, 0.2, BM_a=1e-6), program(25.0, 0.2, BM_a=1.1e-6)
         found = measured(Bench(tmp_path, *loose), machine_time=60.0)
 

@@ -98,7 +98,7 @@ class TestNames:
 
         assert failed.value.end.startswith("result.json: it is cut off or damaged at byte ")
 
-    def test_what_was_not_asked_for_is_left_aside(self, tmp_path: Path) -> None:
+    def test_unrequested_benchmarks_are_ignored(self, tmp_path: Path) -> None:
         program = writing(row("BM_a"), row("BM_more"), BM_a=1e-6)
         found = Bench(tmp_path, code(BM_a=1e-6), program).measure(ONE_PAIR)
 

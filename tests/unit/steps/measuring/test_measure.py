@@ -237,9 +237,7 @@ class TestCalibrations:
 class TestLonger:
     BRIEF = replace(JOB, policy=Policy(max_pairs=14, false_alarms=1e-5))
 
-    def test_what_was_undecided_is_decided_as_if_there_had_been_no_end(
-        self, bench: Bench, tmp_path: Path
-    ) -> None:
+    def test_continued_pairs_decide_as_if_there_had_been_no_end(self, bench: Bench, tmp_path: Path) -> None:
         brief = bench.measure(self.BRIEF)
         longer = bench.measure(self.BRIEF, longer=MorePairs("BM_slow", 40))
         (tmp_path / "whole").mkdir()
@@ -324,7 +322,7 @@ class TestAfterAKill:
         assert killed.launches[: launch - redone] == whole.launches[: launch - redone]
         assert killed.launches[launch:] == whole.launches[launch - redone :]
 
-    def test_what_is_measured_stays_what_was_listed_first(self, bench: Bench) -> None:
+    def test_the_first_listing_says_what_is_measured(self, bench: Bench) -> None:
         bench.sandbox.before = _kill_at(2)
         with pytest.raises(Killed):
             bench.measure()
@@ -364,7 +362,7 @@ def _kill_at(launch: int) -> Callable[[int], None]:
 
 
 class TestSuites:
-    def test_a_suite_that_is_decided_is_no_longer_launched(self, tmp_path: Path) -> None:
+    def test_a_decided_suite_is_no_longer_launched(self, tmp_path: Path) -> None:
         job = measuring(
             Suite("same", "build/bench", filter="BM_same"), Suite("slow", "build/other", filter="BM_slow")
         )

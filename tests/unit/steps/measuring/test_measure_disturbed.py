@@ -70,7 +70,7 @@ def test_a_disturbed_pair_is_measured_again_whole(tmp_path: Path, quiet: Bench, 
     assert launch // 2 not in {each.pair for each in found.launches}
 
 
-def test_what_is_measured_again_keeps_its_order_in_an_environment_of_its_own(tmp_path: Path) -> None:
+def test_a_repeated_pair_keeps_its_order_in_an_environment_of_its_own(tmp_path: Path) -> None:
     """Else the order of counting pairs would not be random if one order is disturbed more often."""
     bench = bench_beside(tmp_path, {2, 4})
     bench.measure()
@@ -99,7 +99,7 @@ def test_benchmarks_drop_out_after_as_many_pairs_that_count(tmp_path: Path, quie
     assert filters == [both, both, *expected]
 
 
-def test_on_a_machine_that_is_never_quiet_all_later_pairs_count(tmp_path: Path, quiet: Bench) -> None:
+def test_all_later_pairs_count_on_a_machine_that_is_never_quiet(tmp_path: Path, quiet: Bench) -> None:
     extra, pairs = allowance(JOB.policy.base_pairs), len(quiet.log.records)
     bench = bench_beside(tmp_path, EVERY)
     found = bench.measure()
@@ -133,7 +133,7 @@ def test_a_killed_worker_continues_as_if_nothing_had_happened(tmp_path: Path, la
 
 
 @pytest.mark.parametrize("during", [{2}, {0, 5, 9}, EVERY])
-def test_what_counts_is_found_again_in_the_records_alone(
+def test_the_records_alone_tell_which_pairs_count(
     tmp_path: Path, quiet: Bench, during: Container[int]
 ) -> None:
     bench = bench_beside(tmp_path, during)

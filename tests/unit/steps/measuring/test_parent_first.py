@@ -100,7 +100,7 @@ class TestBothSidesFail:
         assert report.causes[0].startswith(end)
         assert "benchgate.yaml" in report.causes[0]
 
-    def test_a_suite_that_fails_in_the_parent_alone_is_named_and_the_others_are_measured(
+    def test_a_suite_failing_in_the_parent_alone_is_named_and_the_others_are_measured(
         self, machine: Machine
     ) -> None:
         machine.write("parent", '{"benchmarks": {"BM_a": 1e-6, "BM_b": 1e-6}, "crashes on": ["BM_b"]}')
@@ -121,7 +121,7 @@ class TestBothSidesFail:
             ([], ["BM_b"]),
         ]
 
-    def test_a_patch_whose_programs_list_nothing_measured_nothing(self, machine: Machine) -> None:
+    def test_a_patch_without_listed_benchmarks_measured_nothing(self, machine: Machine) -> None:
         machine.write("patch1", '{"benchmarks": {}}')
         report = machine.work()
 
@@ -151,7 +151,7 @@ class TestParentFirst:
             json.loads(machine.source.commits["parent"].files[CODE])
         ]
 
-    def test_a_parent_that_was_measured_and_no_longer_builds_is_tried_again(self, machine: Machine) -> None:
+    def test_a_measured_parent_that_no_longer_builds_is_tried_again(self, machine: Machine) -> None:
         """Code of the patch ran since, and may be the reason."""
         machine.work()
         machine.claimed.binaries.clear()

@@ -45,7 +45,7 @@ def printing(lines: list[str], **seconds: float) -> str:
     return json.dumps({"benchmarks": seconds, "prints": lines})
 
 
-def test_lines_that_are_no_benchmarks_are_left_out(tmp_path: Path) -> None:
+def test_lines_other_than_benchmarks_are_left_out(tmp_path: Path) -> None:
     """Before, a program that printed a line on standard output could not be measured at all."""
     bench = Bench(tmp_path, printing(LINES, BM_a=1e-6), printing([*LINES, "Loading 0.3 s"], BM_a=1e-6))
     found = bench.measure()
@@ -54,7 +54,7 @@ def test_lines_that_are_no_benchmarks_are_left_out(tmp_path: Path) -> None:
     assert verdicts(found) == {"BM_a": Verdict.SAME}
 
 
-def test_a_group_of_lines_that_are_no_benchmarks_is_left_out(tmp_path: Path) -> None:
+def test_a_group_without_benchmarks_is_left_out(tmp_path: Path) -> None:
     """The library then finds no match for its filter, and leaves an empty file."""
     lines = [f"A line {number:03}" for number in range(250)]
     found = Bench(tmp_path, printing(lines, BM_a=1e-6), printing(lines, BM_a=1e-6)).measure()

@@ -79,7 +79,7 @@ def test_only_the_slow_down_is_measured_again_with_as_many_pairs(bench: Bench) -
     assert {pattern for _, pattern in bench.sandbox.launches} == {"^(BM_slow)$"}
 
 
-def test_what_the_first_left_undecided_is_measured_no_further(tmp_path: Path) -> None:
+def test_rows_left_undecided_by_the_first_are_measured_no_further(tmp_path: Path) -> None:
     """A check ends with its machine time, and a second opinion gives the other rows no more of it."""
     base, patch = (
         json.dumps({"benchmarks": {"BM_slow": slow, "BM_same": 1e-6}, "spread": 0.025})

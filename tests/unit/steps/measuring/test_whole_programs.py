@@ -181,7 +181,7 @@ def test_a_program_without_benchmarks_is_misconfigured_on_both_sides(tmp_path: P
     assert report.causes[0].startswith("suite bench lists no benchmark on either side")
 
 
-def test_a_patch_whose_program_runs_no_benchmark_measured_nothing(tmp_path: Path) -> None:
+def test_a_patch_that_runs_no_benchmark_measured_nothing(tmp_path: Path) -> None:
     report = report_of(tmp_path, {"benchmarks": BOTH}, {"benchmarks": {}})
 
     assert report.outcome is Outcome.MEASURED_NOTHING

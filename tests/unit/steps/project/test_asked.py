@@ -122,7 +122,7 @@ class TestFilter:
 
         assert not [cause for cause in verdict.end.causes if "renamed" in cause]
 
-    def test_a_suite_that_cannot_be_listed_is_left_out_if_it_chooses_benchmarks_of_another(
+    def test_an_unlistable_suite_is_left_out_if_only_others_have_chosen_benchmarks(
         self, tmp_path: Path
     ) -> None:
         desk = Desk(tmp_path)
@@ -138,7 +138,7 @@ class TestFilter:
         )
         assert (whole.end.outcome, nothing.end.outcome) == (Outcome.MISCONFIGURED, Outcome.MISCONFIGURED)
 
-    def test_a_suite_that_only_the_patch_cannot_list_ends_the_job_if_it_chooses_a_benchmark_of_it(
+    def test_a_suite_unlistable_in_the_patch_ends_the_job_if_its_benchmarks_are_chosen(
         self, tmp_path: Path
     ) -> None:
         desk = Desk(tmp_path)
@@ -147,7 +147,7 @@ class TestFilter:
 
         assert outcomes == [Outcome.PASSED, Outcome.MEASURED_NOTHING]
 
-    def test_tests_whose_durations_are_compared_are_chosen_too(self, tmp_path: Path) -> None:
+    def test_tests_with_compared_durations_are_chosen_too(self, tmp_path: Path) -> None:
         desk, job = Desk(tmp_path), parse_job("tests", COMPARED)
         desk.sandbox = CTest()
         for commit, parent, changed in (("base", None, 1.0), ("patch", "base", 2.5)):
@@ -297,7 +297,7 @@ class TestJobs:
         with pytest.raises(BadInput, match=r"are for jobs that measure both sides.* none: tests \(ctest\)"):
             comparing_jobs((TESTS,), "benchgate.yaml")
 
-    def test_a_job_whose_paths_match_no_changed_file_is_not_built(self) -> None:
+    def test_a_job_without_matching_changed_files_is_not_built(self) -> None:
         source = MemorySource()
         source.commit("base", None, {"a.cc": "1", "b.md": "1"})
         source.commit("patch", "base", {"a.cc": "1", "b.md": "2"})

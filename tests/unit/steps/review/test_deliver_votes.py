@@ -88,9 +88,7 @@ class TestRemovedVotes:
         assert delivery.server.reviews[-1].labels == {}
         assert delivery.states == [("sent", "not cast again because a person removed it: Verified")]
 
-    def test_a_vote_that_was_removed_before_its_delivery_was_known_is_withheld(
-        self, delivery: Delivery
-    ) -> None:
+    def test_a_vote_removed_before_its_delivery_was_known_is_withheld(self, delivery: Delivery) -> None:
         delivery.server.after = [Transient("502 after it was applied")]
         delivery.deliver()
         delivery.server.votes[KEY].clear()
@@ -173,7 +171,7 @@ class TestForbiddenVotes:
         }
         assert len(delivery.server.reviews) == 1
 
-    def test_a_message_that_is_forbidden_without_a_vote_is_tried_again(self, delivery: Delivery) -> None:
+    def test_a_message_forbidden_without_a_vote_is_tried_again(self, delivery: Delivery) -> None:
         delivery.server.refused = [Forbidden("read only")] * 2
 
         assert delivery.deliver() == 0

@@ -95,7 +95,7 @@ def test_a_change_that_was_abandoned_before_its_first_run_gets_no_run() -> None:
     assert service.store.memory.runs == []
 
 
-def test_a_change_that_was_moved_to_another_branch_is_planned_again() -> None:
+def test_a_change_moved_to_another_branch_is_planned_again() -> None:
     service = Service()
     service.see(change_at(1))
     for _ in range(2):
@@ -107,7 +107,7 @@ def test_a_change_that_was_moved_to_another_branch_is_planned_again() -> None:
     assert service.store.memory.reasons == {1: "the change was moved to branch stable"}
 
 
-def test_a_change_that_was_moved_after_its_vote_is_planned_again() -> None:
+def test_a_change_moved_after_its_vote_is_planned_again() -> None:
     service = Service()
     service.see(change_at(1))
     with service.store.transaction() as tx:

@@ -125,7 +125,7 @@ def test_without_a_verified_address_the_review_server_is_not_asked() -> None:
     assert accounts.asked == []
 
 
-def test_while_the_review_server_is_down_nothing_is_offered_and_a_try_is_temporarily_refused() -> None:
+def test_during_an_outage_nothing_is_offered_and_requests_are_refused_for_now() -> None:
     accounts = members(fault=Transient("connection refused"))
     found = offered(accounts)
     assert found.offers == Offers()
@@ -191,7 +191,7 @@ def test_on_each_review_server_a_person_has_an_account_of_their_own() -> None:
     }
 
 
-def test_nobody_acts_on_a_change_of_a_review_server_that_is_not_configured_any_more() -> None:
+def test_nobody_acts_on_a_change_of_a_removed_review_server() -> None:
     accounts = members()
     found = offered(accounts, on_server("old"))
     assert (found.offers, accounts.asked) == (Offers(), [])

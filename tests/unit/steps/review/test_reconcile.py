@@ -30,7 +30,7 @@ def service() -> Service:
     return service
 
 
-def test_a_change_that_was_abandoned_without_an_event_is_found(service: Service) -> None:
+def test_a_change_abandoned_without_an_event_is_found(service: Service) -> None:
     service.server.put(change_at(1, minutes=1, status=ChangeStatus.ABANDONED))
 
     assert service.reconcile(is_full=True) == 1
@@ -38,14 +38,14 @@ def test_a_change_that_was_abandoned_without_an_event_is_found(service: Service)
     assert service.reconcile(is_full=True) == 0
 
 
-def test_a_change_that_was_merged_without_an_event_is_measured(service: Service) -> None:
+def test_a_change_merged_without_an_event_is_measured(service: Service) -> None:
     service.server.put(change_at(1, minutes=1, status=ChangeStatus.MERGED, merged_as="parent"))
 
     assert service.reconcile(is_full=True) == 1
     assert service.runs(RunKind.POST_SUBMIT) == [("parent", RunState.PLANNING)]
 
 
-def test_a_change_that_is_open_on_both_sides_is_looked_at_once(service: Service) -> None:
+def test_a_change_open_on_both_sides_is_looked_at_once(service: Service) -> None:
     service.server.put(change_at(1, key=ChangeKey("gerrit", 8)))
 
     assert service.reconcile(is_full=True) == 2

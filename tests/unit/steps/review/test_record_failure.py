@@ -63,7 +63,7 @@ def test_a_run_that_cannot_be_planned_is_reported_as_aborted_without_a_vote(serv
     )
 
 
-def test_a_comment_whose_commands_are_given_up_gets_a_reply_with_the_error() -> None:
+def test_after_the_last_attempt_a_comment_gets_a_reply_with_the_error() -> None:
     service = Service()
     service.server.put(change_at(1, updated=WRITTEN))
     service.reconcile()
@@ -85,7 +85,7 @@ def test_a_run_that_was_planned_in_the_meantime_goes_on(service: Service) -> Non
     assert service.store.memory.reviews == {}
 
 
-def test_a_run_whose_vote_cannot_be_decided_ends_visibly_without_a_vote(service: Service) -> None:
+def test_a_run_that_cannot_be_decided_ends_visibly_without_a_vote(service: Service) -> None:
     service.plan()
     fail(service, Task.VOTE, DEFECT_ATTEMPTS - 1)
     assert service.runs() == [("patch1", RunState.RUNNING)]

@@ -110,12 +110,12 @@ def test_a_branch_that_fails_keeps_no_other_from_being_public(error: Exception) 
     assert numbers(service) == {1, 3, 4, 6}
 
 
-def test_a_question_that_is_rejected_is_trouble_that_names_no_branch() -> None:
+def test_a_rejected_question_is_trouble_that_names_no_branch() -> None:
     service, server = on_branches({"b2": Permanent("b2 is not a branch")})
     assert record_all(service.store, server) == QUESTION_REJECTED
 
 
-def test_a_server_that_is_away_is_not_asked_about_each_branch() -> None:
+def test_an_unreachable_server_is_not_asked_about_each_branch() -> None:
     service, server = on_branches({f"b{number}": Transient("down") for number in range(2, 7)})
     assert record_all(service.store, server) == "down"
     assert server.branches == ["b1", "b2", "b3", "b4"]
@@ -137,7 +137,7 @@ def test_a_project_that_is_closed_disappears_and_returns(service: Service) -> No
     assert numbers(service) == {7, 8}
 
 
-def test_changes_that_were_stored_before_are_asked_about_in_batches(service: Service) -> None:
+def test_earlier_changes_are_asked_about_in_batches(service: Service) -> None:
     """An upgraded database knows no answer."""
     service.server.viewers = {number: {"alice"} for number in (3, 4)}
     for number in range(1, 2 * BATCH + 2):

@@ -40,7 +40,7 @@ def votes(service: Service) -> dict[str, int]:
     return {who: vote for who, vote in service.server.votes[KEY]["Verified"].items() if vote}
 
 
-def test_a_vote_that_is_there_is_not_cast_again(service: Service) -> None:
+def test_a_present_vote_is_not_cast_again(service: Service) -> None:
     service.reconcile(is_full=True)
 
     assert service.deliver() == 0
@@ -60,7 +60,7 @@ def test_a_server_restored_from_a_backup_gets_vote_and_message_again(service: Se
     assert service.deliver() == 0
 
 
-def test_a_vote_whose_message_is_still_there_is_cast_with_a_short_message(service: Service) -> None:
+def test_a_vote_with_its_message_still_there_is_cast_with_a_short_message(service: Service) -> None:
     service.server.votes[KEY].clear()
     service.reconcile(is_full=True)
 
@@ -82,7 +82,7 @@ def test_a_vote_that_cannot_stay_is_cast_again_only_once(service: Service) -> No
     assert [review.message.startswith(LOST) for review in service.server.reviews] == [False, True]
 
 
-def test_an_override_that_is_made_meanwhile_is_not_followed_by_the_lost_vote(
+def test_a_meanwhile_override_is_not_followed_by_the_lost_vote(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A later review with the vote of the decision before would undo the override's vote."""

@@ -133,7 +133,7 @@ def test_an_override_is_undone(service: Service) -> None:
     assert service.store.memory.overrides[-1][1].kind is OverrideKind.UNDO
 
 
-def test_more_pairs_of_what_nobody_measured_are_refused(service: Service) -> None:
+def test_more_pairs_of_unmeasured_benchmarks_are_refused(service: Service) -> None:
     answer = request(service, MorePairsCommand("BM_x", 64))
     assert answer is not None
     assert answer.startswith("`benchmark`: ")
@@ -152,7 +152,7 @@ def test_the_group_is_asked_when_the_command_runs(service: Service) -> None:
     assert votes(service) == [-1]
 
 
-def test_a_patch_set_that_is_outdated_by_then_is_refused(service: Service) -> None:
+def test_a_meanwhile_outdated_patch_set_is_refused(service: Service) -> None:
     service.server.put(change_at(2, updated=WRITTEN))
     assert request(service, FLAKY) == "`override`: patch set 1 is outdated or its change is closed"
     assert votes(service) == [-1]
@@ -164,7 +164,7 @@ def test_a_second_command_in_a_field_is_refused_before_it_is_stored(service: Ser
     assert service.store.memory.comment == []
 
 
-def test_a_job_that_is_gone_by_then_is_answered(service: Service) -> None:
+def test_a_meanwhile_removed_job_is_answered(service: Service) -> None:
     service.source.commit(
         "renamed",
         "parent",
@@ -176,6 +176,6 @@ def test_a_job_that_is_gone_by_then_is_answered(service: Service) -> None:
     assert answer.endswith("the jobs are new")
 
 
-def test_a_project_file_that_is_gone_by_then_is_answered(service: Service) -> None:
+def test_a_meanwhile_removed_project_file_is_answered(service: Service) -> None:
     service.source.commit("removed", "parent", {"a": "b"}, "refs/heads/master")
     assert request(service, FLAKY) == "there is no benchgate.yaml on branch master"

@@ -91,7 +91,7 @@ class TestRecheck:
         assert answer.startswith("{} `recheck`: no build failed; `recheck all` runs all builds again")
 
     @pytest.mark.parametrize("text", ["recheck", "recheck all"])
-    def test_where_nothing_was_built_the_reply_says_why(self, service: Service, text: str) -> None:
+    def test_the_reply_says_why_nothing_was_built(self, service: Service, text: str) -> None:
         for build in (1, 2):
             finish(service, build, Outcome.NOT_BUILT)
         (answer,) = say(service, text)
@@ -271,7 +271,7 @@ class TestAccept:
             "{} `accept`: the filter matches no slower or removed benchmark; these are BM_a, BM_b"
         )
 
-    def test_the_level_that_was_seen_is_kept(self, service: Service) -> None:
+    def test_the_level_shown_is_kept(self, service: Service) -> None:
         rows = slowdown(0.12, "BM_a"), slowdown(0.08, "BM_b")
         service.store.update(2, slowdowns=rows)
         say(service, "accept BM_a safer locks")

@@ -104,7 +104,7 @@ def test_an_undecided_build_gets_no_vote_if_the_patch_may_be_why(
 
 
 @pytest.mark.parametrize("state", [BuildState.QUEUED, BuildState.RUNNING, BuildState.FINISHED])
-def test_a_build_that_is_not_executed_is_not_analysed(farm: Farm, state: BuildState) -> None:
+def test_an_unexecuted_build_is_not_analysed(farm: Farm, state: BuildState) -> None:
     farm.service.store.update(1, state=state)
     before = repr(farm.service.store.memory)
     farm.analyse()

@@ -112,7 +112,7 @@ class TestStarting:
 
         assert [(run.project, run.pool) for run in farm.service.store.memory.runs] == [("kv", "perf")]
 
-    def test_a_branch_of_a_review_server_that_was_removed_is_skipped(self, farm: Farm) -> None:
+    def test_a_branch_of_a_removed_review_server_is_skipped(self, farm: Farm) -> None:
         """A project of the same name on another server may be another project."""
 
         def source_of(instance: str) -> MemorySource:

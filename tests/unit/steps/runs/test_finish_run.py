@@ -327,7 +327,7 @@ def test_a_whole_run_from_upload_to_vote(tmp_path: Path) -> None:
     assert "1 of 2 results is slower; worst: BM_a CPU time +" in review.review.message
 
 
-def test_the_start_of_a_run_of_the_branch_names_the_time_that_the_last_runs_took(tmp_path: Path) -> None:
+def test_the_start_message_names_the_time_that_the_branchs_last_runs_took(tmp_path: Path) -> None:
     farm = Farm(tmp_path)
     farm.service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="patch1"))
     farm.service.source.refs["refs/heads/master"] = "patch1"

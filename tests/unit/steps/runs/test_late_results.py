@@ -41,7 +41,7 @@ def failed() -> Service:
 class TestLateResults:
     """Results that no vote can come of are kept, and shown with their build."""
 
-    def test_of_an_old_patch_set(self, service: Service) -> None:
+    def test_a_late_result_of_an_old_patch_set(self, service: Service) -> None:
         begin(service, "linux", 5)
         service.see(change_at(2, updated=WRITTEN))
         hints = list(service.store.memory.hints)
@@ -74,9 +74,7 @@ class TestLateResults:
         service.vote()
         assert service.store.memory.decisions == []
 
-    def test_of_an_old_patch_set_with_a_vote_a_repeated_build_is_kept_without_another_vote(
-        self, failed: Service
-    ) -> None:
+    def test_a_repeated_build_of_an_old_patch_set_is_kept_without_another_vote(self, failed: Service) -> None:
         failed.see(change_at(2, updated=WRITTEN))
         decisions = list(failed.store.memory.decisions)
 
@@ -90,13 +88,13 @@ class TestLateResults:
             failed.vote(run)
         assert failed.store.memory.decisions == decisions
 
-    def test_of_a_merged_change(self, failed: Service) -> None:
+    def test_a_late_result_of_a_merged_change(self, failed: Service) -> None:
         failed.see(change_at(1, updated=WRITTEN, status=ChangeStatus.MERGED, merged_as="patch1"))
 
         assert end(failed, "macos", 8)
         assert failed.runs()[-1] == ("patch1", RunState.CANCELLED)
 
-    def test_of_a_run_that_a_person_cancelled(self, failed: Service) -> None:
+    def test_a_late_result_of_a_cancelled_run(self, failed: Service) -> None:
         begin(failed, "macos", 8)
         failed.server.say(KEY, "bob", "Patch Set 1:\n\ncancel")
         failed.see(failed.server.changes[KEY])
@@ -108,7 +106,7 @@ class TestLateResults:
         failed.vote(2)
         assert len(failed.store.memory.decisions) == decisions
 
-    def test_of_a_build_that_a_newer_one_replaced(self, service: Service) -> None:
+    def test_a_late_result_of_a_replaced_build(self, service: Service) -> None:
         begin(service, "linux", 5)
         begin(service, "linux", 6)
         sweep(service.store, service.store, MemoryQueue())
@@ -119,7 +117,7 @@ class TestLateResults:
         end(service, "macos", 7)
         assert vote(service) == 1
 
-    def test_of_a_run_that_was_cancelled_before_its_planning_nothing_can_be_kept(self) -> None:
+    def test_nothing_is_kept_of_a_run_cancelled_before_its_planning(self) -> None:
         service = Service(source=project(ELSEWHERE))
         service.see(change_at(1))
         service.see(change_at(2))

@@ -164,7 +164,7 @@ def test_an_overridden_build_is_not_replaced(service: Service) -> None:
     assert len(service.store.memory.builds) == 2
 
 
-def test_a_benchmark_that_is_undecided_for_another_reason_is_not_measured_again(service: Service) -> None:
+def test_a_benchmark_undecided_for_another_reason_is_not_measured_again(service: Service) -> None:
     stored = service.store.memory.results[2]
     layout = (Reason(ReasonKind.LAYOUT_NOT_CHECKED),)
     by_layout = [replace(row, reasons=layout) for row in stored.comparisons]

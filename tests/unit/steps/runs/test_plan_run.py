@@ -272,7 +272,7 @@ class TestParents:
 
 
 class TestMeanwhile:
-    def test_a_run_that_was_cancelled_is_not_planned(self) -> None:
+    def test_a_cancelled_run_is_not_planned(self) -> None:
         service = Service()
         service.see(change_at(1))
         service.see(change_at(2))
@@ -282,7 +282,7 @@ class TestMeanwhile:
         assert service.runs()[0] == ("patch1", RunState.CANCELLED)
 
     @pytest.mark.parametrize("text", [PROJECT_FILE, "version: 3", None])
-    def test_a_run_that_is_cancelled_while_it_is_planned_stays_cancelled(self, text: str | None) -> None:
+    def test_a_run_cancelled_during_its_planning_stays_cancelled(self, text: str | None) -> None:
         service = Service(source=project(text))
         service.see(change_at(1))
         service.source.meanwhile = lambda: service.see(change_at(2))

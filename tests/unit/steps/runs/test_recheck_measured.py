@@ -69,7 +69,7 @@ def test_the_reply_calls_decided_benchmarks_final(service: Service) -> None:
     assert answer.startswith("{} `recheck`: other: nothing to measure: every verdict is final (2 decided)")
 
 
-def test_of_all_jobs_those_without_a_slow_down_are_named(service: Service) -> None:
+def test_a_recheck_of_all_jobs_names_those_without_a_slow_down(service: Service) -> None:
     (answer,) = say(service, "recheck all")
 
     assert "other: nothing to measure" in answer

@@ -145,7 +145,7 @@ def test_a_test_that_passes_in_one_suite_still_fails_in_another(
     assert causes_of_linux(service) == CAUSES
 
 
-def test_a_new_file_of_a_suite_drops_the_failures_of_tests_that_are_gone(
+def test_a_suites_new_file_drops_failures_of_vanished_tests(
     service: Service, artifacts: MemoryArtifacts
 ) -> None:
     send(service, artifacts)
@@ -161,7 +161,7 @@ def test_files_of_ctest_have_their_own_words(service: Service, artifacts: Memory
     assert as_ctest.failed > generic.failed, "a test whose program is missing is no skipped one"
 
 
-def test_results_after_that_of_the_build_are_causes_as_long_as_its_run_waits(
+def test_late_results_of_tests_are_causes_while_the_builds_run_waits(
     service: Service, artifacts: MemoryArtifacts
 ) -> None:
     end(service, "linux", 5, "FAILURE")
@@ -197,7 +197,7 @@ def test_results_after_the_vote_are_kept_and_change_no_causes(
     assert causes_of_linux(service) == ["broken"]
 
 
-def test_a_build_that_was_not_reported_has_no_tests(service: Service, artifacts: MemoryArtifacts) -> None:
+def test_an_unreported_build_has_no_tests(service: Service, artifacts: MemoryArtifacts) -> None:
     with pytest.raises(NotFound, match="no build 6 of linux in kv was reported; first report its start"):
         send(service, artifacts, number=6)
 
@@ -222,7 +222,7 @@ def test_a_file_that_cannot_be_used_changes_nothing(
     assert service.store.memory.builds[0].execution is None
 
 
-def test_a_build_has_so_many_suites_at_most(service: Service, artifacts: MemoryArtifacts) -> None:
+def test_the_number_of_a_builds_suites_is_limited(service: Service, artifacts: MemoryArtifacts) -> None:
     for number in range(MOST_SUITES):
         send(service, artifacts, PASSED, suite=f"s{number}")
     with pytest.raises(BadInput, match="suite: the build has 100 suites already"):

@@ -71,7 +71,7 @@ def test_without_an_entry_the_old_name_is_removed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "outcome"), [(FASTER, Outcome.PASSED), (SLOWER, Outcome.SLOWER)], ids=["faster", "slower"]
 )
-def test_a_patch_set_that_renames_says_so_in_its_own_file(
+def test_a_patch_set_names_its_renames_in_its_own_file(
     tmp_path: Path, program: str, outcome: Outcome
 ) -> None:
     farm, build = judged(tmp_path, program, own=RENAMING)
@@ -88,7 +88,7 @@ def test_the_new_file_needs_no_other_note(tmp_path: Path) -> None:
     assert [build.job for build in farm.service.store.memory.builds] == ["perf"]
 
 
-def test_all_else_of_its_own_file_waits_for_the_merge(tmp_path: Path) -> None:
+def test_the_rest_of_its_own_file_waits_for_the_merge(tmp_path: Path) -> None:
     own = RENAMING.replace("compile: make", "compile: evil")
     farm, build = judged(tmp_path, FASTER, own=own)
 
@@ -207,7 +207,7 @@ class TestSeries:
 
         assert farm.service.store.memory.continued == {series("BM_c"): series("BM_a")}
 
-    def test_so_does_a_later_one_whose_parent_was_renamed_already(self, tmp_path: Path) -> None:
+    def test_so_does_a_later_one_with_a_renamed_parent(self, tmp_path: Path) -> None:
         farm = self.analysed(tmp_path, RunKind.POST_SUBMIT, base=code(BM_c=1e-6, BM_b=2e-6))
 
         assert farm.service.store.memory.continued == {series("BM_c"): series("BM_a")}

@@ -83,7 +83,7 @@ def test_a_build_that_has_not_started_waits_for_a_report_on_either_revision(serv
     assert service.store.memory.builds[0].outcome is Outcome.PASSED
 
 
-def test_if_the_other_ci_builds_the_equal_trees_again_that_result_counts(service: Service) -> None:
+def test_a_new_result_of_equal_trees_from_the_other_ci_counts(service: Service) -> None:
     end(service, "linux", 5, "FAILURE")
     upload_equal_trees(service)
 

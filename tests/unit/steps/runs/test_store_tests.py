@@ -64,7 +64,7 @@ def test_the_tests_of_a_patch_set_are_no_points(tmp_path: Path) -> None:
     assert stored(tmp_path, CASES, Outcome.PASSED, RunKind.CHECK) is None
 
 
-def test_of_many_tests_the_slowest_are_points(tmp_path: Path) -> None:
+def test_the_slowest_of_many_tests_are_points(tmp_path: Path) -> None:
     many = tuple(TestCase(f"t{number}", CaseStatus.PASSED, 1.0 + number) for number in range(5001))
     found = stored(tmp_path, many, Outcome.PASSED)
 

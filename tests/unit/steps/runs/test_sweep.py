@@ -81,7 +81,7 @@ class TestSweep:
 
         assert service.store.memory.builds[0].state is BuildState.QUEUED
 
-    def test_after_the_last_attempt_it_is_given_up_and_the_vote_is_queued(self, service: Service) -> None:
+    def test_the_last_failed_attempt_ends_it_and_queues_the_vote(self, service: Service) -> None:
         lose(service, MAX_ATTEMPTS)
         sweep(service.store, service.store, MemoryQueue())
         (build,) = service.store.memory.builds

@@ -59,7 +59,7 @@ class TestPairs:
         assert only(compared(base, patch, "real_time")).verdict is Verdict.SLOWER
 
     @pytest.mark.parametrize("seen", [3, 5, 12, 20, 36, 40])
-    def test_in_sequence_a_verdict_is_that_of_every_longer_sequence(self, seen: int) -> None:
+    def test_a_sequential_verdict_holds_for_every_longer_sequence(self, seen: int) -> None:
         base, patch = files("a", 1.0, 40), files("b", 1.04, 40)
         early, late = (
             only(compare_files(base[:n], patch[:n], POLICY, is_sequential=True)) for n in (seen, 40)
@@ -67,7 +67,7 @@ class TestPairs:
 
         assert late == early or not early.verdict.is_decided
 
-    def test_a_side_without_a_benchmark_is_named_with_what_is_wrong_with_its_file(self) -> None:
+    def test_a_side_without_a_benchmark_is_named_with_its_files_fault(self) -> None:
         cut = ResultFile("cut.json", whole(row())[:300].split(b'"name"')[0])
 
         sentence = r"patch files hold no benchmark that could be compared; cut\.json: .* damaged at byte \d+"
@@ -137,7 +137,7 @@ class TestBlocks:
         ],
         ids=["the same seconds", "one second", "unreadable", "with and without a zone", "in turn"],
     )
-    def test_what_the_dates_do_not_prove_is_taken_for_pairs(
+    def test_files_are_taken_for_pairs_unless_dates_prove_otherwise(
         self, first: Sequence[str], second: Sequence[str]
     ) -> None:
         found = only(compared(files("a", 1.0, 16, first), files("b", 1.3, 16, second)))
@@ -192,7 +192,7 @@ class TestBadInput:
         "bad", ["0.0", "-5.0", "NaN", "Infinity", "-Infinity", "1e999", '"fast"', "null"]
     )
     @pytest.mark.parametrize("count", [1, 16])
-    def test_times_that_are_none_are_undecided(self, bad: str, count: int) -> None:
+    def test_invalid_times_are_undecided(self, bad: str, count: int) -> None:
         usual = whole(row()).decode()
         patch = [
             text(f"b{k}.json", usual.replace('"cpu_time": 100.0', f'"cpu_time": {bad}')) for k in range(count)

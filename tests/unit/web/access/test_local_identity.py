@@ -145,15 +145,13 @@ def test_without_a_secret_file_nobody_signs_in_and_the_page_says_how(tmp_path: P
     assert "BENCHGATE_OIDC_ISSUER" not in page
 
 
-def test_with_a_gerrit_or_a_provider_there_is_no_such_way_in(secret: str) -> None:
+def test_a_gerrit_or_a_provider_closes_this_way_in(secret: str) -> None:
     browser = Browser(app_of(None), ORIGIN)
     assert secret not in browser.get(f"/sign-in?secret={secret}", HOST).text
     assert post(browser, secret, HOST) == 404
 
 
-def test_once_there_is_a_gerrit_or_a_provider_the_session_of_this_machine_is_over(
-    secret: str, tmp_path: Path
-) -> None:
+def test_a_gerrit_or_a_provider_ends_the_session_of_this_machine(secret: str, tmp_path: Path) -> None:
     """Otherwise the user of this machine would stay operator for twelve hours after the provider came."""
     callers = Callers()
     before = Browser(app_of(LocalIdentity(lambda: read_secret(tmp_path)), callers=callers), ORIGIN)
@@ -167,7 +165,7 @@ def test_once_there_is_a_gerrit_or_a_provider_the_session_of_this_machine_is_ove
 @pytest.mark.parametrize(
     ("subject", "status_with_provider"), [(LOCAL_SUBJECT, 401), ("s-1", 200), ("", 200)], ids=repr
 )
-def test_once_there_is_a_gerrit_or_a_provider_the_tokens_of_this_machines_user_are_not_valid(
+def test_a_gerrit_or_a_provider_invalidates_the_tokens_of_this_machines_user(
     tmp_path: Path, subject: str, status_with_provider: int
 ) -> None:
     """An empty subject is that of a command."""

@@ -15,7 +15,7 @@ def test_an_attacker_with_many_addresses_keeps_nobody_else_out() -> None:
     limits.sign_in("192.0.2.7")
 
 
-def test_an_address_has_a_limit_which_holds_for_its_whole_network() -> None:
+def test_an_addresss_limit_holds_for_its_whole_network() -> None:
     limits = RateLimits()
     for number in range(60):
         limits.sign_in(f"2001:db8:0:1::{number:x}")

@@ -210,7 +210,7 @@ def test_a_shared_object_can_be_shuffled(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("output", ["-o {}", "-o{}", "-Wl,--output={}", "@options"])
-def test_paths_of_shared_objects_that_are_not_shuffled_are_recorded(bench: Bench, output: str) -> None:
+def test_paths_of_unshuffled_shared_objects_are_recorded(bench: Bench, output: str) -> None:
     (bench.sources / "options").write_text("-o 'build/lib a.so'\n")
     named = [word.format("build/lib a.so") for word in output.split()]
     for seed in ("", SEEDS[0]):

@@ -143,7 +143,7 @@ def test_a_shared_object_from_elsewhere_stays(project: Project) -> None:
     assert b"keeps its place" not in project.log.kept()
 
 
-def test_a_shared_object_that_is_not_made_again_is_put_back(project: Project) -> None:
+def test_a_shared_object_without_a_rule_is_put_back(project: Project) -> None:
     """The rules look at its stamp only, so the program that needs it cannot be linked without it."""
     compiled = project.compiled(RULES.replace("build/c.o $(LIBS)", "build/c.o") + STAMPED)
     dep = project.tree / "build/libdep.so"
@@ -160,7 +160,7 @@ def test_a_shared_object_that_is_not_made_again_is_put_back(project: Project) ->
     assert project.log.kept().count(b"== compile: make\n") == 1 + 2 + 1
 
 
-def test_programs_that_were_linked_without_a_missing_object_are_linked_again(project: Project) -> None:
+def test_programs_linked_without_a_missing_object_are_linked_again(project: Project) -> None:
     """The rules take an object file if the shared object is missing, so nothing fails."""
     libs = "LIBS = $(shell test -e build/libdep.so && echo -Lbuild -ldep || echo build/d.o)"
     compiled = project.compiled(RULES.replace("LIBS = -L$(dir $(DEP)) -ldep", libs) + STAMPED)

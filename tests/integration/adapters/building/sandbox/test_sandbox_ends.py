@@ -134,7 +134,7 @@ def _end_bubblewrap(token: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_sandbox_that_was_killed_from_outside_is_transient(
+def test_a_sandbox_killed_from_outside_is_transient(
     sandbox: BubblewrapSandbox, tmp_path: Path, token: str, number: signal.Signals
 ) -> None:
     build = tmp_path / "build"

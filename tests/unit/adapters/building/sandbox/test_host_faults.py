@@ -62,9 +62,7 @@ def test_a_full_disk_is_the_hosts_failure(tmp_path: Path, monkeypatch: pytest.Mo
     assert run(Ending(Completed(0, 0.1)), tmp_path).is_success
 
 
-def test_a_disk_that_was_full_for_a_moment_only_is_the_hosts_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_briefly_full_disk_is_the_hosts_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A linker that gets "no space left on device" removes its unfinished file before it exits."""
     free = iter([9 << 30, 3 << 20, 9 << 30])
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=next(free)))

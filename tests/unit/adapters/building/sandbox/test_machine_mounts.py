@@ -170,7 +170,7 @@ def test_a_directory_that_programs_cannot_enter_is_left_out(tools: Path) -> None
     assert without_capabilities(lambda: read_mount(str(tools), {})).files == 3
 
 
-def test_a_directory_whose_files_can_be_opened_but_not_listed_is_refused(tools: Path) -> None:
+def test_an_unlistable_directory_with_readable_files_is_refused(tools: Path) -> None:
     refusal = f"BENCHGATE_MOUNTS: {tools}/bin cannot be read: Permission denied"
     (tools / "bin").chmod(0o311)
     assert without_capabilities(lambda: refusal_of(tools)) == refusal

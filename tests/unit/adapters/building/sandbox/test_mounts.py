@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_of_a_jdk_only_the_settings_are_shown_without_which_it_does_not_start(tmp_path: Path) -> None:
+def test_only_the_settings_that_a_jdk_needs_to_start_are_shown(tmp_path: Path) -> None:
     for name in ("java-11-openjdk/security", "java-17-openjdk/security", "java-17-openjdk/management"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "java-17-openjdk/management/jmxremote.password").write_text("secret")

@@ -42,5 +42,5 @@ def test_a_colour_lasts_until_it_changes_also_over_lines() -> None:
 
 
 @pytest.mark.parametrize("line", ["1 %\r50 %\r100 %", "1 %\r\x1b[2K100 %\r", "1 %\r100 %\r\r"])
-def test_of_a_progress_bar_the_last_state_is_shown(line: str) -> None:
+def test_a_progress_bar_is_shown_in_its_last_state(line: str) -> None:
     assert styled(line) == [[(Style(), "100 %")]]

@@ -32,7 +32,7 @@ def test_the_bytes_at_a_place_are_read_from_the_parts_that_have_them() -> None:
     assert stored.opened == ["chunk 0", "chunk 1", "chunk 2"]
 
 
-def test_a_part_that_is_not_wanted_is_not_read() -> None:
+def test_an_unwanted_part_is_not_read() -> None:
     stored = StoredBytes()
     read(stored.log(numbered(10), numbered(10), numbered(10)), 75, 10, stored.stream)
     assert stored.opened == ["chunk 1"]
@@ -78,7 +78,7 @@ def test_the_unfinished_line_of_a_growing_log_is_on_the_page() -> None:
     )
 
 
-def test_a_line_that_is_longer_than_a_page_is_cut_between_characters() -> None:
+def test_a_line_longer_than_a_page_is_cut_between_characters() -> None:
     stored = StoredBytes()
     log = stored.log("aü".encode() * 50)
     first = page_from(log, 0, stored.stream)

@@ -50,7 +50,7 @@ def test_the_text_is_literal() -> None:
     assert [each.line for each in find(stored.log(b"aab\na+b\n"), "a+b", 0, stored.stream).matches] == [2]
 
 
-def test_of_a_long_line_the_part_with_the_text_is_shown() -> None:
+def test_a_long_line_is_shown_around_the_text() -> None:
     stored = StoredBytes()
     (match,) = find(stored.log(b"x" * 5000 + b" needle " + b"y" * 5000), "needle", 0, stored.stream).matches
     assert "needle" in match.text

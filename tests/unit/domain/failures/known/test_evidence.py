@@ -168,7 +168,7 @@ def test_fisher_is_exact_for_a_year_of_builds() -> None:
 @pytest.mark.parametrize(
     ("part", "whole"), [(Rate(3, 4), Rate(2, 9)), (Rate(0, 5), Rate(3, 4)), (Rate(0, 4), Rate(3, 5))]
 )
-def test_a_part_that_is_none_is_refused(part: Rate, whole: Rate) -> None:
+def test_an_impossible_part_is_refused(part: Rate, whole: Rate) -> None:
     with pytest.raises(ValueError, match="not a part"):
         fisher_exact(part, whole)
 

@@ -113,7 +113,7 @@ class TestMatching:
         first, second = known_of(TEST), known_of(TEST, id=2)
         assert match([TEST], PLACE, [first, second], AT) == (first,)
 
-    def test_of_a_signature_and_a_pattern_the_first_counts(self) -> None:
+    def test_the_first_of_a_signature_and_a_pattern_counts(self) -> None:
         first, second = by_pattern("expiry"), known_of(TEST, id=2)
         assert match([TEST], PLACE, [first, second], AT) == (first,)
         assert match([TEST], PLACE, [second, first], AT) == (second,)
@@ -225,7 +225,7 @@ class TestStates:
     def test_every_state_says_where_it_leads(self) -> None:
         assert set(TRANSITIONS) == set(TriageState)
 
-    def test_what_is_invalid_stays_so(self) -> None:
+    def test_an_invalid_known_failure_stays_invalid(self) -> None:
         with pytest.raises(BadInput, match="it is invalid; allowed: none"):
             require_transition(TriageState.INVALID, TriageState.CONFIRMED)
 

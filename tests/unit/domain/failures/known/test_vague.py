@@ -132,7 +132,7 @@ def test_each_log_names_a_failure(log: str) -> None:
 
 
 @pytest.mark.parametrize("words", sorted({words for each in samples() for words in own_words(each)}))
-def test_what_surrounds_the_failing_thing_is_no_pattern(words: str) -> None:
+def test_text_around_the_failing_thing_is_no_pattern(words: str) -> None:
     with pytest.raises(BadInput, match="failures of any kind"):
         pattern_of(re.escape(words))
 

@@ -50,12 +50,12 @@ def test_a_benchmark_that_failed_has_its_reason() -> None:
     }
 
 
-def test_a_program_whose_filter_matches_nothing_has_no_benchmarks() -> None:
+def test_a_filter_without_matches_gives_no_benchmarks() -> None:
     assert read_catch2(ROOT % b"<OverallResults/>") == ()
 
 
 @pytest.mark.parametrize("mean", ["", "soon", "nan", "inf", "0", "-1", "1e999"])
-def test_a_time_that_is_none_is_no_measurement(mean: str) -> None:
+def test_an_invalid_time_is_no_measurement(mean: str) -> None:
     found = read(as_gbench(read_catch2(ROOT % benchmark("a", mean)), {"t/a"}))
 
     assert found.rows == ()
@@ -63,7 +63,7 @@ def test_a_time_that_is_none_is_no_measurement(mean: str) -> None:
 
 
 @pytest.mark.parametrize("iterations", ["", "0", "-3", "1.5", "9" * 30])
-def test_a_number_of_iterations_that_is_none_is_one(iterations: str) -> None:
+def test_an_invalid_number_of_iterations_counts_as_one(iterations: str) -> None:
     (found,) = read_catch2(ROOT % benchmark("a", "5", iterations))
 
     assert [each.iterations for each in found.repetitions] == [1]

@@ -57,7 +57,7 @@ DB_BENCH = "Invalid flag '--benchmark_list_tests=true'\n"
         ("", None),
     ],
 )
-def test_what_a_program_prints_names_its_library_or_what_it_lacks(
+def test_a_programs_output_names_its_library_or_what_it_lacks(
     printed: str, expected: ForeignProgram | None
 ) -> None:
     assert recognise(printed) is expected

@@ -67,7 +67,7 @@ def test_the_batch_of_an_iteration_is_its_work() -> None:
     assert found.values["items_per_second"] * found.values["cpu_time"] == pytest.approx(1000)
 
 
-def test_only_benchmarks_that_were_asked_for_are_kept() -> None:
+def test_only_requested_benchmarks_are_kept() -> None:
     assert names(rows(PRINTED, "sort/std/100", "none")) == ["sort/std/100"]
 
 

@@ -84,7 +84,7 @@ class TestRecordedFiles:
         assert run.rows
         assert not repetition_values(run, "cpu_time")
 
-    def test_counters_that_are_not_finite_are_dropped_but_not_their_rows(self) -> None:
+    def test_infinite_counters_are_dropped_but_not_their_rows(self) -> None:
         run = read(REPEATED)
         kept = next(each for each in run.rows if each.run_name == "BM_nan/iterations:1000")
 

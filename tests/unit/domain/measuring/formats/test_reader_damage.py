@@ -115,13 +115,13 @@ class TestBadRows:
         assert counters(run.rows[0]) == {"good": 1.0}
         assert "row 0: its" in complaints(run)
 
-    def test_of_two_rows_with_one_name_and_repetition_the_first_is_kept(self) -> None:
+    def test_the_first_of_two_rows_with_one_name_and_repetition_is_kept(self) -> None:
         run = read(whole(row(cpu_time=1.0), row(cpu_time=2.0), row(cpu_time=3.0, repetition_index=1)))
 
         assert repetition_values(run, "cpu_time") == {"BM_a": (1e-9, 3e-9)}
         assert "row 1: left out: 'BM_a' is given twice for repetition 0" in complaints(run)
 
-    def test_of_two_values_of_one_key_the_first_is_used(self) -> None:
+    def test_the_first_of_two_values_of_one_key_is_used(self) -> None:
         run = read(
             whole(json.dumps(row()).replace('"threads"', '"real_time": 7.0, "real_time": 8.0, "threads"'))
         )
@@ -173,7 +173,7 @@ class TestTexts:
             ("BM_\ud800a", "BM_\ufffda"),
         ],
     )
-    def test_what_cannot_be_shown_is_cleaned_away(self, raw: str, cleaned: str) -> None:
+    def test_unprintable_characters_are_cleaned_away(self, raw: str, cleaned: str) -> None:
         run = read(whole(row(raw, **{raw: 1.0}), row("BM_e", error_occurred=True, error_message=raw)))
 
         assert run.rows[0].name == cleaned
@@ -181,13 +181,13 @@ class TestTexts:
         assert run.rows[1].error == cleaned
         assert "row 0: its name was cleaned" in complaints(run)
 
-    def test_bytes_that_are_not_utf_8_are_replaced(self) -> None:
+    def test_bytes_outside_utf_8_are_replaced(self) -> None:
         run = read(whole(row("BM_@")).replace(b"@", b"\xff\xc3"))
 
         assert names(run) == ["BM_\ufffd\ufffd"]
         assert "cleaned" in complaints(run)
 
-    def test_of_two_names_that_are_cleaned_to_one_the_first_is_kept(self) -> None:
+    def test_the_first_of_two_names_that_are_equal_once_cleaned_is_kept(self) -> None:
         run = read(whole(row("BM_a\x00"), row("BM_a", repetition_index=1)))
 
         assert [each.repetition_index for each in run.rows] == [0]
@@ -208,7 +208,7 @@ class TestTexts:
         assert run.context == {"library_version": "v1 " + "x" * 1021, "date": "2026-11-22"}
 
     @pytest.mark.parametrize("value", [7, None, ["v1.9.3"], {"a": 1}, math.nan])
-    def test_a_value_of_the_context_that_is_no_text_is_missing(self, value: object) -> None:
+    def test_a_context_value_other_than_text_is_missing(self, value: object) -> None:
         assert read(whole(row(), library_version=value)).context == {}
 
     def test_a_context_of_another_kind_leaves_the_rows(self) -> None:
@@ -268,7 +268,7 @@ class TestDamagedFiles:
 
         assert counters(read(cut).rows[0]) == {"max_bytes_used": 5.0}
 
-    def test_what_follows_the_end_is_ignored(self) -> None:
+    def test_bytes_after_the_end_are_ignored(self) -> None:
         run = read(whole(row("BM_a"), a=1) + whole(row("BM_b")))
 
         assert names(run) == ["BM_a"]

@@ -64,7 +64,7 @@ def test_the_advice_says_how_if_that_is_short(old: str, new: str, advice: str) -
     assert found([old], [new]) == [(1, advice)]
 
 
-def test_a_finding_whose_lines_moved_has_the_same_text() -> None:
+def test_a_finding_keeps_its_text_when_its_lines_move() -> None:
     before, after = ["a;  b;", "c;  d;"], ["a; b;", "c; d;"]
     (first,), (moved,) = found(before, after), found(["x", *before], ["x", *after])
 

@@ -68,7 +68,7 @@ def many(*headers: str) -> tuple[list[str], dict[str, tuple[str, ...]]]:
     return list(includes), includes
 
 
-def test_of_many_units_with_a_header_five_are_checked_and_the_others_are_counted() -> None:
+def test_five_units_with_a_header_are_checked_and_the_others_are_counted() -> None:
     selection = selected(["a.h"], *many("a.h"))
 
     assert (len(selection.units), selection.including, selection.candidates) == (MOST_OF_ONE, MOST_OF_ONE, 30)

@@ -66,7 +66,7 @@ def test_the_reason_of_a_skip_comes_from_the_output() -> None:
     assert cases["A.Skips"].message == "needs root"
 
 
-def test_a_test_in_which_the_program_ended_has_failed() -> None:
+def test_a_test_that_ended_the_program_has_failed() -> None:
     """GoogleTest writes no file then."""
     run = read_gtest(b"", CRASHED)
     cases = {case.name: case for case in run.cases}
@@ -145,7 +145,7 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_reason(
     assert len(str(refused.value)) < 300
 
 
-def test_only_so_many_cases_are_kept() -> None:
+def test_the_number_of_cases_is_limited() -> None:
     run = read_gtest(document(*(passed(name=f"t{n}") for n in range(MOST_CASES + 1))), b"")
     assert run.is_cut
     assert len(run.cases) == MOST_CASES

@@ -44,7 +44,7 @@ def test_each_end_of_a_ctest_test_is_read() -> None:
     assert not run.is_cut
 
 
-def test_a_test_whose_program_is_missing_has_failed_though_ctest_writes_skipped() -> None:
+def test_a_test_without_its_program_has_failed_though_ctest_writes_skipped() -> None:
     """CTest ends with 8 and lists it as failed; in JUnit it is `notrun`, as a test that skipped itself."""
     cases = {case.name: case for case in read_junit(CTEST, Dialect.CTEST).cases}
 
@@ -115,7 +115,7 @@ def test_the_end_of_a_generic_test_is_its_element(inside: str, status: CaseStatu
     assert (case.name, case.status, case.seconds) == ("a.b", status, 1234.5)
 
 
-def test_of_two_results_with_one_name_the_worse_one_counts() -> None:
+def test_the_worse_of_two_results_with_one_name_counts() -> None:
     data = suite('<testcase name="a"/>', '<testcase name="a"><failure/></testcase>', '<testcase name="a"/>')
     [case] = read_junit(data, Dialect.GENERIC).cases
     assert case.status is CaseStatus.FAILED
@@ -219,7 +219,7 @@ def test_a_comment_of_any_length_is_read_or_refused_in_linear_time() -> None:
     assert time.process_time() - begun < 5
 
 
-def test_only_so_many_cases_are_kept_and_failures_behind_them_too() -> None:
+def test_the_number_of_cases_is_limited_but_later_failures_are_kept() -> None:
     many = [f'<testcase name="t{n}"/>' for n in range(MOST_CASES + 5)]
     run = read_junit(suite(*many, '<testcase name="last"><failure/></testcase>'), Dialect.GENERIC)
 

@@ -64,7 +64,7 @@ def test_three_sessions_of_the_default_size_end_the_default_probation() -> None:
         ),
     ],
 )
-def test_what_may_not_vote_says_why(found: list[Session], reason: Reason) -> None:
+def test_a_series_that_may_not_vote_has_a_reason(found: list[Session], reason: Reason) -> None:
     assert why_not(found) == reason
 
 
@@ -80,7 +80,7 @@ def test_one_false_alarm_suspends_nothing() -> None:
     assert why_not(sessions(1, verdict=Verdict.FASTER) + sessions(9)) is None
 
 
-def test_alarms_that_are_older_than_what_is_recalled_are_counted_and_forgiven() -> None:
+def test_alarms_older_than_the_memory_are_counted_and_forgiven() -> None:
     found = sessions(RECALLED) + sessions(2, verdict=Verdict.SLOWER)
     status = voting_status_of(History.of(found), POLICY)
     assert status.may_vote

@@ -57,7 +57,7 @@ def test_only_the_suites_that_are_asked_for_give_sessions() -> None:
     assert set(found(measured)) == {"s", "other"}
 
 
-def test_what_is_too_short_for_a_verdict_is_no_session() -> None:
+def test_too_few_pairs_for_a_verdict_are_no_session() -> None:
     assert found(launches([1.0] * (MIN_PAIRS - 1))) == {}
 
 

@@ -84,7 +84,7 @@ class TestRealTime:
         assert set(compared(suite, launches(suite, waiting(3.0), waiting(3.3)))) == {"cpu_time"}
 
     @pytest.mark.parametrize("later", [waiting(1.0), waiting(9.0)])
-    def test_whether_it_joins_follows_from_the_first_look_alone(
+    def test_joining_is_decided_at_the_first_look_alone(
         self, later: Callable[[float], dict[str, Any]]
     ) -> None:
         first = launches(PLAIN, waiting(3.0), waiting(3.0), 3)
@@ -121,7 +121,7 @@ class TestRates:
         changed = reason(ReasonKind.WORK_CHANGED, "items_per_second", pytest.approx(2.5))
         assert found["cpu_time"].reasons == (changed,)
 
-    def test_a_patch_whose_items_cost_more_is_slower_though_its_iterations_are_quicker(self) -> None:
+    def test_dearer_items_make_a_patch_slower_though_its_iterations_are_quicker(self) -> None:
         found = compared(PLAIN, launches(PLAIN, busy(1.0, 8), busy(0.6, 4)))["cpu_time"]
 
         assert found.verdict is Verdict.SLOWER
@@ -156,7 +156,7 @@ class TestCounters:
         assert compared(suite, launches(suite, same, same, 2))["cpu_time"].verdict is Verdict.UNDECIDED
         assert 2 not in looks_of([suite], [BOTH], POLICY, POLICY.max_pairs)
 
-    def test_counters_whose_repetitions_differ_go_through_the_pairs(self) -> None:
+    def test_counters_with_unequal_repetitions_go_through_the_pairs(self) -> None:
         suite = asking("hits")
         output = whole(*(row(repetition_index=k, hits=value) for k, value in enumerate((64.0, 65.0))))
         found = [read_launch(n, side, suite, read_run(output, source="x")) for n in range(2) for side in Side]

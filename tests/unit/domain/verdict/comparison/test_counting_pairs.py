@@ -78,7 +78,7 @@ def test_a_quarter_of_the_pairs_may_be_repeated() -> None:
 
 
 @given(st.text("x.", max_size=60), st.integers(0, 60), st.integers(0, 64))
-def test_what_counts_of_the_first_pairs_never_depends_on_later_ones(marks: str, k: int, most: int) -> None:
+def test_later_pairs_never_change_which_first_pairs_count(marks: str, k: int, most: int) -> None:
     whole, first = counting_pairs(pairs(marks), most), counting_pairs(pairs(marks[:k]), most)
 
     assert whole[: len(first)] == first

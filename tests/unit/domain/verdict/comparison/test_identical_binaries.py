@@ -66,7 +66,7 @@ def test_no_more_pairs_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize("found", [SAME, NEW])
-def test_what_is_no_difference_stays_as_it_is(found: Comparison) -> None:
+def test_rows_without_a_difference_stay(found: Comparison) -> None:
     assert treat_as_unchanged([found], {"suite"}) == (found,)
 
 

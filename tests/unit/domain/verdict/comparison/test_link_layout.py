@@ -93,7 +93,7 @@ class TestSuspects:
             "memory",
         ],
     )
-    def test_what_layout_cannot_explain_or_what_does_not_vote_is_none(self, found: Comparison) -> None:
+    def test_rows_that_layout_cannot_explain_or_that_do_not_vote_are_none(self, found: Comparison) -> None:
         assert suspects([found], POLICY) == ()
 
     @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ class TestConfirm:
         ids=["any one", "one a little", "the smallest and any", "two small ones", "the three smallest"],
     )
     @pytest.mark.parametrize("where", [0, 3, 6])
-    def test_of_twelve_all_but_one_or_a_few_small_ones_suffice(
+    def test_all_but_one_of_twelve_or_a_few_small_ones_suffice(
         self, exceptions: Sequence[float], where: int
     ) -> None:
         ratios = [1.05] * (12 - len(exceptions))
@@ -174,7 +174,7 @@ class TestConfirm:
             ((0.8,) + (1.05,) * 10 + (0.7,), 12),
         ],
     )
-    def test_what_twelve_cannot_confirm_any_more_is_taken_back(
+    def test_a_change_that_twelve_can_no_longer_confirm_is_taken_back(
         self, ratios: Sequence[float], relinks: int
     ) -> None:
         found = judged(*ratios)
@@ -184,7 +184,7 @@ class TestConfirm:
         assert refuted.kind is ReasonKind.LAYOUT_REFUTED
         assert len(refuted.facts) == 1 + relinks
 
-    def test_what_is_open_after_seven_takes_twelve(self) -> None:
+    def test_a_change_left_open_by_seven_takes_twelve(self) -> None:
         assert judged(1.05, 0.8, *[1.05] * 5).reasons == NOT_CHECKED
         assert judged(1.05, 0.8, *[1.05] * 9).reasons == NOT_CHECKED
         assert judged(1.05, 0.8, *[1.05] * 10).verdict is Verdict.SLOWER
@@ -204,7 +204,7 @@ class TestConfirm:
             (0.4, None, ()),
         ],
     )
-    def test_what_is_faster_and_was_not_checked_stays_so_and_says_what_it_may_be(
+    def test_an_unchecked_gain_stays_and_names_layout_as_a_possible_cause(
         self, ratio: float, added: float | None, reasons: tuple[Reason, ...]
     ) -> None:
         found = faster(ratio)
@@ -212,7 +212,7 @@ class TestConfirm:
         assert confirm([found], [], POLICY, lambda _: added) == (found._replace(reasons=reasons),)
         assert confirm([found], [], replace(POLICY, layout=Layout.OFF)) == (found,)
 
-    def test_what_is_slower_by_too_little_to_vote_says_what_it_may_be(self) -> None:
+    def test_a_slow_down_too_small_to_vote_names_layout_as_a_possible_cause(self) -> None:
         found = SLOWER._replace(ratio=1.015, interval=(1.011, 1.019))
 
         assert confirm([found], [], POLICY) == (found._replace(reasons=(POSSIBLE,)),)
@@ -257,7 +257,7 @@ class TestConfirm:
 
         assert confirm([found], launches, POLICY)[0].verdict is verdict
 
-    def test_what_was_measured_of_the_programs_as_built_stays_beside_it(self) -> None:
+    def test_the_measurement_of_the_programs_as_built_stays_beside_it(self) -> None:
         found = judged(*[1.0] * 7)
 
         assert found._replace(verdict=SLOWER.verdict, reasons=()) == SLOWER
@@ -269,13 +269,13 @@ class TestConfirm:
     def test_a_rate_is_slower_downwards(self, ratio: float, verdict: Verdict) -> None:
         assert judged(*[ratio] * 7, found=RATE).verdict is verdict
 
-    def test_what_lacks_a_pair_of_a_relink_never_votes(self) -> None:
+    def test_a_row_without_a_pair_of_some_relink_never_votes(self) -> None:
         launches = [each for each in relinked(*[1.05] * 7) if (each.variant, each.pair) != (3, 4)]
         found = confirm([SLOWER], launches, POLICY)[0]
 
         assert (found.verdict, found.reasons) == (Verdict.UNDECIDED, NOT_CHECKED)
 
-    def test_what_lacks_pairs_of_a_relink_is_not_launched_on_later_ones(self) -> None:
+    def test_a_benchmark_short_of_pairs_is_not_launched_on_later_relinks(self) -> None:
         """Otherwise a benchmark with results that depend on its speed would choose the relinks that count."""
         launches = [each for each in relinked(*[1.0] * 7) if each.variant != 1]
 
@@ -283,10 +283,10 @@ class TestConfirm:
         assert pairs_short([SLOWER], {2: [each for each in launches if each.variant == 2]}, 3, POLICY) == {}
         assert left_open([SLOWER], {}, POLICY) == ("BM_a",)
 
-    def test_what_took_many_pairs_takes_a_quarter_as_many_of_each_relink(self) -> None:
+    def test_a_benchmark_with_many_pairs_takes_a_quarter_of_them_per_relink(self) -> None:
         assert [pairs_for(SLOWER._replace(pairs=n)) for n in (12, 20, 32, 97)] == [8, 8, 8, 25]
 
-    def test_what_was_never_linked_again_never_votes(self) -> None:
+    def test_a_change_without_relinks_never_votes(self) -> None:
         assert confirm([SLOWER], [], POLICY)[0].verdict is Verdict.UNDECIDED
 
     def test_without_confirmation_the_programs_are_believed_as_they_are_linked(self) -> None:
@@ -362,14 +362,14 @@ class TestConfirm:
 
 
 class TestPairsShort:
-    def test_what_lacks_pairs_is_named_by_suite(self) -> None:
+    def test_benchmarks_short_of_pairs_are_named_by_suite(self) -> None:
         first = [each for each in relinked(*[1.05] * 7) if each.variant == 1]
         other = SLOWER._replace(row=ROW._replace(benchmark="BM_b"))
 
         assert pairs_short([SLOWER, other], {1: first}, 1, POLICY) == {"bench": ("BM_b",)}
         assert pairs_short([SLOWER, other], {1: first[1:]}, 1, POLICY) == {"bench": ("BM_a", "BM_b")}
 
-    def test_what_is_decided_is_launched_no_more(self) -> None:
+    def test_decided_benchmarks_are_launched_no_more(self) -> None:
         by_variant = {v: [each for each in relinked(*[1.05] * 7) if each.variant == v] for v in VARIANTS}
 
         assert all(pairs_short([SLOWER], by_variant, each, POLICY) == {} for each in VARIANTS)

@@ -90,7 +90,7 @@ def test_a_renamed_benchmark_votes_by_the_entry_of_its_former_name(
 
 
 @pytest.mark.parametrize(("vote_at_of", "count"), [(LENIENT, 0), (OF_NEW_NAME, 1)])
-def test_what_is_measured_again_follows_the_same_entry(vote_at_of: dict[str, float], count: int) -> None:
+def test_repeated_measurements_follow_the_same_entry(vote_at_of: dict[str, float], count: int) -> None:
     job = job_with(vote_at_of)
 
     assert len(slow_downs(job, [LISTING], launches(), MeasuredPairs())) == count

@@ -29,7 +29,7 @@ def is_of_patch(found: Comparison) -> bool:
 
 
 @pytest.mark.parametrize("slow", [range(0, PAIRS, 2), range(11), range(21)])
-def test_a_patch_that_is_slow_in_some_launches_is_the_cause(slow: Sequence[int]) -> None:
+def test_a_patch_slow_in_some_launches_is_the_cause(slow: Sequence[int]) -> None:
     found = name_scatter(UNDECIDED, times(0.01, 1), times(0.01, 2, slow))
 
     assert is_of_patch(found)

@@ -83,7 +83,7 @@ class TestReadingALaunch:
         assert found.values == {"a": times, "b/real_time": times}
         assert found.real_per_cpu == {"a": pytest.approx(1.2)}
 
-    def test_what_differs_between_repetitions_is_known(self) -> None:
+    def test_differences_between_repetitions_are_known(self) -> None:
         rows = [row("a", repetition_index=k, cpu_time=value, hits=3) for k, value in enumerate((1.0, 2.0))]
         suite = Suite("s", "build/s", metrics=("hits",))
 
@@ -133,7 +133,7 @@ class TestFamily:
 
 
 class TestComparing:
-    def test_what_only_one_side_lists_is_new_or_removed(self) -> None:
+    def test_a_benchmark_on_one_side_only_is_new_or_removed(self) -> None:
         found = compared([], Listing("s", ("a", "b"), ("b", "c")))
 
         assert {name: each.verdict for name, each in found.items()} == {
@@ -142,7 +142,7 @@ class TestComparing:
             "a": Verdict.REMOVED,
         }
 
-    def test_what_fails_in_the_patch_is_broken_with_its_words(self) -> None:
+    def test_a_benchmark_that_fails_in_the_patch_is_broken_with_its_words(self) -> None:
         listing = Listing("s", ("a",), ("a",))
         found = compared(launches({"a": 1.0}, {}, errors={Side.PATCH: {"a": "no space"}}), listing)["a"]
 
@@ -151,19 +151,19 @@ class TestComparing:
             (Reason(ReasonKind.FAILS, ("no space",)),),
         )
 
-    def test_what_fails_now_and_then_in_the_patch_alone_is_undecided_for_a_reason_of_the_patch(self) -> None:
+    def test_intermittent_failures_of_the_patch_alone_leave_it_undecided_at_its_own_fault(self) -> None:
         row = compared(failing(launches({"a": 1.0}, {"a": 1.0}, 16), Side.PATCH, {3, 7}), BOTH)["a"]
 
         assert row.verdict is Verdict.UNDECIDED
         assert row.reasons[0] == Reason(ReasonKind.ONLY_PATCH_FAILS, (2, 16, "no space"))
         assert has_kind(row.reasons, OF_PATCH)
 
-    def test_what_fails_now_and_then_in_the_parent_alone_is_judged_by_the_other_pairs(self) -> None:
+    def test_intermittent_failures_of_the_parent_leave_the_other_pairs_to_judge(self) -> None:
         found = failing(launches({"a": 1.0}, {"a": 1.0}, 16), Side.BASE, {3, 7})
 
         assert compared(found, BOTH)["a"].verdict is Verdict.SAME
 
-    def test_what_fails_now_and_then_on_both_sides_is_blamed_on_nobody(self) -> None:
+    def test_intermittent_failures_on_both_sides_are_blamed_on_nobody(self) -> None:
         found = failing(launches({"a": 1.0}, {"a": 1.0}, 16), Side.BASE, {3})
         row = compared(failing(found, Side.PATCH, {4, 7}), BOTH)["a"]
 
@@ -194,7 +194,7 @@ class TestComparing:
 
         assert compared(found, BOTH)["a"].verdict is Verdict.SAME
 
-    def test_eight_launches_of_the_parent_with_a_metric_do_not_prove_that_the_patch_lost_it(self) -> None:
+    def test_eight_parent_launches_with_a_metric_do_not_prove_that_the_patch_lost_it(self) -> None:
         found = [
             replace(each, values={"a": {"cpu_time": 1.0} if each.pair % 2 == 0 else {}})
             if each.side is Side.BASE
@@ -206,14 +206,16 @@ class TestComparing:
         assert row.verdict is Verdict.UNDECIDED
         assert row.reasons == (Reason(ReasonKind.ONLY_PATCH_FAILS, (8, 16)),)
 
-    def test_what_fails_in_the_parent_alone_is_new(self) -> None:
+    def test_a_benchmark_that_fails_in_the_parent_alone_is_new(self) -> None:
         found = compared(launches({}, {"a": 1.0}, errors={Side.BASE: {"a": "no file"}}), BOTH)["a"]
 
         reason = Reason(ReasonKind.FAILS_IN_BASE, ("no file",))
         assert (found.verdict, found.reasons) == (Verdict.NEW, (reason,))
 
     @pytest.mark.parametrize(("pairs", "verdict"), [(4, Verdict.UNDECIDED), (5, Verdict.FAILING)])
-    def test_what_fails_on_both_sides_is_neither_new_nor_broken(self, pairs: int, verdict: Verdict) -> None:
+    def test_a_benchmark_that_fails_on_both_sides_is_neither_new_nor_broken(
+        self, pairs: int, verdict: Verdict
+    ) -> None:
         errors = {Side.PATCH: {"a": "no space"}, Side.BASE: {"a": "no file"}}
         found = compared(launches({}, {}, pairs, errors=errors), BOTH)["a"]
 
@@ -221,7 +223,7 @@ class TestComparing:
         if verdict is Verdict.FAILING:
             assert found.reasons == (Reason(ReasonKind.FAILS_ON_BOTH, ("no space",)),)
 
-    def test_what_neither_side_ever_reports_is_failing(self) -> None:
+    def test_a_metric_that_neither_side_ever_reports_is_failing(self) -> None:
         found = compared(launches({"b": 1.0}, {"b": 1.0}, 5), Listing("s", ("a", "b"), ("a", "b")))["a"]
 
         assert (found.verdict, found.reasons) == (
@@ -229,13 +231,13 @@ class TestComparing:
             (Reason(ReasonKind.FAILS_ON_BOTH),),
         )
 
-    def test_what_the_patch_no_longer_reports_is_broken_and_not_merely_undecided(self) -> None:
+    def test_a_metric_that_the_patch_lost_is_broken_and_not_merely_undecided(self) -> None:
         found = compared(launches({"a": 1.0}, {"a": None}, 5), Listing("s", ("a",), ("a",)))["a"]
 
         reason = Reason(ReasonKind.NOT_IN_PATCH, ("CPU time",))
         assert (found.verdict, found.reasons) == (Verdict.BROKEN, (reason,))
 
-    def test_what_only_the_patch_reports_is_new(self) -> None:
+    def test_a_metric_that_only_the_patch_reports_is_new(self) -> None:
         found = compared(launches({"a": None}, {"a": 1.0}, 5), Listing("s", ("a",), ("a",)))["a"]
 
         reason = Reason(ReasonKind.NOT_IN_BASE, ("CPU time",))

@@ -76,7 +76,7 @@ def test_one_wild_pair_in_eight_moves_nothing_beyond_its_neighbours() -> None:
         ([1.0, math.nan], [1.0, 1.0], "only positive, finite values"),
     ],
 )
-def test_what_has_no_ratio_is_refused(base: list[float], patch: list[float], why: str) -> None:
+def test_pairs_without_a_ratio_are_refused(base: list[float], patch: list[float], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         estimate(base, patch)
 

@@ -72,7 +72,7 @@ class TestVerdicts:
         assert found is not None
         assert (found.verdict, found.pairs) == (verdict, last)
 
-    def test_a_counter_that_does_not_repeat_is_left_to_the_spread_of_its_pairs(self) -> None:
+    def test_an_inexact_counter_is_judged_by_the_spread_of_its_pairs(self) -> None:
         assert judged([(100.0, 110.0), (101.0, 110.0)] * 20) is None
 
     def test_later_pairs_change_nothing(self) -> None:

@@ -63,10 +63,10 @@ class TestWithinReach:
     ) -> None:
         assert (("suite", "BM_a") in within_reach([found], cost(BM_a=10.0), POLICY)) is is_kept
 
-    def test_what_has_no_estimate_stays(self) -> None:
+    def test_a_benchmark_without_an_estimate_stays(self) -> None:
         assert within_reach([UNMEASURED], PairCost(), POLICY) == {("suite", "BM_never")}
 
-    def test_what_is_decided_goes(self) -> None:
+    def test_a_decided_benchmark_goes(self) -> None:
         assert within_reach([SAME], PairCost(), POLICY) == frozenset()
 
     def test_one_row_that_may_be_decided_keeps_its_benchmark(self) -> None:
@@ -102,7 +102,7 @@ class TestWorthMore:
 
         assert names(worth_more(rows, cost(10.0, BM_a=1.0, BM_b=1.0), 600.0, POLICY)) == {"BM_b"}
 
-    def test_what_can_only_become_the_same_is_worth_no_more(self) -> None:
+    def test_a_benchmark_that_can_only_become_the_same_is_worth_no_more(self) -> None:
         assert worth_more([undecided("BM_a", 8)], PairCost(), 600.0, POLICY) == frozenset()
 
     def test_it_is_worth_more_if_the_policy_withholds_the_vote_for_it(self) -> None:
@@ -111,7 +111,7 @@ class TestWorthMore:
         assert worth_more([undecided("BM_a", 8)], PairCost(), 600.0, policy) == {("suite", "BM_a")}
 
     @pytest.mark.parametrize("found", [SAME, UNMEASURED])
-    def test_what_is_decided_or_has_no_estimate_is_worth_no_more(self, found: Comparison) -> None:
+    def test_a_decided_benchmark_or_one_without_an_estimate_is_worth_no_more(self, found: Comparison) -> None:
         assert worth_more([found], PairCost(), 600.0, POLICY) == frozenset()
 
 
@@ -162,7 +162,7 @@ class TestOwnMachineTime:
     def test_a_longer_one_adds_nothing_to_the_machine_time(self) -> None:
         assert within_reach([undecided("BM_a", 61)], self.after(0.0), short("BM_a", 1200.0)) == frozenset()
 
-    def test_what_has_no_estimate_stays_until_it_is_used_up(self) -> None:
+    def test_a_benchmark_without_an_estimate_stays_until_it_is_used_up(self) -> None:
         policy = short("BM_never", 120.0)
 
         assert names(within_reach([UNMEASURED], PairCost(), policy)) == {"BM_never"}

@@ -43,7 +43,7 @@ def test_a_difference_spends_its_error_only_at_looks_that_can_prove_it(error: fl
     assert all(2.0**-n <= spent for n, spent in found.items())
 
 
-def test_what_early_looks_cannot_use_is_left_to_later_ones() -> None:
+def test_later_looks_get_the_error_that_early_ones_cannot_use() -> None:
     """A hundred benchmarks: after 16 pairs 2⁻¹⁶ is still more than the looks up to there may spend."""
     found = difference_errors(with_shares(looks(32)), 0.005 / 100)
 

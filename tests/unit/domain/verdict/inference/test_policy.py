@@ -40,7 +40,7 @@ class TestRenaming:
         both = loose.renaming([("BM_a", "BM_loose"), ("BM_a", "BM_wide")])
         assert both.votes_from("BM_a") == 0.2
 
-    def test_to_rename_twice_changes_nothing(self) -> None:
+    def test_renaming_twice_changes_nothing(self) -> None:
         renamed = [("BM_a", "BM_loose"), ("BM_b", "BM_a/8")]
         once = Policy(vote_at_of={"BM_loose": 0.5}).renaming(renamed)
         twice = once.renaming(renamed)
@@ -61,7 +61,7 @@ class TestRenaming:
         assert policy.renaming([("BM_c", "BM_a"), ("BM_c", "BM_b")]).time_for("BM_c") == 60.0
         assert policy.renaming([("BM_a", "BM_c")], ["BM_a"]).time_for("BM_a") == math.inf
 
-    def test_to_rename_twice_changes_no_machine_time(self) -> None:
+    def test_renaming_twice_changes_no_machine_time(self) -> None:
         renamed = [("BM_a", "BM_short"), ("BM_b", "BM_a/8")]
         once = Policy(machine_time_of={"BM_short": 1.0}).renaming(renamed)
 

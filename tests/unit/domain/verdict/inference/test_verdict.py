@@ -247,7 +247,7 @@ class TestReasons:
         assert found.ratio == pytest.approx(1.5)
         assert found.interval is None
 
-    def test_what_it_would_take_follows_from_the_spread(self) -> None:
+    def test_the_needed_pairs_follow_from_the_spread(self) -> None:
         found = judged(noisy(1.0, spread=0.04), noisy(1.0, spread=0.04, seed=2))
 
         assert found.verdict is Verdict.UNDECIDED
@@ -262,7 +262,7 @@ class TestReasons:
         assert more.facts[:3] == (48, 960.0, POLICY.machine_time)
 
     @pytest.mark.parametrize(("taken", "is_named"), [(119.0, False), (121.0, True), (700.0, True)])
-    def test_a_machine_time_of_its_own_that_is_too_short_is_named(
+    def test_a_benchmarks_own_machine_time_is_named_if_too_short(
         self, taken: float, *, is_named: bool
     ) -> None:
         """48 more pairs of 10 s take 480 s."""
@@ -272,7 +272,7 @@ class TestReasons:
 
         assert (reason(ReasonKind.OWN_TIME, taken, 600.0) in reasons) is is_named
 
-    def test_a_slow_down_that_is_improbable_is_named_as_the_end(self) -> None:
+    def test_an_improbable_slow_down_is_named_as_the_end(self) -> None:
         faster = judged(noisy(1.0, spread=0.04), noisy(0.99, spread=0.04, seed=2))
         slower = judged(noisy(1.0, spread=0.04), noisy(1.05, spread=0.04, seed=2))
         kinds = [
@@ -281,7 +281,7 @@ class TestReasons:
 
         assert (ReasonKind.HARDLY_SLOWER in kinds[0], ReasonKind.HARDLY_SLOWER in kinds[1]) == (True, False)
 
-    def test_the_pairs_that_are_missing_are_the_pairs_it_takes(self) -> None:
+    def test_the_missing_pairs_are_the_pairs_it_takes(self) -> None:
         base, patch = noisy(1.0, 400, 0.06), noisy(1.0, 400, 0.06, seed=7)
         found = judged(base[:32], patch[:32])
         asked = 32 + int(found.more_pairs or 0)
@@ -303,7 +303,7 @@ class TestReasons:
 
         assert with_missing_pairs(found).reasons[-1].kind is ReasonKind.NO_NUMBER_OF_PAIRS
 
-    def test_what_may_only_become_slower_says_how_long_that_would_take(self) -> None:
+    def test_a_row_that_may_only_become_slower_says_how_long_that_would_take(self) -> None:
         """Measuring drops such a row only for want of time, so it must not be called hopeless."""
         found = judged(noisy(1.0, spread=0.04), noisy(1.0, spread=0.04, seed=2))
         found = found._replace(more_pairs=math.inf, pairs_to_slower=88.0)

@@ -153,9 +153,7 @@ class OneQuickLink(MemorySandbox):
         return end
 
 
-def test_a_relink_that_disagrees_is_outvoted_by_twelve_which_are_compiled_in_two_batches(
-    tmp_path: Path,
-) -> None:
+def test_twelve_relinks_in_two_batches_outvote_one_that_disagrees(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     machine.host = replace(machine.host, sandbox=(sandbox := OneQuickLink()))
     machine.work()
@@ -224,7 +222,7 @@ def test_relinks_are_kept_like_other_programs(machine: Machine) -> None:
         ),
     ],
 )
-def test_what_cannot_be_linked_again_does_not_vote_and_the_causes_say_why(
+def test_a_change_without_possible_relinks_does_not_vote_and_the_causes_say_why(
     tmp_path: Path, patch: Code, why: str
 ) -> None:
     machine = Machine(tmp_path, patch=patch)
@@ -268,9 +266,7 @@ def test_a_parent_that_cannot_be_linked_again_is_named(tmp_path: Path) -> None:
     assert machine.work().causes[0] == layout_not_checked("compile failed of the parent: exit code 2")
 
 
-def test_a_benchmark_that_gives_a_result_now_and_then_gets_two_more_pairs_and_does_not_vote(
-    tmp_path: Path,
-) -> None:
+def test_a_benchmark_with_intermittent_results_gets_two_more_pairs_and_no_vote(tmp_path: Path) -> None:
     machine = Machine(tmp_path, patch={"linked again": {"skips": {"BM_slow": 3}}})
     report = machine.work()
 
@@ -287,7 +283,7 @@ def test_it_is_not_tried_again_by_another_worker(tmp_path: Path) -> None:
     assert machine.confirming == [1] * MOST
 
 
-def test_what_a_later_check_suspects_gets_pairs_of_its_own(tmp_path: Path) -> None:
+def test_suspects_of_a_later_check_get_pairs_of_their_own(tmp_path: Path) -> None:
     """Another benchmark, with too few results in all allowed pairs, takes none of them."""
     slow = {"BM_slow": 1.05e-6, "BM_late": 1.05e-6}
     base = {"benchmarks": dict.fromkeys(slow, 1e-6)}

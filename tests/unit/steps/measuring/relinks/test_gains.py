@@ -27,7 +27,7 @@ def test_a_gain_of_one_link_is_taken_back_and_does_not_withhold_the_vote(tmp_pat
     assert found.judgement.outcome is Outcome.UNDECIDED
 
 
-def test_a_gain_that_cannot_be_linked_again_stays_and_nobody_is_warned(tmp_path: Path) -> None:
+def test_a_gain_without_possible_relinks_stays_without_a_warning(tmp_path: Path) -> None:
     machine = Machine(tmp_path, patch={"benchmarks": GAINS, "does not link again": 1})
     report = machine.work()
     found = machine.judge()
