@@ -222,7 +222,7 @@ def test_no_attack_leaves_files_on_the_machine(attacked: RunningSite) -> None:
     attacked.wait(lambda: not left_by_builds(attacked), "the end of all directories")
 
 
-def test_a_worker_that_is_killed_while_it_measures_leaves_no_files(attacked: RunningSite) -> None:
+def test_a_worker_killed_while_it_measures_leaves_no_files(attacked: RunningSite) -> None:
     number = len(PATCHES) + 1
     attacked.feed(attacked.project.propose(number, {"program.sh": PROGRAM + "sleep 0.2\n"}).event())
     attacked.wait_for_phase(number, "measure")

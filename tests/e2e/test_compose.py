@@ -88,7 +88,7 @@ def test_only_the_database_and_its_migration_get_the_administrators_password() -
     assert known == {"postgres", "migrate"}
 
 
-def test_the_roles_of_the_database_have_no_right_that_is_too_wide(tmp_path: Path) -> None:
+def test_the_roles_of_the_database_have_no_excess_rights(tmp_path: Path) -> None:
     """Its statements run on a real server, under other names because the server has these roles."""
     postgres = yaml.safe_load(config(SECRETS).stdout)["services"]["postgres"]
     assert "command" not in postgres, "the image's own, so that no process has written a password to a file"

@@ -112,7 +112,7 @@ def test_a_program_that_prints_other_lines_is_measured(project: TinyProject) -> 
     assert "1 of 1 result is slower; worst: BM_Work" in done.stdout
 
 
-def test_a_program_that_is_no_benchmark_program_exits_with_3(project: TinyProject) -> None:
+def test_a_program_without_benchmarks_exits_with_3(project: TinyProject) -> None:
     done = gate_patch(
         project, {"program.sh": "#!/bin/sh\necho \"Invalid flag '$1'\" >&2\nexit 1\n"}, {"time.txt": "130"}
     )

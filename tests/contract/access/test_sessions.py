@@ -190,7 +190,7 @@ class TestSessions:
         assert log == ([expected] if ended else [])
         assert site.sessions.end_all("command by root", subject) == 0
 
-    def test_opening_a_session_removes_those_that_expired(self, site: Site) -> None:
+    def test_opening_a_session_removes_expired_ones(self, site: Site) -> None:
         site.sessions.open(ALICE)
         site.wait(LONGEST_IDLE + SECOND)
         assert site.sessions.close_all("nobody") == 0

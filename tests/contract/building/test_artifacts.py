@@ -70,7 +70,7 @@ class TestArtifacts:
         assert not artifacts.delete(key, 3600.0)
         assert artifacts.get(key) == DATA
 
-    def test_an_artifact_that_is_not_there_counts_as_deleted(self, artifacts: Artifacts) -> None:
+    def test_a_missing_artifact_counts_as_deleted(self, artifacts: Artifacts) -> None:
         assert artifacts.delete("0" * 64, 3600.0)
 
     def test_more_bytes_than_asked_for_are_refused(self, artifacts: Artifacts) -> None:

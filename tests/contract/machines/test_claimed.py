@@ -62,7 +62,7 @@ class TestPairLog:
             build.record(pairs[number], LAUNCHES)
         assert list(build.pairs()) == pairs
 
-    def test_the_listing_that_was_fixed_first_stays(self, build: Claimed) -> None:
+    def test_the_first_listing_stays(self, build: Claimed) -> None:
         assert build.fix_listing(LISTING) == LISTING
         assert build.fix_listing([{"suite": "other"}]) == LISTING
 

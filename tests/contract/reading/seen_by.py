@@ -220,7 +220,7 @@ class ReadingContract:
         points = site.reading.seen_by(None).trend(site.add_series("BM_a"), 3).points
         assert [(point.number, point.change) for point in points] == [(2, OTHER), (3, OTHER), (5, OTHER)]
 
-    def test_a_page_is_one_question_about_what_is_not_public(self, site: ReadingSite) -> None:
+    def test_a_page_asks_one_question_about_hidden_changes(self, site: ReadingSite) -> None:
         for number in (1, 2, 3, 4):
             site.add_change(number)
         for number in (2, 4):

@@ -256,7 +256,7 @@ class TestReviewServer:
             stage.server.post(Review(KEY, FIRST, "same", {"Verified": -1}))
         assert len(stage.server.messages(KEY)) == before + 2
 
-    def test_the_result_has_the_labels_that_were_set(self, stage: Stage) -> None:
+    def test_the_result_has_the_labels_set(self, stage: Stage) -> None:
         stage.upload(7, 1, FIRST)
         answer = stage.server.post(Review(KEY, FIRST, "text", {"Verified": -1})).labels
         assert answer == {"Verified": -1}

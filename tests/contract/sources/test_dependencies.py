@@ -107,7 +107,7 @@ class TestDependencies:
         with pytest.raises(BadInput, match=r"^dependency gone: file:///.*fmt\.h\.gone: there is no such"):
             site.dependencies.provide({"fmt": lost, "gone": gone}, keep_on)
 
-    def test_the_work_ends_if_nobody_needs_it_any_more(self, site: Site) -> None:
+    def test_the_work_ends_once_it_is_unneeded(self, site: Site) -> None:
         def end() -> None:
             raise Cancelled("not needed")
 

@@ -258,7 +258,7 @@ class TestMeasurements:
         with store.transaction() as tx, pytest.raises(KeyError):
             tx.measurements.store_results(build, RunKind.CHECK, {key(): UNIT}, [result], [])
 
-    def test_a_build_keeps_the_findings_that_were_stored_last(self, store: Store, build: BuildRecord) -> None:
+    def test_a_build_keeps_the_findings_stored_last(self, store: Store, build: BuildRecord) -> None:
         with store.transaction() as tx:
             for findings in (FINDINGS[1:], FINDINGS):
                 tx.measurements.store_findings(build.id, findings)
@@ -266,9 +266,7 @@ class TestMeasurements:
             again = tx.builds.repeat(tx.builds.lock(build.id), None, 60.0)
             assert tx.builds.lock(again).findings == ()
 
-    def test_a_build_keeps_the_slow_downs_that_were_stored_last(
-        self, store: Store, build: BuildRecord
-    ) -> None:
+    def test_a_build_keeps_the_slow_downs_stored_last(self, store: Store, build: BuildRecord) -> None:
         assert build.slowdowns is None
         with store.transaction() as tx:
             for slowdowns in (SLOWDOWNS[1:], SLOWDOWNS):

@@ -80,7 +80,7 @@ class TestFailures:
             tx.failures.store_failures(build, BuildFailures((CRASH,)))
             assert tx.failures.failures_of([build]) == {build: BuildFailures((CRASH,))}
 
-    def test_failures_that_a_retry_cleared_are_apart_from_those_that_count(self, store: Store) -> None:
+    def test_failures_cleared_by_a_retry_do_not_count(self, store: Store) -> None:
         with store.transaction() as tx:
             passed, failed = (finished(tx, checked(tx, number), Outcome.PASSED) for number in (7, 8))
             tx.failures.store_failures(passed, BuildFailures(), (FLAKY,))
@@ -174,7 +174,7 @@ class TestFailures:
                 made.id + 1: Rate(3, 4),
             }
 
-    def test_a_rate_forgets_what_is_older_than_30_days(self, site: StoreSite) -> None:
+    def test_a_rate_forgets_builds_older_than_30_days(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
             made = known(tx)
@@ -182,7 +182,7 @@ class TestFailures:
         with site.store.transaction() as tx:
             assert tx.failures.rates_of([made.id]) == {made.id: Rate(0, 0)}
 
-    def test_a_rate_counts_builds_that_were_replaced(self, store: Store) -> None:
+    def test_a_rate_counts_replaced_builds(self, store: Store) -> None:
         with store.transaction() as tx:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED, FLAKY)
@@ -286,7 +286,7 @@ class TestKnownFailures:
         with store.transaction() as tx, pytest.raises(NotFound, match="known failure 99"):
             tx.known.lock(99)
 
-    def test_a_failure_that_was_stored_with_other_rules_can_be_made_known(self, store: Store) -> None:
+    def test_a_failure_stored_with_other_rules_can_be_made_known(self, store: Store) -> None:
         with store.transaction() as tx:
             made = known(tx)
             assert made.signature == signature_of(FLAKY).digest

@@ -298,7 +298,7 @@ class TestCalibrations:
         self.add(site.store, kind=kind, pool=pool)
         assert site.upkeep.preempt_calibrations() == []
 
-    def test_a_branch_that_was_checked_lately_may_be_calibrated(self, site: StoreSite) -> None:
+    def test_a_recently_checked_branch_may_be_calibrated(self, site: StoreSite) -> None:
         assert site.upkeep.idle_jobs(ASKED_WITHIN) == []
         site.finish_check()
         assert site.upkeep.idle_jobs(ASKED_WITHIN) == [IDLE_JOB]
@@ -334,7 +334,7 @@ class TestStepFailures:
 
 
 class TestHeartbeats:
-    def test_there_is_a_pool_for_each_machine_that_was_seen_lately(self, site: StoreSite) -> None:
+    def test_every_recently_seen_machine_has_its_pool_listed(self, site: StoreSite) -> None:
         assert site.upkeep.pools() == []
         for machine, pool in (("perf-01", "perf"), ("lint-01", "lint"), ("perf-02", "perf")):
             site.register(machine, pool)

@@ -86,7 +86,7 @@ def test_a_filter_that_no_benchmark_fits_exits_with_2_and_names_some(project: Ti
     assert done.stderr.endswith("the job has BM_Work\n")
 
 
-def test_json_has_what_was_asked(project: TinyProject) -> None:
+def test_json_has_the_requested_options(project: TinyProject) -> None:
     done = gate(project, "--filter", "BM_W*k", "--pairs", "14", "--minutes", "2", "--json")
     assert done.returncode == 1, done.stderr
     asked = json.loads(done.stdout)["asked"]

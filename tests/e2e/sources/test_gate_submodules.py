@@ -47,7 +47,7 @@ def test_an_unpushed_commit_of_a_submodule_is_judged(project: TinyProject) -> No
     assert "worst: BM_Work CPU time +30.0 %" in done.stdout
 
 
-def test_a_submodule_that_is_missing_on_both_sides_names_the_command(project: TinyProject) -> None:
+def test_a_submodule_missing_on_both_sides_names_the_command(project: TinyProject) -> None:
     project.commit({"note.txt": "new"})
     project.git("remote", "add", "origin", "https://review.example.com/tiny")
     rmtree(project.path / ".git/modules/lib")

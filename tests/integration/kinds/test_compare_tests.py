@@ -106,7 +106,7 @@ def test_a_failed_test_is_the_end_before_anything_is_measured(machine: Machine) 
     assert "measure" not in found.seconds
 
 
-def test_tests_that_are_too_short_are_not_compared(machine: Machine) -> None:
+def test_too_short_tests_are_not_compared(machine: Machine) -> None:
     found = machine.compare(project(QUICK), project(QUICK, sleeps("new", 0.01)), CTEST)
 
     assert (found.end.outcome, found.comparisons) == (Outcome.PASSED, ())

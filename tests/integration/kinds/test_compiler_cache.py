@@ -154,7 +154,7 @@ def test_a_patch_set_cannot_poison_the_cache(builds: Builds) -> None:
     assert (hits, again) == (3, program)
 
 
-def test_a_cache_that_was_cut_off_while_it_was_written_is_repaired(builds: Builds) -> None:
+def test_a_cache_cut_off_during_a_write_is_repaired(builds: Builds) -> None:
     _, _, program = builds.build(REVIEWED)
     for entry in builds.entries():
         entry.write_bytes(entry.read_bytes()[:40])

@@ -142,9 +142,7 @@ def test_a_command_of_the_patch_cannot_change_a_dependency(machine: Machine, sou
     assert run(machine, sources.keys).outcome is Outcome.PASSED
 
 
-def test_a_source_that_is_not_allowed_ends_the_build_before_it_begins(
-    machine: Machine, sources: Sources
-) -> None:
+def test_a_forbidden_source_ends_the_build_before_it_begins(machine: Machine, sources: Sources) -> None:
     sources.give(machine, allowed="example.org")
     report = run(machine, sources.keys)
 

@@ -73,7 +73,7 @@ def attempt(database: Database, work: Work, run: RunRecord) -> None:
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_other_work_waits_for_what_is_locked(store: PostgresStore, database: Database, name: str) -> None:
+def test_other_work_waits_for_locked_rows(store: PostgresStore, database: Database, name: str) -> None:
     queue(store, named("a", sequence="trees"))
     with store.transaction() as tx:
         message = PostedMessage("m", 1, Person("Bob", account="1"), NOON, "recheck")

@@ -51,7 +51,7 @@ def test_a_new_database_belongs_to_no_review_server(database: Database) -> None:
     assert require_instances(database.owner_url, one("review")) == {"review"}
 
 
-def test_a_database_that_is_not_migrated_belongs_to_no_review_server(server: Server) -> None:
+def test_an_unmigrated_database_belongs_to_no_review_server(server: Server) -> None:
     with server.database(migrated=False) as empty:
         assert stored_servers(empty.owner) == ()
 
@@ -68,9 +68,7 @@ def test_another_instance_than_that_of_the_last_contact_is_refused(
     )
 
 
-def test_a_review_server_that_was_renamed_keeps_its_last_name(
-    database: Database, store: PostgresStore
-) -> None:
+def test_a_renamed_review_server_keeps_its_last_name(database: Database, store: PostgresStore) -> None:
     with store.transaction() as tx:
         tx.events.move_cursor("console", NOW)
         tx.events.move_cursor("review", NOW + timedelta(hours=1))

@@ -39,7 +39,7 @@ def executor_found(*, cpus: int = 2, **seconds: float) -> Measured:
     return found
 
 
-def test_the_recorded_hand_offs_meet_what_is_required() -> None:
+def test_the_recorded_hand_offs_meet_the_requirements() -> None:
     table = executor.table(executor_found())
     assert table.missed == ()
     assert sum(row.is_met is True for row in table.rows) == 2
@@ -74,7 +74,7 @@ def flush_found(after_more: dict[tuple[int, int], float] | None = None) -> Measu
     return found
 
 
-def test_flushes_that_need_48_bytes_less_meet_what_is_required() -> None:
+def test_flushes_that_need_48_bytes_less_meet_the_requirements() -> None:
     table = flush_vbucket.table(flush_found())
     assert table.missed == ()
     assert sum(row.is_met is True for row in table.rows) == 6
@@ -107,7 +107,7 @@ def table_found(epilogue: dict[str, float], stripes: tuple[int, ...] = (1, 1, 2,
     return found
 
 
-def test_stripes_that_pay_meet_what_is_required() -> None:
+def test_stripes_that_pay_meet_the_requirements() -> None:
     table = hash_table.table(table_found(dict(zip(ARMS, (1e7, 0.95e7, 4e7, 3.9e7), strict=True))))
     assert table.missed == ()
     assert sum(row.is_met is True for row in table.rows) == 6
@@ -146,7 +146,7 @@ def sender_found(**milliseconds: float) -> Measured:
     return found
 
 
-def test_the_recorded_tests_meet_what_is_required() -> None:
+def test_the_recorded_tests_meet_the_requirements() -> None:
     table = send_buffer.table(sender_found())
     assert table.missed == ()
     assert sum(row.is_met is True for row in table.rows) == 4

@@ -56,7 +56,7 @@ def test_four_figures_are_shown_and_whole_numbers_stay_whole() -> None:
     assert percent(-0.0391) == "−3.9 %"
 
 
-def test_a_table_says_what_is_required_and_whether_it_is_met() -> None:
+def test_a_table_names_requirements_and_whether_they_are_met() -> None:
     rows = (
         TableRow(
             "threads:1",

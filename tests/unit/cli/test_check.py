@@ -75,7 +75,7 @@ def test_a_file_is_named_as_it_was_given(tmp_path: Path) -> None:
         ("version: 1\njobs:\n  perf: {kind: []}\n", "<stdin>:3: jobs.perf.kind: a text is needed"),
     ],
 )
-def test_a_file_that_is_no_project_file_at_all(text: str, printed: str) -> None:
+def test_a_file_other_than_a_project_file(text: str, printed: str) -> None:
     code, lines = check(text, "-")
 
     assert code == 2

@@ -10,7 +10,7 @@ OK = {Outcome.PASSED, Outcome.UNDECIDED, Outcome.NOT_BUILT}
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_only_a_verdict_that_is_no_failure_ends_with_0(outcome: Outcome) -> None:
+def test_only_a_verdict_without_a_failure_ends_with_0(outcome: Outcome) -> None:
     """So that `gate && git push` never pushes what nothing was measured of."""
     fails = CONSEQUENCES[outcome].counts is Counts.FAIL
     expected = EXIT_SLOWER if fails else EXIT_OK if outcome in OK else EXIT_CANNOT

@@ -40,7 +40,7 @@ def test_a_new_home_takes_the_instance_of_the_settings(
     assert instance_of(tmp_path, ControlSettings()) == instance
 
 
-def test_a_home_that_is_opened_again_without_a_setting_keeps_its_instance(home: Path) -> None:
+def test_a_reopened_home_without_a_setting_keeps_its_instance(home: Path) -> None:
     assert instance_of(home, ControlSettings()) == "demo"
 
 

@@ -36,7 +36,7 @@ def run(
     return lint("clang-format", source or patch_set(BASE, PATCH), tool, tmp_path, **keys)
 
 
-def test_lines_that_are_not_formatted_fail_the_build(tool: ReplayedTool, tmp_path: Path) -> None:
+def test_unformatted_lines_fail_the_build(tool: ReplayedTool, tmp_path: Path) -> None:
     report = run(tool, tmp_path)
 
     assert report.outcome is Outcome.FAILED

@@ -177,7 +177,7 @@ def test_findings_count_although_the_tool_failed_elsewhere(tmp_path: Path) -> No
         ),
     ],
 )
-def test_a_unit_that_was_not_checked_withholds_the_vote(
+def test_an_unchecked_unit_withholds_the_vote(
     printed: tuple[int | None, bytes], end: Completed, cause: str, tmp_path: Path
 ) -> None:
     report = run(tmp_path, ReplayedTidy(["x.cpp"], {"x.cpp": printed}, end=end), touching(x_cpp=1))

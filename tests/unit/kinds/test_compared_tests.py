@@ -224,7 +224,7 @@ def test_a_test_that_only_passes_where_it_can_write_fails_on_both_sides(tmp_path
     assert Site(tmp_path, tests, tests).verdicts() == {"a": Verdict.SAME, "writes": Verdict.FAILING}
 
 
-def test_a_test_that_the_patch_makes_fail_fails_the_build_before_anything_is_measured(tmp_path: Path) -> None:
+def test_a_newly_failing_test_fails_the_build_before_anything_is_measured(tmp_path: Path) -> None:
     site = Site(tmp_path, {"a": case(1.0), "b": case(1.0)}, {"a": case(1.0, "fails"), "b": case(9.0)})
     report = site.run()
 

@@ -96,7 +96,7 @@ def test_an_account_without_a_home_refuses_nothing(monkeypatch: pytest.MonkeyPat
     assert len(read(tmp_path, tmp_path / "gcc").mounts) == 1
 
 
-def test_a_machine_does_not_start_with_a_directory_that_is_refused(tmp_path: Path) -> None:
+def test_a_machine_does_not_start_with_a_refused_directory(tmp_path: Path) -> None:
     settings = MachineSettings(
         machine_database_url="postgresql://nobody@127.0.0.1:1/none",
         home=tmp_path / "home",

@@ -114,7 +114,7 @@ def test_a_step_waits_until_the_database_answers_and_the_next_one_checks_again(
     assert list(plane.store.memory.beats) == ["reconcile"]
 
 
-def test_a_full_reconciliation_reports_what_keeps_it_from_asking_what_is_public(
+def test_a_full_reconciliation_reports_what_keeps_it_from_learning_visibility(
     plane: Plane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> bool:
@@ -206,7 +206,7 @@ def test_an_answer_hastens_only_the_reviews_on_the_server_that_answered(two: Two
     assert [due.review.change.instance for due in two.store.due_reviews()] == ["edge"]
 
 
-def test_a_task_for_a_server_that_was_removed_does_nothing(two: TwoServers) -> None:
+def test_a_task_for_a_removed_server_does_nothing(two: TwoServers) -> None:
     run_step(Task.DELIVER, 2)
     run_step(Task.RECONCILE, reconciliation(2, is_full=False))
     assert two.store.memory.beats == {}

@@ -100,7 +100,7 @@ def test_a_person_without_claims_has_a_name(provider: Provider, identity: OidcPr
 
 
 @pytest.mark.parametrize("groups", ["ops", {"ops": True}, [["ops"], 7], None])
-def test_groups_that_are_no_list_of_texts_give_nothing(
+def test_groups_other_than_a_list_of_texts_give_nothing(
     provider: Provider, identity: OidcProvider, groups: object
 ) -> None:
     provider.add_person("odd", groups=groups)

@@ -193,7 +193,7 @@ class TestValkey:
 
 
 class TestDirectory:
-    def test_both_work_on_a_path_that_is_too_long_for_a_socket(
+    def test_both_work_on_a_path_too_long_for_a_socket(
         self, place: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         runtime = place / "run"

@@ -89,7 +89,7 @@ def test_processes_that_start_and_post_at_once_lose_nothing(path: Path) -> None:
     assert sum("Verified+1" in message.text for message in review.messages(ONE)) == 1
 
 
-def test_a_process_killed_in_the_middle_of_a_write_loses_nothing_that_was_posted(path: Path) -> None:
+def test_a_process_killed_during_a_write_loses_no_post(path: Path) -> None:
     assert start(path, PROGRAM + KILLED, "before").wait(60) == -signal.SIGKILL
     review = ConsoleReview(path, "gerrit")
     review.post(Review(ONE, FIRST, "after"))

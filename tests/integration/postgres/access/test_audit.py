@@ -145,7 +145,7 @@ def test_writers_at_once_leave_no_gap_and_no_fork(database: Database) -> None:
     assert len({each.actor for each in entries}) == 80
 
 
-def test_a_transaction_that_has_recorded_keeps_no_other_from_appending(database: Database) -> None:
+def test_recording_in_a_transaction_keeps_no_other_from_appending(database: Database) -> None:
     """Only the last statement locks the log, so no transaction waits for a row while it holds that lock."""
     with PostgresStore(database.owner).transaction() as slow:
         slow.audit.record_act(AuditKind.OVERRIDE, "slow", "review~7/1", {})
@@ -236,7 +236,7 @@ def test_each_entry_is_logged_once_it_is_committed(database: Database) -> None:
         ("DROP SCHEMA audit CASCADE", "the table audit.entry is missing"),
     ],
 )
-def test_each_protection_that_is_lost_is_reported(database: Database, statement: str, sentence: str) -> None:
+def test_each_lost_protection_is_reported(database: Database, statement: str, sentence: str) -> None:
     database.administer(statement)
     found = sentences(database)
     assert any(each.startswith(sentence) for each in found), found
@@ -251,7 +251,7 @@ def test_a_role_that_may_act_as_the_owner_of_the_log_is_reported(database: Datab
     assert found == ["benchgate_machine may act as benchgate_audit"]
 
 
-def test_a_log_that_is_gone_is_an_error_that_says_what_to_run(database: Database) -> None:
+def test_a_missing_log_is_an_error_that_says_what_to_run(database: Database) -> None:
     database.administer("DROP SCHEMA audit CASCADE")
     with pytest.raises(Permanent, match=r"the audit log cannot be read .*; run `benchgate migrate`"):
         PostgresAuditLog(database.owner).entries(0, 9)

@@ -153,7 +153,7 @@ def test_a_variable_without_an_address_is_named(database: Database, tmp_path: Pa
 
 
 @pytest.mark.parametrize("head", ["1234", "x" * 64])
-def test_a_head_that_is_none_is_refused(database: Database, tmp_path: Path, head: str) -> None:
+def test_an_invalid_head_is_refused(database: Database, tmp_path: Path, head: str) -> None:
     done = verify(database, tmp_path, "--head", head)
     assert str(done.exception) == (
         "--head: a head has 64 hexadecimal digits, as `benchgate audit verify` prints it"

@@ -131,9 +131,7 @@ def test_a_restore_without_the_role_is_reported_and_an_administrator_repairs_it(
         assert check_chain(log.entries(0, 9)).count == 3
 
 
-def test_the_upgrade_of_a_compose_installation_checks_the_dump_before_it_removes_the_volume(
-    database: Database,
-) -> None:
+def test_a_compose_upgrade_checks_the_dump_before_it_removes_the_volume(database: Database) -> None:
     """``pg_restore --list`` would read the table of contents only, and accept a dump that is cut."""
     document = (ROOT / "docs/operator/operations.md").read_text(encoding="utf-8")
     upgrade = document[document.index("### Upgrade of a compose installation") :]

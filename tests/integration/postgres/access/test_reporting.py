@@ -111,9 +111,7 @@ def test_many_equal_reports_at_once_have_one_effect(
     assert database.value("SELECT count(*) FROM outbox WHERE payload ->> 'task' = 'vote'") == 1
 
 
-def test_a_report_that_is_refused_stores_nothing(
-    app: FastAPI, tokens: PostgresTokens, database: Database
-) -> None:
+def test_a_refused_report_stores_nothing(app: FastAPI, tokens: PostgresTokens, database: Database) -> None:
     _, text = tokens.add(CI)
     before = states(database)
     statuses = [

@@ -41,7 +41,7 @@ GROUP BY moment, zero
         ("pg_read_server_files", "may read the files of the server"),
     ],
 )
-def test_a_role_that_is_too_wide(database: Database, role: str, effect: str) -> None:
+def test_a_too_wide_role(database: Database, role: str, effect: str) -> None:
     log = PostgresAuditLog(database.owner)
     database.administer(f"GRANT {role} TO benchgate")
     try:

@@ -74,7 +74,7 @@ def unknown(database: Database) -> list[str]:
     ],
     ids=["rates", "list"],
 )
-def test_the_builds_in_a_scope_are_found_without_comparing_all_builds_with_all_runs(
+def test_builds_in_a_scope_are_found_without_comparing_all_builds_with_all_runs(
     many: Database, read: Callable[[Database], object]
 ) -> None:
     looks = scans_of(many.owner, lambda: read(many), "run_build")

@@ -72,9 +72,7 @@ FROM build
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_a_worker_that_was_replaced_can_do_nothing(
-    store: PostgresStore, database: Database, write: str
-) -> None:
+def test_a_replaced_worker_can_do_nothing(store: PostgresStore, database: Database, write: str) -> None:
     queue(store)
     with claimed(worklist(database)) as stale:
         database.change(EXPIRE)
@@ -153,7 +151,7 @@ def test_a_build_past_its_deadline_is_overdue_and_may_still_report(
         assert tx.builds.lock(build_id).state is BuildState.EXECUTED
 
 
-def test_a_worker_that_was_paused_knows_it_by_its_own_clock(store: PostgresStore, database: Database) -> None:
+def test_a_paused_worker_notices_it_by_its_own_clock(store: PostgresStore, database: Database) -> None:
     """Like SIGSTOP from inside: no renewal, and then a later time."""
     queue(store)
     now = [100.0]

@@ -138,7 +138,7 @@ class Worker:
 
 @pytest.mark.parametrize("is_after", [False, True])
 @pytest.mark.parametrize("kill_at", range(1, 14))
-def test_a_worker_that_is_killed_at_any_write_leaves_a_readable_beginning(
+def test_a_worker_killed_at_any_write_leaves_a_readable_beginning(
     store: PostgresStore, database: Database, kill_at: int, *, is_after: bool
 ) -> None:
     queue(store)

@@ -111,7 +111,7 @@ def test_a_machine_may_claim_again_after_its_lease_ran_out(store: PostgresStore,
             assert second.name == "b/1"
 
 
-def test_a_machine_that_is_not_known_gets_nothing(store: PostgresStore, database: Database) -> None:
+def test_an_unknown_machine_gets_nothing(store: PostgresStore, database: Database) -> None:
     queue(store)
     identity = MachineIdentity("unknown", "c6i", "perf")
     assert MachineWorklist(database.machine, identity, MemoryArtifacts()).claim() is None
@@ -188,7 +188,7 @@ def test_pairs_outlive_the_worker_that_measured_them(store: PostgresStore, datab
         assert build.pairs() == [PairRecord(0, b"first"), PairRecord(1, b"second")]
 
 
-def test_a_pair_that_is_stored_stays_as_it_was(store: PostgresStore, database: Database) -> None:
+def test_a_stored_pair_stays_as_it_was(store: PostgresStore, database: Database) -> None:
     queue(store)
     with claimed(worklist(database)) as build:
         build.record(PairRecord(0, b"first"), LAUNCHES[:1])
@@ -269,7 +269,7 @@ def test_an_executed_build_waits_for_its_analysis(store: PostgresStore, database
 
 
 @pytest.mark.parametrize(("delay", "attempt"), [(0.0, 0), (20.0, 1)])
-def test_a_build_that_is_handed_back_waits_where_a_fault_was_met(
+def test_a_released_build_waits_where_a_fault_was_met(
     store: PostgresStore, database: Database, delay: float, attempt: int
 ) -> None:
     queue(store)

@@ -64,7 +64,7 @@ def test_texts_that_the_database_refuses_are_stored_cleaned(store: PostgresStore
     assert database.value("SELECT message FROM decision") == CLEANED
 
 
-def test_runs_that_are_added_at_once_become_one(store: PostgresStore) -> None:
+def test_concurrently_added_runs_become_one(store: PostgresStore) -> None:
     with store.transaction() as tx:
         patch_set = tx.changes.upsert(change()).patch_set_id
 

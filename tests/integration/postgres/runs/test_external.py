@@ -95,7 +95,7 @@ class TestWaiting:
         assert upkeep.requeue_lost_builds(0) == []
         assert {build(store, each).state for each in builds} == {BuildState.RUNNING}
 
-    def test_after_its_deadline_nobody_waits_any_more(
+    def test_waiting_ends_at_its_deadline(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, builds: list[int]
     ) -> None:
         database.change("UPDATE build SET deadline_at = now() WHERE id = :id", id=builds[0])

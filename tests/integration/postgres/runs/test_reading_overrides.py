@@ -201,7 +201,7 @@ def test_an_accept_waives_a_build_if_all_its_slower_benchmarks_are_accepted(
 
 
 @pytest.mark.parametrize(("size", "is_waived"), [(0.14, True), (0.25, False)])
-def test_an_accept_waives_a_build_up_to_the_level_that_was_seen(
+def test_an_accept_waives_a_build_up_to_the_level_shown(
     stage: ReviewSite, size: float, *, is_waived: bool
 ) -> None:
     def slowdown(worsening: float) -> Slowdown:

@@ -115,9 +115,7 @@ class TestIdlePools:
             tx.builds.finish(build, Outcome.PASSED, [])
         return build
 
-    def test_a_branch_that_was_checked_lately_may_be_calibrated(
-        self, upkeep: PostgresUpkeep, checked: int
-    ) -> None:
+    def test_a_recently_checked_branch_may_be_calibrated(self, upkeep: PostgresUpkeep, checked: int) -> None:
         (job,) = upkeep.idle_jobs(ASKED_WITHIN)
         assert (job.branch, job.job, job.config) == (BRANCH, "cv-perf", CONFIG)
         assert (job.since, job.pairs, job.sessions, job.is_due) == (None, 0, 0, True)
@@ -142,7 +140,7 @@ class TestIdlePools:
         database.change(change)
         assert upkeep.idle_jobs(ASKED_WITHIN) == []
 
-    def test_the_series_that_is_known_least_counts_on_every_machine_of_the_pool(
+    def test_the_least_known_series_counts_on_every_machine_of_the_pool(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
     ) -> None:
         calibrate(store, database, "1", {key(): QUIET, key("BM_gone"): QUIET})

@@ -152,7 +152,7 @@ def test_a_cookie_and_a_token_together_are_refused(site: Site) -> None:
     assert "send one of them" in answer.json()["detail"]
 
 
-def test_the_cookie_of_a_session_that_is_over_does_not_stop_a_token() -> None:
+def test_an_ended_sessions_cookie_does_not_stop_a_token() -> None:
     site = Site()
     headers = {"Cookie": site.person()["Cookie"], **bearer(REPORT_TOKEN)}
     assert call(site.app, "POST", "/report", headers=headers).status_code == 400

@@ -103,7 +103,7 @@ def test_without_a_way_in_the_page_says_what_an_operator_must_set(closed: FastAP
 
 
 @pytest.mark.parametrize("path", MISSING)
-def test_a_page_that_is_not_found_offers_to_sign_in(app: FastAPI, path: str) -> None:
+def test_a_missing_page_offers_to_sign_in(app: FastAPI, path: str) -> None:
     """A change that is not public is one of them."""
     page = call(app, "GET", path, headers=PAGE)
     assert page.status_code == 404

@@ -89,7 +89,7 @@ def test_the_same_form_creates_one_token(site: Site) -> None:
     assert len(site.tokens.list()) == 1
 
 
-def test_a_token_of_another_person_does_not_spoil_a_form_that_is_open(site: Site) -> None:
+def test_another_persons_token_does_not_spoil_an_open_form(site: Site) -> None:
     operator = site.browser(Role.OPERATOR, "olga")
     ticket = operator.ticket(NEW)
     assert site.browser(subject="al").create().status_code == 200
@@ -97,7 +97,7 @@ def test_a_token_of_another_person_does_not_spoil_a_form_that_is_open(site: Site
     assert len(site.tokens.list()) == 2
 
 
-def test_a_token_that_is_revoked_twice_stays_revoked(site: Site) -> None:
+def test_a_twice_revoked_token_stays_revoked(site: Site) -> None:
     browser = site.browser()
     browser.create()
     path = f"{NEW}/1/revoke"

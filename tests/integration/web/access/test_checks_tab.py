@@ -79,7 +79,7 @@ def test_no_cache_keeps_the_answer_to_one_person_for_another() -> None:
     assert {"Origin", "Cookie"} <= set(answer.headers["vary"].split(", "))
 
 
-def test_a_session_that_is_over_asks_to_sign_in_again() -> None:
+def test_an_ended_session_asks_to_sign_in_again() -> None:
     tab = Tab(is_public=False)
     tab.sign_in()
     tab.callers.sessions.now += timedelta(hours=13)

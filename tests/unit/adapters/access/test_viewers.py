@@ -72,7 +72,7 @@ def test_a_token_sees_what_the_account_of_its_creator_sees(site: Site) -> None:
     "caller",
     [Anonymous(), person(""), TokenHolder(token_id=1, name="ci", scopes=frozenset())],
 )
-def test_without_a_verified_address_nobody_is_asked_about(site: Site, caller: Caller) -> None:
+def test_no_server_is_asked_without_a_verified_address(site: Site, caller: Caller) -> None:
     assert site.viewers.of(caller) is None
 
 
@@ -115,7 +115,7 @@ def test_a_person_is_not_the_one_who_has_their_number_on_another_server() -> Non
     assert seen == {ALICE: {ChangeKey("core", 7)}, BOB: {ChangeKey("edge", 7)}}
 
 
-def test_an_account_that_is_closed_sees_nothing_after_a_minute(site: Site) -> None:
+def test_a_closed_account_sees_nothing_after_a_minute(site: Site) -> None:
     site.sees(ALICE)
     site.server.accounts.clear()
     site.seconds += KEPT_SECONDS + 1

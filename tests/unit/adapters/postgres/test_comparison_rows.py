@@ -42,5 +42,5 @@ def test_more_pairs_are_not_offered_if_they_cannot_decide(reason: Reason) -> Non
     assert not comparison_of(row(reason)).needs_pairs
 
 
-def test_more_pairs_are_offered_to_an_interval_that_is_too_wide() -> None:
+def test_more_pairs_are_offered_to_a_too_wide_interval() -> None:
     assert comparison_of(row(Reason(ReasonKind.TOO_FEW_PAIRS, (5, 7)))).needs_pairs

@@ -76,7 +76,7 @@ def test_a_type_without_a_rule_is_an_error_and_not_a_guess(kind: type[Any]) -> N
         from_row(kind, row(name="", layers=["red"], colour="red"))
 
 
-def test_every_type_that_is_built_from_rows_has_a_rule_for_each_field() -> None:
+def test_every_type_built_from_rows_has_a_rule_for_each_field() -> None:
     planned = 0
     for path in (ROOT / "service/adapters/postgres").rglob("*.py"):
         module = import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))

@@ -85,7 +85,7 @@ def test_a_change_is_read_in_full() -> None:
 
 
 @pytest.mark.parametrize(("projects", "is_served"), [((), True), (("kv_engine",), True), (("docs",), False)])
-def test_a_change_of_a_project_that_is_not_served_does_not_exist(
+def test_a_change_of_an_unserved_project_does_not_exist(
     projects: tuple[str, ...], *, is_served: bool
 ) -> None:
     named = Replay(answer(change_document()), projects=projects)
@@ -298,7 +298,7 @@ def test_if_comments_are_rejected_again_the_vote_is_cast_without_them(
     assert replay.posted["message"] == "Build Failed"
 
 
-def test_a_review_that_is_also_rejected_without_comments_fails() -> None:
+def test_a_review_also_rejected_without_comments_fails() -> None:
     closed = recorded("error-vote-on-abandoned")
     replay = Replay(closed, answer({}), closed)
     with pytest.raises(Permanent, match="409: change is closed"):

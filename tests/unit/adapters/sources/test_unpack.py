@@ -137,7 +137,7 @@ class TestArchives:
         assert listing(unpacked(source)) == {"a": "new", "b": "old"}
 
 
-def test_a_directory_that_is_listed_counts_once(tmp_path: Path) -> None:
+def test_a_listed_directory_counts_once(tmp_path: Path) -> None:
     folders = [a_directory(f"lib/{each}") for each in range(9)]
     source = tar_of(
         tmp_path / "x", a_directory("lib"), *folders, *(a_file(f"lib/{each}/a") for each in range(9))

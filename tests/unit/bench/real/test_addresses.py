@@ -71,7 +71,7 @@ def test_a_hash_behind_another_address_or_far_away_is_that_of_something_else() -
         assert OLD in LOCAL.in_text(text)
 
 
-def test_a_download_that_is_named_gets_its_address_and_hash_wherever_they_are() -> None:
+def test_a_named_download_gets_its_address_and_hash_wherever_they_are() -> None:
     local = Replacements("file:///m/", {}, {"https://example.org/patch": "file:///m/p"}, {OLD: NEW})
 
     assert local.in_text(f"set(SUM {OLD})\n\n(https://example.org/patch)") == (

@@ -48,7 +48,7 @@ def test_a_project_without_options_measures_everything(tmp_path: Path) -> None:
     assert not project.change[0].affects("Hash/8")
 
 
-def test_benchmarks_that_are_partly_slower_are_those_beside_the_affected_ones(tmp_path: Path) -> None:
+def test_partly_slower_benchmarks_are_those_beside_the_affected_ones(tmp_path: Path) -> None:
     (project,) = load_projects(write(tmp_path, SLOWER))
     change = project.change[0]
 

@@ -146,7 +146,7 @@ def test_a_project_does_not_work_without_a_slowed_down_benchmark() -> None:
     )
 
 
-def test_a_project_that_is_not_tried_to_its_end_neither_works_nor_fails() -> None:
+def test_a_project_not_tried_to_its_end_neither_works_nor_fails() -> None:
     begun = Tried(project(), INIT, {"a comment": gate("same")})
 
     assert "| not tried yet |" in report([begun])

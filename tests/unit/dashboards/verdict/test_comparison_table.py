@@ -101,7 +101,7 @@ def test_one_huge_effect_leaves_the_others_readable() -> None:
     assert table_of(*small, comparison(99, "BM/99", 53.0, Verdict.FASTER)).scale < 0.05
 
 
-def test_rows_that_are_the_same_do_not_set_the_scale() -> None:
+def test_unchanged_rows_do_not_set_the_scale() -> None:
     same = [comparison(k, f"BM_same/{k}", 1.0, Verdict.SAME) for k in range(460)]
     slower = [comparison(1000 + k, f"BM_slower/{k}", 0.9 - 0.01 * k, Verdict.SLOWER) for k in range(9)]
     wide = [

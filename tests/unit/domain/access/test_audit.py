@@ -120,7 +120,7 @@ def test_an_entry_that_comes_twice_is_out_of_order() -> None:
     assert check_chain([*CHAIN[:2], CHAIN[1]]).fault == ChainFault(FaultKind.OUT_OF_ORDER, 2)
 
 
-def test_a_removed_tail_is_only_found_by_a_head_that_was_seen() -> None:
+def test_a_removed_tail_is_only_found_by_an_earlier_head() -> None:
     head = CHAIN[-1].hash
     assert check_chain(CHAIN[:-1]).fault is None
     assert not check_chain(CHAIN[:-1], head).has_seen

@@ -24,7 +24,7 @@ def test_any_other_file_that_differs_concerns_every_suite(path: str) -> None:
     assert unchanged_suites(SUITES, {**NATIVE, path: OTHER}, NATIVE) == frozenset()
 
 
-def test_a_program_that_is_a_script_may_run_any_other() -> None:
+def test_a_script_may_run_any_other_program() -> None:
     script = {**NATIVE, "a": BuiltFile("#!/bin/sh")}
 
     assert unchanged_suites(SUITES, script, {**script, "bin/b": OTHER}) == frozenset()

@@ -61,7 +61,7 @@ def test_a_spec_of_a_previous_version_names_permissions_without_their_groups() -
         replace(SPEC, workspace=ALL),
     ],
 )
-def test_what_changes_the_measurement_starts_a_new_sequence(other: BuildSpec) -> None:
+def test_a_setting_that_changes_the_measurement_starts_a_new_sequence(other: BuildSpec) -> None:
     assert other.sequence != SPEC.sequence
 
 

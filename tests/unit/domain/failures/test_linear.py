@@ -30,7 +30,7 @@ def test_each_match_is_replaced() -> None:
     assert Pattern("([a-z])[0-9]+").replaced(b"a12 b3 4", rb"\1N") == b"aN bN 4"
 
 
-def test_a_dot_matches_a_byte_that_is_not_utf_8() -> None:
+def test_a_dot_matches_a_byte_outside_utf_8() -> None:
     assert Pattern("error: .*x").search(b"error: \xff\xfe x") == (0, 11)
 
 

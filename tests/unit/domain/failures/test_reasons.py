@@ -162,7 +162,7 @@ def test_a_regular_expression_that_fails_a_test_is_not_the_whole_reason() -> Non
     assert failure.headline == ("Failed: Error regular expression found in output. Regex=[ERROR]; ERROR here")
 
 
-def test_a_test_of_googletest_that_ends_its_program_has_the_reason_that_it_printed() -> None:
+def test_a_googletest_test_that_ends_its_program_has_its_printed_reason() -> None:
     [failure] = in_ctest("[ RUN      ] A.a\ncannot open x.db")
     assert (failure.subject, failure.headline) == ("A.a", "Failed: cannot open x.db")
 

@@ -28,7 +28,7 @@ def test_a_cause_that_names_no_failure_may_hide_any() -> None:
     assert is_cut
 
 
-def test_a_cause_that_is_repeated_counts_once() -> None:
+def test_a_repeated_cause_counts_once() -> None:
     assert failures_of_causes([FAILED, FAILED]) == failures_of_causes([FAILED])
 
 

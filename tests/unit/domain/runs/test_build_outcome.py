@@ -101,7 +101,7 @@ def test_the_undecided_that_could_be_the_worst_comes_first() -> None:
     assert judge([worse, UNMEASURED], POLICY).groups[Group.UNDECIDED] == [UNMEASURED, worse]
 
 
-def test_the_same_program_is_not_among_what_is_the_same_within_an_interval() -> None:
+def test_identical_programs_are_not_counted_as_the_same_within_an_interval() -> None:
     same = Comparison(SAME.row, Verdict.SAME, reasons=(Reason(ReasonKind.SAME_PROGRAM, (1.2,)),))
 
     assert judge([same, SAME], POLICY).groups[Group.SAME] == [SAME]

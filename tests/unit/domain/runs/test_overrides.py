@@ -124,7 +124,7 @@ class TestOverride:
 
         assert excuse(JudgedBuild(1, outcome), OVERRIDE) == expected
 
-    def test_does_not_excuse_a_build_that_was_started_later(self) -> None:
+    def test_does_not_excuse_a_later_build(self) -> None:
         assert excuse(JudgedBuild(3, Outcome.FAILED), OVERRIDE) is None
 
     def test_an_override_of_a_build_excuses_only_that_one(self) -> None:
@@ -154,7 +154,7 @@ class TestAccept:
     def test_does_not_excuse_one_with_another_slower_benchmark(self) -> None:
         assert excuse(slower("HTB/Insert", "DcpBench/Send"), ACCEPT) is None
 
-    def test_several_excuse_together_and_the_newest_that_is_needed_counts(self) -> None:
+    def test_several_excuse_together_and_the_newest_needed_one_counts(self) -> None:
         made = [
             replace(ACCEPT, filter="HTB/*"),
             replace(ACCEPT, id=2, filter="Dcp"),
@@ -204,7 +204,7 @@ class TestAcceptedLevel:
         assert excuse(again(noisy), LEVEL) == LEVEL
         assert beyond_acceptance(again(noisy), [LEVEL], REVISION) == ()
 
-    def test_a_build_that_is_surely_slower_than_accepted_counts_again(self) -> None:
+    def test_a_build_surely_slower_than_accepted_counts_again(self) -> None:
         worse = replace(SEEN, worsening=0.25, least=0.23, most=0.27)
 
         assert excuse(again(worse), LEVEL) is None
@@ -222,7 +222,7 @@ class TestAcceptedLevel:
         "row",
         [replace(SEEN, metric="bytes"), replace(SEEN, benchmark="HTB/Delete"), replace(SEEN, job="x86")],
     )
-    def test_a_row_that_was_not_slower_then_counts(self, row: Slowdown) -> None:
+    def test_a_formerly_not_slower_row_counts(self, row: Slowdown) -> None:
         assert excuse(again(SEEN, row), LEVEL) is None
         assert beyond_acceptance(again(SEEN, row), [LEVEL], REVISION) == (Beyond(row, LEVEL, -math.inf),)
 
@@ -255,7 +255,7 @@ class TestAcceptedLevel:
 
         assert excuse(removed, made) == made
 
-    def test_an_acceptance_that_is_taken_back_covers_nothing(self) -> None:
+    def test_a_revoked_acceptance_covers_nothing(self) -> None:
         assert excuse(again(SEEN), LEVEL, UNDO) is None
         assert beyond_acceptance(again(replace(SEEN, least=1.0)), [LEVEL, UNDO], REVISION) == ()
 

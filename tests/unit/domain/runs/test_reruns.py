@@ -69,7 +69,7 @@ def test_a_job_without_a_place_cannot_be_run_again() -> None:
 
 
 @given(ORDERS, ORDERS)
-def test_no_job_is_lost_or_doubled_and_only_what_is_run_again_lacks_its_build(
+def test_no_job_is_lost_or_doubled_and_only_rerun_jobs_lack_their_build(
     first: list[str], then: list[str]
 ) -> None:
     places = rerun_in(next_run(FINISHED, first), then)

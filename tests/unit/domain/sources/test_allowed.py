@@ -100,7 +100,7 @@ def test_nothing_is_allowed_without_an_entry() -> None:
     )
 
 
-def test_files_are_allowed_only_below_a_directory_that_is_listed() -> None:
+def test_files_are_allowed_only_below_a_listed_directory() -> None:
     assert allows("file:///srv/mirror/", "file:///srv/mirror/lib.tar.gz")
     assert not allows("file:///srv/mirror/", "file:///srv/mirrors/lib.tar.gz")
     assert not allows("file:///srv/mirror/", "file:///srv/mirror/../secret")

@@ -108,7 +108,7 @@ def test_a_message_about_long_names_still_says_what_to_do() -> None:
     assert failure.endswith("BENCHGATE_FETCH_FROM")
 
 
-def test_a_submodule_that_nobody_updates_is_left_out() -> None:
+def test_a_never_updated_submodule_is_left_out() -> None:
     entries = read_entries(listed(("docs", "docs", "../docs"), update="none"))
     assert submodules_of(entries, {"docs": A}, f"{GERRIT}kv") == ()
 

@@ -185,7 +185,7 @@ def test_breakage_is_counted_by_benchmark_and_not_by_metric() -> None:
     assert causes_of(*twice, BROKEN) == ["2 benchmarks broken: BM_a, BM_broken: x"]
 
 
-def test_three_names_stand_for_all_that_are_gone() -> None:
+def test_three_names_stand_for_all_missing_benchmarks() -> None:
     gone = [Comparison(row(f"BM_{k}"), Verdict.REMOVED) for k in range(5)]
 
     assert causes_of(*gone) == ["5 benchmarks removed: BM_0, BM_1, BM_2 and 2 more"]

@@ -109,7 +109,7 @@ def test_entries_of_the_policy_that_fit_no_benchmark_are_a_note(key: str, policy
     assert unused_notes(job, [replace(listing, too_short=1)]) == ()
 
 
-def test_units_of_what_is_not_compared_are_a_note() -> None:
+def test_units_of_uncompared_metrics_are_a_note() -> None:
     suite = Suite(
         "executor",
         "build/x",

@@ -124,7 +124,7 @@ def test_the_last_words_come_before_the_link_and_are_never_left_out() -> None:
     assert message.endswith(f"more lines\n\nNext: do it\n\n{LINK}")
 
 
-def test_a_cause_that_is_too_long_ends_with_a_whole_word() -> None:
+def test_an_overlong_cause_ends_with_a_whole_word() -> None:
     (cause,) = compose(Header.FAILED, [BuildReport("l", Result.FAILURE, ("word " * 400,))], LINK).split(
         "\n\n"
     )[2:-1]

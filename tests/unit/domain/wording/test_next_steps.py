@@ -47,7 +47,7 @@ def test_a_slow_down_can_be_repeated_rechecked_accepted_and_overridden() -> None
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_only_what_is_not_green_has_next_steps(outcome: Outcome) -> None:
+def test_only_builds_that_are_not_green_have_next_steps(outcome: Outcome) -> None:
     build = replace(SLOWER, outcome=outcome, undecided=("BM_Checksum/64",))
     is_green = outcome in {Outcome.PASSED, Outcome.NO_PARENT, Outcome.NOT_BUILT}
     assert bool(lines(build)) is not is_green

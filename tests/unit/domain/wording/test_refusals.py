@@ -18,11 +18,11 @@ def test_a_fault_is_reported_without_a_remedy() -> None:
     assert refusals.untrusted("no group perf") == "untrusted code is not run: no group perf"
 
 
-def test_a_run_that_was_given_up_names_the_failure() -> None:
+def test_an_abandoned_run_names_the_failure() -> None:
     assert refusals.not_planned("Transient: git") == "the run could not be planned: Transient: git"
 
 
-def test_a_vote_that_was_given_up_names_the_failure_and_the_remedy() -> None:
+def test_an_abandoned_vote_names_the_failure_and_the_remedy() -> None:
     assert refusals.not_decided("Transient: database") == (
         "the vote could not be decided: Transient: database; `recheck` tries again"
     )

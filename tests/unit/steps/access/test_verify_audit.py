@@ -41,7 +41,7 @@ def log_of(count: int) -> LogInPages:
     return LogInPages(store.memory)
 
 
-def test_a_log_that_is_complete_and_protected_passes() -> None:
+def test_a_complete_and_protected_log_passes() -> None:
     assert verify_audit(log_of(3)).is_passed
 
 
@@ -65,7 +65,7 @@ def test_a_changed_entry_fails() -> None:
     assert (found.is_passed, found.chain.fault) == (False, ChainFault(FaultKind.CHANGED, 2))
 
 
-def test_a_head_that_was_seen_must_still_be_there() -> None:
+def test_an_earlier_head_must_still_be_there() -> None:
     log = log_of(3)
     [head] = log.newest(1)
     assert verify_audit(log, head.hash).is_passed

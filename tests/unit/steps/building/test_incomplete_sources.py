@@ -82,7 +82,7 @@ class TestBuildsOfThePatchAlone:
         assert (report.outcome, report.causes) == (Outcome.PARENT_BROKEN, (OF_PARENT,))
 
 
-def test_the_log_names_each_file_that_the_manifest_copies_and_that_is_missing(tmp_path: Path) -> None:
+def test_the_log_names_each_missing_file_that_the_manifest_copies(tmp_path: Path) -> None:
     """`repo` only logs it, too; a build that needs the file fails by itself."""
     source = MemorySource()
     source.commits["patch"] = Commit(None, {"there.txt": "x"})

@@ -193,7 +193,7 @@ class TestTheEnd:
         upload(known)
         assert fail(known, 2, FLAKY) == -1
 
-    def test_a_later_override_does_not_take_back_what_was_waived(self, known: Service) -> None:
+    def test_a_later_override_does_not_revoke_waivers(self, known: Service) -> None:
         """The run of another job's failure is decided again after the known failure expired."""
         upload(known)
         end(known, 2, NEW, job="mac")

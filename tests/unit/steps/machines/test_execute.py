@@ -181,7 +181,7 @@ class TestOutcomes:
         assert report is not None
         assert report.outcome is None
 
-    def test_a_parent_that_crashes_late_leaves_what_was_measured(self, machine: Machine) -> None:
+    def test_a_parent_that_crashes_late_leaves_the_measured_pairs(self, machine: Machine) -> None:
         machine.write("parent", '{"benchmarks": {"BM_a": 1e-6, "BM_b": 2e-6}, "crashes at": [6, 7]}')
         report = machine.work()
 

@@ -51,5 +51,5 @@ def test_work_seen_by_one_reading_only_is_no_obstacle() -> None:
     assert Host([BUSY, IDLE]).ask() == ""
 
 
-def test_the_last_reading_is_the_one_that_is_reported() -> None:
+def test_the_last_reading_is_reported() -> None:
     assert Host([BUSY, STOLEN]).ask() == "20% of its CPU time is stolen by its host"

@@ -55,7 +55,7 @@ def launches(pairs: int, spread: float = 0.3, seconds: float = 1.0) -> list[Laun
         (replace(SPEC, kind=RunKind.CALIBRATION), OTHER, 20, True),
     ],
 )
-def test_a_program_that_is_the_same_gets_pairs_only_as_evidence(
+def test_an_identical_program_gets_pairs_only_as_evidence(
     spec: BuildSpec, listing: Listing, pairs: int, *, is_wanted: bool
 ) -> None:
     course = Course.of(spec, (listing,))
@@ -64,7 +64,7 @@ def test_a_program_that_is_the_same_gets_pairs_only_as_evidence(
 
 
 class TestOutlook:
-    def test_a_loud_machine_is_named_with_the_least_change_that_is_found(self) -> None:
+    def test_a_loud_machine_is_named_with_the_least_detectable_change(self) -> None:
         course = Course.of(SPEC, (OTHER,))
         said = course.outlook(launches(course.decisive, 0.3), 600.0)
 

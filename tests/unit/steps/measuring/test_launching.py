@@ -113,7 +113,7 @@ class TestNames:
         ],
         ids=["an error", "aggregates only", "a row that cannot be read"],
     )
-    def test_a_benchmark_that_has_no_values_was_run_all_the_same(
+    def test_a_benchmark_without_values_was_run_all_the_same(
         self, tmp_path: Path, returned: dict[str, object]
     ) -> None:
         bench = Bench(tmp_path, code(BM_a=1e-6), writing(returned, BM_a=1e-6))

@@ -224,7 +224,7 @@ class TestCalibrations:
 
         assert bench.measure(job, kind=RunKind.CALIBRATION).pairs == 10
 
-    def test_a_killed_worker_measures_what_is_missing(self, bench: Bench) -> None:
+    def test_a_killed_worker_measures_the_missing_pairs(self, bench: Bench) -> None:
         bench.sandbox.before = _kill_at(5)
         with pytest.raises(Killed):
             bench.measure(kind=RunKind.CALIBRATION)
@@ -372,7 +372,7 @@ class TestSuites:
         per_pair = [[each.suite for each in decode(pair.raw)] for pair in bench.log.records]
         assert per_pair == [["same", "same", "slow", "slow"]] * 5 + [["slow", "slow"]] * 9
 
-    def test_a_filter_limits_what_is_listed(self, bench: Bench) -> None:
+    def test_a_filter_limits_the_listing(self, bench: Bench) -> None:
         found = bench.measure(measuring(replace(SUITE, filter="sl")))
 
         assert found.listings[0].patch == found.listings[0].base == ("BM_slow",)

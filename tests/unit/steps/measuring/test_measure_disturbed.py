@@ -145,7 +145,7 @@ def test_the_records_alone_tell_which_pairs_count(
     assert [row.pairs for row in again.comparisons] == [row.pairs for row in judged(quiet).comparisons]
 
 
-def test_the_notes_count_the_pairs_that_were_measured_again(tmp_path: Path) -> None:
+def test_the_notes_count_the_repeated_pairs(tmp_path: Path) -> None:
     bench = bench_beside(tmp_path, {2, 6})
     bench.measure()
 

@@ -174,7 +174,7 @@ def test_nothing_is_measured_without_a_slow_down(tmp_path: Path) -> None:
     assert pairs_of_second(bench) == []
 
 
-def test_a_patch_that_fails_meanwhile_keeps_its_vote_and_the_cause_says_so(bench: Bench) -> None:
+def test_a_patch_that_fails_meanwhile_keeps_its_vote_and_the_cause_says_why(bench: Bench) -> None:
     found = again(bench, '{"benchmarks": {"BM_slow": 1e-6, "BM_same": 1e-6}, "crashes": true}')
 
     assert found.causes[0].startswith("the second opinion ended early: patch: suite bench: ")

@@ -63,7 +63,7 @@ def remarking() -> Delivery:
     return delivery
 
 
-def test_a_vote_does_not_wait_for_inline_comments_that_are_refused(remarking: Delivery) -> None:
+def test_a_vote_does_not_wait_for_refused_inline_comments(remarking: Delivery) -> None:
     remarking.server.refused = [Transient("the proxy answers 502")] * 5
     for _ in range(5):
         remarking.deliver()

@@ -181,7 +181,7 @@ def test_many_lost_lines_need_few_reconciliations() -> None:
     assert world.asked == [1.0, pytest.approx(100.001), pytest.approx(105.001, abs=1.0)]
 
 
-def test_a_line_that_is_not_an_event_does_not_block_the_next() -> None:
+def test_a_line_other_than_an_event_does_not_block_the_next() -> None:
     world = World([[Line(b""), Line(b"[]"), Line(b'{"type": 1}'), Line(b"\0"), Line(CREATED)]]).run()
 
     assert world.comment == [CREATED]

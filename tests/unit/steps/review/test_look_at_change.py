@@ -88,7 +88,7 @@ def test_abandoning_cancels_and_restoring_starts_again() -> None:
     assert service.runs() == [("patch1", RunState.CANCELLED), ("patch1", RunState.PLANNING)]
 
 
-def test_a_change_that_was_abandoned_before_its_first_run_gets_no_run() -> None:
+def test_a_change_abandoned_before_its_first_run_gets_no_run() -> None:
     service = Service()
     service.see(change_at(1, **ABANDONED))
 

@@ -77,7 +77,7 @@ def test_after_the_last_attempt_a_comment_gets_a_reply_with_the_error() -> None:
     )
 
 
-def test_a_run_that_was_planned_in_the_meantime_goes_on(service: Service) -> None:
+def test_a_meanwhile_planned_run_goes_on(service: Service) -> None:
     service.plan()
     fail(service, Task.PLAN, DEFECT_ATTEMPTS)
 
@@ -102,7 +102,7 @@ def test_a_run_that_cannot_be_decided_ends_visibly_without_a_vote(service: Servi
     )
 
 
-def test_a_run_that_was_decided_in_the_meantime_stays_finished(service: Service) -> None:
+def test_a_meanwhile_decided_run_stays_finished(service: Service) -> None:
     service.plan()
     with service.store.transaction() as tx:
         tx.runs.end(1, RunState.FINISHED)

@@ -126,7 +126,7 @@ def test_a_server_that_answers_is_no_trouble(service: Service) -> None:
     assert record_all(service.store, service.server) == ""
 
 
-def test_a_project_that_is_closed_disappears_and_returns(service: Service) -> None:
+def test_a_closed_project_disappears_and_returns(service: Service) -> None:
     service.see(change_at(1))
     service.see(change_at(1, key=ChangeKey("gerrit", 8), branch="stable"))
     service.server.viewers[7] = {"alice"}

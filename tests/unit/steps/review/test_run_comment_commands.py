@@ -283,17 +283,17 @@ class TestAccept:
         ((_, accept),) = service.store.memory.overrides
         assert accept.levels is None
 
-    def test_a_rerun_that_is_as_slow_stays_accepted(self, service: Service) -> None:
+    def test_an_equally_slow_rerun_stays_accepted(self, service: Service) -> None:
         run_again(service, slowdown(0.14, "BM_a"))
         assert service.store.memory.decisions[-1].vote == 1
 
-    def test_a_rerun_that_is_surely_slower_counts_again_and_names_both_levels(self, service: Service) -> None:
+    def test_a_surely_slower_rerun_counts_again_and_names_both_levels(self, service: Service) -> None:
         run_again(service, slowdown(0.25, "BM_a"))
         decision = service.store.memory.decisions[-1]
         assert decision.vote == -1
         assert "BM_a CPU time: accepted up to +13.0 % by Bob, now +25.0 % [+24.0, +26.0]" in decision.message
 
-    def test_a_benchmark_that_was_not_slower_then_is_named(self, service: Service) -> None:
+    def test_a_formerly_not_slower_benchmark_is_named(self, service: Service) -> None:
         run_again(service, slowdown(0.12, "BM_a"), slowdown(0.05, "BM_ab"))
         decision = service.store.memory.decisions[-1]
         assert decision.vote == -1

@@ -75,7 +75,7 @@ def test_a_file_that_cannot_be_used_at_all_fails(text: str) -> None:
     assert own.findings
 
 
-def test_a_file_that_is_not_text_fails() -> None:
+def test_a_file_other_than_text_fails() -> None:
     source = project()
     source.commit("patch1", "parent", {"benchgate.yaml": "\udcff"}, "refs/changes/07/7/1")
     reads: list[int] = []
@@ -103,7 +103,7 @@ def test_an_error_that_the_parent_already_has_is_not_this_changes() -> None:
     assert [build.outcome for build in service.store.memory.builds] == [None, Outcome.MISCONFIGURED]
 
 
-def test_a_valid_file_names_the_jobs_that_are_different() -> None:
+def test_a_valid_file_names_the_changed_jobs() -> None:
     new = PROJECT_FILE.replace("perf:", "speed:") + "  unit: {kind: external}\n"
     service = decided(proposing(new))
 

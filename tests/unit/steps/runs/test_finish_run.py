@@ -180,7 +180,7 @@ def test_the_header_says_what_failed_once_the_sources_are_built(
 
 
 @pytest.mark.parametrize(("seconds", "header"), [({CHECKED: 0.1}, "Lint Check Failed"), ({}, "Build Failed")])
-def test_the_header_does_not_blame_a_build_that_was_not_needed(
+def test_the_header_does_not_blame_an_unneeded_build(
     tmp_path: Path, seconds: dict[str, float], header: str
 ) -> None:
     """A patch set that changes too much to be checked is not built."""

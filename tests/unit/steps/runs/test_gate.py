@@ -24,7 +24,7 @@ def test_a_job_of_an_unknown_kind_is_misconfigured_beside_a_benchmark_job() -> N
     assert chosen(PERF + UNIT + LINT) == (["perf"], ["lint"])
 
 
-def test_jobs_of_every_kind_that_has_a_runner_are_chosen() -> None:
+def test_jobs_of_every_kind_with_a_runner_are_chosen() -> None:
     assert chosen(UNIT + TESTS + PERF) == (["tests", "perf"], [])
     assert chosen(UNIT + TESTS, "tests") == (["tests"], [])
 

@@ -74,7 +74,7 @@ def test_a_build_that_still_runs_counts_when_it_ends(service: Service) -> None:
     assert vote(service) == 1
 
 
-def test_a_build_that_has_not_started_waits_for_a_report_on_either_revision(service: Service) -> None:
+def test_an_unstarted_build_waits_for_a_report_on_either_revision(service: Service) -> None:
     upload_equal_trees(service)
     assert names(service, 2) == [("linux", None), ("macos", None)]
 

@@ -151,7 +151,7 @@ class TestFiles:
 
         assert set(inspect(build, lambda: None) or ()) == {"out"}
 
-    def test_an_entry_that_is_not_a_file_makes_everything_unknown(self, build: Path) -> None:
+    def test_an_entry_other_than_a_file_makes_everything_unknown(self, build: Path) -> None:
         build.mkdir()
         os.mkfifo(build / "pipe")
 

@@ -163,7 +163,7 @@ def test_the_setting_that_forbids_it_is_named_with_its_remedy(
     assert remedy in explain_refusal("bwrap: setting up uid map: Permission denied", tmp_path)
 
 
-def test_a_bubblewrap_that_is_too_old_is_reported(tmp_path: Path) -> None:
+def test_a_too_old_bubblewrap_is_reported(tmp_path: Path) -> None:
     assert "0.8 or newer" in explain_refusal("bwrap: Unknown option --disable-userns", tmp_path)
 
 

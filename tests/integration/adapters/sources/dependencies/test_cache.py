@@ -112,7 +112,7 @@ class TestArchives:
 
         assert contents(place) == {"fmt/a.h": "f", "json/a.h": "j"}
 
-    def test_what_was_fetched_must_still_be_allowed(
+    def test_a_fetched_dependency_must_still_be_allowed(
         self, tmp_path: Path, dependencies: CachedDependencies, sandbox: BubblewrapSandbox
     ) -> None:
         fmt = archive(tmp_path / "fmt.tar.gz", a="f")
@@ -181,7 +181,7 @@ class TestRepositories:
         assert not (place / "lib" / ".git").exists()
 
     @pytest.mark.parametrize("kind", ["missing", "tree", "blob"])
-    def test_an_id_that_is_no_commit_is_refused(
+    def test_an_id_other_than_a_commit_is_refused(
         self, dependencies: CachedDependencies, repository: Repository, kind: str
     ) -> None:
         commit = repository.commit({"a": b"a"})
@@ -200,7 +200,7 @@ class TestRepositories:
             dependencies.provide({"lib": Dependency(git=url_of(repository), commit=commit)}, keep_on)
         assert kept(tmp_path) == []
 
-    def test_a_commit_that_is_too_large_is_not_fetched_to_its_end(
+    def test_an_overlarge_commit_is_not_fetched_to_its_end(
         self,
         tmp_path: Path,
         dependencies: CachedDependencies,
@@ -214,7 +214,7 @@ class TestRepositories:
             dependencies.provide({"lib": Dependency(git=url_of(repository), commit=commit)}, keep_on)
         assert kept(tmp_path) == []
 
-    def test_a_fetch_ends_if_nobody_needs_it_any_more(
+    def test_a_fetch_ends_once_it_is_unneeded(
         self, tmp_path: Path, dependencies: CachedDependencies, repository: Repository
     ) -> None:
         def end() -> None:
@@ -317,7 +317,7 @@ class TestIsolation:
         assert len(list((tmp_path / "kept" / "entries").iterdir())) == 4
 
     @pytest.mark.parametrize("number", range(4))
-    def test_a_killed_process_leaves_nothing_that_is_used(
+    def test_a_killed_process_leaves_nothing_usable(
         self, tmp_path: Path, sandbox: BubblewrapSandbox, number: int
     ) -> None:
         """Kill it before and after each of its two renames: of the entry, and of the set."""

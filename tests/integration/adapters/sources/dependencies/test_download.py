@@ -97,7 +97,7 @@ def test_a_circle_of_redirects_ends(mirror: Mirror, tmp_path: Path) -> None:
     assert len(mirror.requests) == MOST_REDIRECTS + 1
 
 
-def test_a_place_that_is_not_allowed_is_not_asked(mirror: Mirror, tmp_path: Path) -> None:
+def test_a_forbidden_place_is_not_asked(mirror: Mirror, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="BENCHGATE_FETCH_FROM"):
         downloaded(mirror, tmp_path, "/beside")
     assert mirror.requests == []
@@ -129,7 +129,7 @@ def test_a_server_that_does_not_run_is_asked_again_later(tmp_path: Path) -> None
             downloaded(mirror, tmp_path)
 
 
-def test_a_file_that_is_too_large_is_not_read_to_its_end(mirror: Mirror, tmp_path: Path) -> None:
+def test_an_overlarge_file_is_not_read_to_its_end(mirror: Mirror, tmp_path: Path) -> None:
     mirror.answers["/allowed/file"] = bytes(5_000_000)
 
     with pytest.raises(BadInput, match="larger than"):

@@ -83,7 +83,7 @@ def checkout(repository: Repository, server: LfsServer, tmp_path: Path) -> Check
     return Checkout(repository, tmp_path / "root", f"http://127.0.0.1:{server.server_port}/{PROJECT}")
 
 
-def test_pointer_files_that_are_marked_are_replaced(checkout: Checkout, server: LfsServer) -> None:
+def test_marked_pointer_files_are_replaced(checkout: Checkout, server: LfsServer) -> None:
     pointer = server.add(CONTENT)
     commit = checkout.commit(
         {
@@ -127,7 +127,7 @@ def test_a_damaged_object_is_fetched_again(checkout: Checkout, server: LfsServer
     assert checkout.files(commit)["a.bin"] == CONTENT
 
 
-def test_what_a_killed_process_downloaded_takes_no_room(
+def test_downloads_of_a_killed_process_take_no_room(
     checkout: Checkout, server: LfsServer, tmp_path: Path
 ) -> None:
     commits = [
@@ -200,9 +200,7 @@ def test_another_host_must_be_allowed(checkout: Checkout, server: LfsServer) -> 
     assert checkout.files(commit, f"http://localhost:{server.server_port}/objects")["a.bin"] == CONTENT
 
 
-def test_a_redirect_to_a_storage_is_followed_if_that_is_allowed(
-    checkout: Checkout, server: LfsServer
-) -> None:
+def test_a_redirect_to_an_allowed_storage_is_followed(checkout: Checkout, server: LfsServer) -> None:
     """As GitLab answers, without the credentials of the machine."""
     checkout.url = checkout.url.replace("//", "//ci:secret@")
     commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
@@ -270,9 +268,7 @@ def test_a_projects_settings_cannot_send_the_machine_to_another_part_of_its_serv
     assert server.asked == []
 
 
-def test_an_address_that_is_not_allowed_gets_nothing_from_the_cache(
-    checkout: Checkout, server: LfsServer
-) -> None:
+def test_a_forbidden_address_gets_nothing_from_the_cache(checkout: Checkout, server: LfsServer) -> None:
     """Another project of the machine fetched the object from its own server."""
     commit = checkout.commit({".gitattributes": MARKED, "a.bin": server.add(CONTENT)})
     checkout.files(commit)
@@ -289,7 +285,7 @@ def test_a_server_without_https_is_refused(checkout: Checkout, url: str) -> None
     assert "LFS files are fetched over https" in checkout.refusal(commit)
 
 
-def test_settings_that_are_too_large_are_refused(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overlarge_settings_are_refused(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "OUTPUT_BYTES", 1 << 20)
     large = b"[lfs]\nfetchexclude = " + b"x" * (2 << 20)
     commit = checkout.commit({".lfsconfig": large, ".gitattributes": MARKED, "a.bin": _pointer(b"x")})
@@ -303,7 +299,7 @@ def test_a_project_can_leave_files_out(checkout: Checkout) -> None:
     assert checkout.files(commit)["docs/a.bin"] == pointer
 
 
-def test_a_file_that_is_too_large_is_refused(checkout: Checkout, server: LfsServer) -> None:
+def test_an_overlarge_file_is_refused(checkout: Checkout, server: LfsServer) -> None:
     pointer = _pointer(b"x").replace(b"size 1\n", f"size {FILE_BYTES + 1}\n".encode())
     commit = checkout.commit({".gitattributes": MARKED, "a.bin": pointer})
     assert checkout.refusal(commit) == "LFS file a.bin: it has more than 4 GiB"

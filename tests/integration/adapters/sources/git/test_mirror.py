@@ -59,7 +59,7 @@ def test_the_head_of_a_branch_is_its_newest_commit(source: GitSource, repository
 
 
 @pytest.mark.parametrize(("before", "after"), [("rel", "rel/1"), ("rel/1", "rel")])
-def test_a_branch_whose_name_becomes_a_folder_is_fetched(
+def test_a_branch_is_fetched_although_its_name_becomes_a_folder(
     source: GitSource, repository: Repository, before: str, after: str
 ) -> None:
     first = repository.commit({"x": b"first"}, ref=f"refs/heads/{before}")
@@ -115,7 +115,7 @@ def test_review_servers_do_not_share_the_mirror_of_projects_with_one_name(tmp_pa
 @pytest.mark.parametrize(
     "path", ["missing", "a", "a/", "link", "link/b.txt", "../x", "/etc/passwd", "", ":/a", "*", "\0"]
 )
-def test_a_path_that_is_not_a_regular_file_is_none(
+def test_a_path_other_than_a_regular_file_is_none(
     source: GitSource, repository: Repository, path: str
 ) -> None:
     commit = repository.commit({"a/b.txt": b"x", "link": Path("a")})
@@ -123,15 +123,13 @@ def test_a_path_that_is_not_a_regular_file_is_none(
     assert source.read(PROJECT, commit, path) is None
 
 
-def test_a_project_file_that_is_a_link_is_not_followed(source: GitSource, repository: Repository) -> None:
+def test_a_linked_project_file_is_not_followed(source: GitSource, repository: Repository) -> None:
     commit = repository.commit({"benchgate.yaml": Path("/etc/passwd")})
     source.fetch(PROJECT, commit)
     assert source.read(PROJECT, commit, "benchgate.yaml") is None
 
 
-def test_a_file_that_is_too_large_or_not_text_raises_an_error(
-    source: GitSource, repository: Repository
-) -> None:
+def test_a_file_too_large_or_not_text_raises_an_error(source: GitSource, repository: Repository) -> None:
     commit = repository.commit(
         {
             "most": b"x" * TEXT_BYTES,
@@ -229,6 +227,6 @@ def test_an_unknown_revision_is_not_found(source: GitSource, repository: Reposit
         pass
 
 
-def test_a_project_that_was_never_fetched_has_no_revisions(source: GitSource) -> None:
+def test_a_never_fetched_project_has_no_revisions(source: GitSource) -> None:
     with pytest.raises(NotFound):
         source.tree("never", UNKNOWN)

@@ -106,7 +106,7 @@ def test_a_mirror_of_a_submodule_is_fetched_once(
         assert (other / "lib/y").read_text() == "y"
 
 
-def test_what_nobody_can_or_need_fetch_stays_an_empty_directory(
+def test_an_unfetchable_or_unneeded_submodule_stays_an_empty_directory(
     source: GitSource, project: Repository
 ) -> None:
     unneeded = gitmodules(docs="https://docs.example/x") + b"\tupdate = none\n"
@@ -275,7 +275,7 @@ def test_submodules_that_never_end_are_refused(
     assert f"deeper than {DEEPEST} levels" in refusal(source, top)
 
 
-def test_a_submodule_that_is_too_large_is_refused(
+def test_an_overlarge_submodule_is_refused(
     source: GitSource, project: Repository, lib: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """git is ended while it writes, so that nobody can fill the disk."""
@@ -289,12 +289,8 @@ def test_a_submodule_that_is_too_large_is_refused(
         assert (tree / "lib/y").read_text() == "y"
 
 
-def test_a_pack_that_was_not_completed_takes_no_room(
-    source: GitSource,
-    project: Repository,
-    lib: Repository,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_an_incomplete_pack_takes_no_room(
+    source: GitSource, project: Repository, lib: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else each patch set with a submodule that is too large takes another 4 GiB for weeks."""
     monkeypatch.setattr(submodules, "FILE_BYTES", 1 << 16)
@@ -343,7 +339,7 @@ class TestUsersClone:
         with source.checkout(PROJECT, "refs/heads/master") as tree:
             assert (tree / "lib/y").read_text() == "pushed"
 
-    def test_a_commit_that_is_not_pushed_is_found(self, clone: Path, tmp_path: Path) -> None:
+    def test_an_unpushed_commit_is_found(self, clone: Path, tmp_path: Path) -> None:
         inner = Repository.__new__(Repository)
         inner.path = clone / "lib"
         own = inner.commit({"y": b"mine"}, ref="refs/heads/topic")
@@ -371,9 +367,7 @@ class TestUsersClone:
         with source.checkout(PROJECT, top) as tree:
             assert (tree / "lib/y").read_text() == "y"
 
-    def test_a_submodule_that_is_not_initialised_names_the_command(
-        self, project: Repository, tmp_path: Path
-    ) -> None:
+    def test_an_uninitialised_submodule_names_the_command(self, project: Repository, tmp_path: Path) -> None:
         commit = project.commit({".gitmodules": gitmodules(lib="https://example.com/lib"), "lib": UNKNOWN})
         source = self.source_of(project.path, tmp_path)
         assert refusal(source, commit).endswith(

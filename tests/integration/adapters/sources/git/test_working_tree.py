@@ -145,9 +145,7 @@ def test_a_nested_working_tree_is_refused_because_its_files_would_be_missing(
     assert changes(project, commit_working_tree(project.path)) == []
 
 
-def test_submodules_with_changes_that_are_not_committed_there_are_named(
-    project: TinyProject, tmp_path: Path
-) -> None:
+def test_submodules_with_uncommitted_changes_are_named(project: TinyProject, tmp_path: Path) -> None:
     library = TinyProject(tmp_path / "library")
     for name in ("changed", "more files", "clean"):
         project.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library.path), name)

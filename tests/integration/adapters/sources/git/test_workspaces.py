@@ -176,7 +176,7 @@ def test_files_of_the_manifest_are_included(server: Server) -> None:
     assert server.files(server.commit(), server.workspace()) == LAID_OUT
 
 
-def test_submodules_of_other_projects_are_filled_if_the_manifest_says_so(server: Server) -> None:
+def test_submodules_of_other_projects_are_filled_on_the_manifests_request(server: Server) -> None:
     server.net.commit(
         {".gitmodules": gitmodules(sub="../inner"), "sub": server.inner.git("rev-parse", "master").strip()}
     )
@@ -221,7 +221,7 @@ def test_a_project_of_the_manifest_takes_the_place_of_a_submodule(server: Server
         ("<include name='large.xml'/>", "manifest ../manifest, large.xml: larger than 1 MiB"),
     ],
 )
-def test_what_a_manifest_cannot_name_is_refused(shared: Server, projects: str, message: str) -> None:
+def test_invalid_names_in_a_manifest_are_refused(shared: Server, projects: str, message: str) -> None:
     text = f"{HEAD}{PROJECTS}{projects}</manifest>".encode()
     files: dict[str, bytes | Path | str] = {
         "link.xml": Path("/etc/passwd"),

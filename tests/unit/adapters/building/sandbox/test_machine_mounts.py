@@ -92,7 +92,7 @@ def test_a_directory_that_builds_must_not_see_is_refused_before_it_is_read(tmp_p
         read_mount(f"{tmp_path}/none/x", {f"{tmp_path}/none": "which is private"})
 
 
-def test_a_socket_or_a_pipe_is_refused_because_a_read_only_mount_does_not_protect_it(tools: Path) -> None:
+def test_sockets_and_pipes_are_refused_because_read_only_mounts_do_not_protect_them(tools: Path) -> None:
     with closing(socket.socket(socket.AF_UNIX)) as server:
         server.bind(str(tools / "bin/socket"))
     assert refusal_of(tools).endswith(

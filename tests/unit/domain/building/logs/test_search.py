@@ -20,7 +20,7 @@ def test_a_match_has_its_line_and_place_across_parts_and_gaps() -> None:
     assert found.next is None
 
 
-def test_bytes_that_are_not_stored_do_not_end_a_search() -> None:
+def test_missing_bytes_do_not_end_a_search() -> None:
     stored = StoredBytes()
     log = stored.log(b"head\n", b"gap:134000000", b"needle\n", b"needle\n")
     assert [match.line for match in find(log, "needle", 0, stored.stream).matches] == [2, 3]

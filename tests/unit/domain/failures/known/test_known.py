@@ -153,7 +153,7 @@ class TestNothingNewIsWaived:
         assert is_waived(found, *known) is expected
 
     @given(failures)
-    def test_a_list_that_was_cut(self, failure: Failure) -> None:
+    def test_a_cut_list(self, failure: Failure) -> None:
         known = known_of(failure)
         assert complete([known], is_cut=True) is None
         assert complete((known, known), is_cut=True) is None

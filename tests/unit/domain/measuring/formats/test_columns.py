@@ -83,7 +83,7 @@ def test_rows_of_an_intact_file_are_read_as_columns(unit: str) -> None:
     assert run.content.values["hits"] == list(range(9))
 
 
-def test_a_row_that_is_odd_costs_no_other_row_its_place() -> None:
+def test_an_odd_row_costs_no_other_row_its_place() -> None:
     values = [row("BM_a"), row("BM_b", hits=1), row("BM_\x00c"), row("BM_d", skipped=True), row("BM_e")]
 
     assert names(read(whole(*values))) == ["BM_a", "BM_b", "BM_c", "BM_d", "BM_e"]

@@ -77,7 +77,7 @@ def test_only_the_fastest_epochs_are_kept() -> None:
     assert [row.values["real_time"] for row in found.rows] == [1e-6 * k for k in range(1, 21)]
 
 
-def test_results_that_are_written_again_count_once() -> None:
+def test_rewritten_results_count_once() -> None:
     """A program may render after each of its runs."""
     assert read_names(document(result("a")) + document(result("a"), result("b"))) == ["a", "b"]
 

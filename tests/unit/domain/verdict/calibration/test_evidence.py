@@ -91,7 +91,7 @@ def test_a_repaired_machine_recovers() -> None:
     assert why_not(sessions(RECALLED) + sessions(RECALLED, spread=0.2)) is None
 
 
-def test_probation_that_is_off_lets_everything_vote() -> None:
+def test_without_probation_everything_votes() -> None:
     alarming = [Session((0.3, -0.3), Verdict.SLOWER)] * 9
     assert [why_not(found, Policy(probation=0)) for found in (alarming, [])] == [None, None]
 

@@ -51,7 +51,7 @@ def test_the_rule_speaks_although_the_programs_are_known_to_be_the_same() -> Non
     assert (session.verdict, session.is_alarm) == (Verdict.SLOWER, True)
 
 
-def test_only_the_suites_that_are_asked_for_give_sessions() -> None:
+def test_only_requested_suites_give_sessions() -> None:
     measured = launches([1.0] * 8) + launches([1.0] * 8, "other")
     assert set(found(measured, frozenset({"s"}))) == {"s"}
     assert set(found(measured)) == {"s", "other"}

@@ -48,7 +48,7 @@ MEASURED = UNDECIDED._replace(
         ),
     ],
 )
-def test_no_difference_is_left_and_what_was_measured_stays(
+def test_no_difference_is_left_and_the_measurements_stay(
     found: Comparison, verdict: Verdict, reasons: tuple[Reason, ...]
 ) -> None:
     (unchanged,) = treat_as_unchanged([found], {"suite"})
@@ -101,7 +101,7 @@ def judged(fixed: Sequence[Mapping[str, Any]]) -> Measured:
     return judge_measured(JOB, fixed, [PairRecord(pair, raw) for pair, raw in enumerate(outputs)])
 
 
-def test_a_slow_down_of_the_same_program_is_none_and_the_judgement_says_so_once() -> None:
+def test_an_identical_programs_slow_down_is_dismissed_and_reported_once() -> None:
     found = judged(listing(same_program=True))
 
     assert [each.verdict for each in found.comparisons] == [Verdict.SAME] * 2

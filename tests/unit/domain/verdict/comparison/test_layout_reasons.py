@@ -27,9 +27,7 @@ from tests.unit.domain.verdict.comparison.test_link_layout import (
         (1.05, Verdict.SLOWER, ReasonKind.LAYOUT_CONFIRMED),
     ],
 )
-def test_a_rate_that_is_judged_by_the_time_follows_it(
-    seconds: float, verdict: Verdict, kind: ReasonKind
-) -> None:
+def test_a_rate_judged_by_the_time_follows_it(seconds: float, verdict: Verdict, kind: ReasonKind) -> None:
     """The patch reports half the bytes for the same work, which no relink may take for a slow-down."""
     launches = [
         Launch(index, side, "bench", {"BM_a": values}, {}, variant=variant)

@@ -40,7 +40,7 @@ def test_only_the_same_or_faster_lifts_a_slow_down(
     assert (found.ratio, found.interval, found.pairs) == (FIRST.ratio, FIRST.interval, FIRST.pairs)
 
 
-def test_a_row_that_was_launched_in_fewer_pairs_stands() -> None:
+def test_a_row_with_fewer_pairs_stands() -> None:
     other = second(Verdict.SAME, 1.001, pairs=FIRST.pairs - 1)
 
     assert second_opinion(FIRST, other, POLICY, FIRST.pairs - 1).verdict is Verdict.SLOWER

@@ -120,7 +120,7 @@ class TestFamily:
         stored = {"suite": "old", "base": ["a"], "patch": ["b"]}
         assert Listing.from_mapping(stored) == Listing("old", ("a",), ("b",), is_same_program=False)
 
-    def test_a_stored_listing_keeps_the_benchmarks_that_are_not_chosen(self) -> None:
+    def test_a_stored_listing_keeps_unchosen_benchmarks(self) -> None:
         listing = Listing("s", ("a",), ("a",), not_chosen=("b",))
         assert Listing.from_mapping(listing.to_mapping()) == listing
 
@@ -281,7 +281,7 @@ class TestComparing:
 
         assert [each.row.benchmark for each in rows] == ["b", "n", "a", "z"]
 
-    def test_a_benchmark_that_was_decided_early_keeps_its_verdict_beside_longer_ones(self) -> None:
+    def test_an_early_decided_benchmark_keeps_its_verdict_beside_longer_ones(self) -> None:
         early = launches({"a": 1.0, "b": 1.0}, {"a": 1.5, "b": 1.0})
         late = [
             Launch(each.pair + 12, each.side, "s", {"b": each.values["b"]}, {})
@@ -292,7 +292,7 @@ class TestComparing:
 
         assert compared([*early, *late], listing)["a"] == compared(early, listing)["a"]
 
-    def test_one_comparison_for_a_name_that_is_listed_twice(self) -> None:
+    def test_a_name_listed_twice_gets_one_comparison(self) -> None:
         rows = compare_suites([SUITE], [Listing("s", ("a", "a"), ("a", "a"))], [], POLICY)
 
         assert len(rows) == 1

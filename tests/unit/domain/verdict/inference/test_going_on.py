@@ -174,7 +174,7 @@ class TestOwnMachineTime:
 
         assert names(worth_more(rows, self.after(taken), 600.0, short("BM_a", 120.0))) == expected
 
-    def test_one_that_is_dropped_leaves_its_time_to_the_others(self) -> None:
+    def test_a_dropped_one_leaves_its_time_to_the_others(self) -> None:
         rows = [undecided("BM_a", NEVER, 8), undecided("BM_b", NEVER, 8)]
 
         assert names(worth_more(rows, self.after(120.0), 80.0, short("BM_a", 120.0))) == {"BM_b"}

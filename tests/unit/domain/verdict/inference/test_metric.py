@@ -29,7 +29,7 @@ def test_a_counter_has_the_unit_that_the_project_gives_it() -> None:
     assert metric_named("real_time", (), units).unit == "s"
 
 
-def test_a_counter_improves_upwards_where_the_project_says_so() -> None:
+def test_a_counter_improves_upwards_if_the_project_says_so() -> None:
     assert metric_named("HitRate", ["HitRate"]).better is Better.HIGHER
 
 

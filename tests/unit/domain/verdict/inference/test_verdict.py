@@ -137,7 +137,7 @@ class TestExactValues:
         assert (found.verdict, found.ratio, found.base) == (Verdict.SAME, 1.0, 0.0)
 
     @pytest.mark.parametrize(("base", "patch"), [(0.0, 3.0), (3.0, 0.0), (-8.0, -16.0), (-1.0, 1.0)])
-    def test_zero_and_negative_values_are_undecided_and_say_so(self, base: float, patch: float) -> None:
+    def test_zero_and_negative_values_are_undecided_for_that_reason(self, base: float, patch: float) -> None:
         found = judged([base] * 32, [patch] * 32)
 
         assert found.verdict is Verdict.UNDECIDED
@@ -167,7 +167,7 @@ class TestPairs:
         with pytest.raises(ValueError, match="shorter"):
             judged([1.0] * 9, [1.0] * 8)
 
-    def test_a_larger_budget_changes_no_verdict_that_was_reached(self) -> None:
+    def test_a_larger_budget_changes_no_reached_verdict(self) -> None:
         base, patch = noisy(1.0, 64), noisy(1.02, 64)
         few, many = (judged(base, patch, policy=Policy(max_pairs=n)) for n in (32, 64))
 
@@ -211,7 +211,7 @@ class TestPairs:
 
 
 class TestRecordedData:
-    def test_one_look_is_taken_at_all_that_is_there(self) -> None:
+    def test_one_look_is_taken_at_all_pairs(self) -> None:
         base, patch = noisy(1.0, 13), noisy(1.05, 13)
 
         assert compare_pairs(row(), base, patch, POLICY, 20, schedule=(13,)).verdict is Verdict.SLOWER

@@ -175,7 +175,7 @@ def test_a_worker_reads_each_output_once_and_the_stored_pairs_only_at_its_start(
     assert machine.claimed.reads == 1
 
 
-def test_only_what_is_slower_is_launched_again(machine: Machine) -> None:
+def test_only_slower_benchmarks_are_launched_again(machine: Machine) -> None:
     machine.work()
 
     assert machine.confirming == [variant for variant in SEVEN for _ in range(PAIRS)]
@@ -251,7 +251,7 @@ class FailingOnce(MemoryPacker):
         return super().renew(sandbox, builds, watch)
 
 
-def test_a_machine_that_cannot_copy_what_was_linked_again_takes_nothing_back(tmp_path: Path) -> None:
+def test_a_machine_that_cannot_copy_relinked_programs_takes_nothing_back(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     machine.host = replace(machine.host, packer=FailingOnce(phases=machine.claimed.phases))
 
