@@ -150,7 +150,7 @@ def _provider_sign_in(
 
 
 def _pages(plane: Control, actions: PageActions, health: HealthCheck) -> tuple[APIRouter, APIRouter]:
-    """Create the pages, and the route to which their forms send actions."""
+    """Create the pages, and the route that receives their forms' actions."""
     pages = create_pages(
         actions.reading_of,
         stream_log=plane.artifacts.stream,
@@ -162,7 +162,7 @@ def _pages(plane: Control, actions: PageActions, health: HealthCheck) -> tuple[A
 
 
 def _failures(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tuple[APIRouter, ...]:
-    """Create the pages of known failures, and the routes to which their forms send patterns and changes."""
+    """Create the pages of known failures, and the routes that receive their forms' patterns and changes."""
     viewers = Viewers(answers)
 
     def reading_of(request: Request) -> FailureReading:

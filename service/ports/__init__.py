@@ -1,1 +1,1 @@
-"""Ports: the Protocols through which the steps reach the world, and the values that cross them."""
+"""Ports: Protocols between the steps and the world, and the values that cross them."""

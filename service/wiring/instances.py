@@ -31,7 +31,7 @@ def require_instances(database_url: str, settings: ControlSettings) -> frozenset
 
 
 def check_instances(database_url: str, settings: ControlSettings) -> frozenset[str]:
-    """Check that each review server has the name under which the database stores its changes.
+    """Check that each review server has the name that the database stores its changes under.
 
     Under a second name, every open change would be run and voted on twice; and two servers under one name
     would get each other's votes.

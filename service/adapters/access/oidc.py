@@ -40,7 +40,7 @@ class OidcProvider(IdentityProvider):
 
     Args:
         issuer: its URL, as the provider writes it.
-        client_id: under which Benchgate is registered there.
+        client_id: Benchgate's registration there.
         client_secret: of this client.
         run: makes each call to the provider.
         seconds: how long the provider may be silent during a call.

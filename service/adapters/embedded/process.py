@@ -27,7 +27,7 @@ class Child:
     Args:
         name: the part's name for users (``database``).
         argv: program and arguments.
-        log_path: the file to which its output is appended; its directory is created if it is missing.
+        log_path: its output is appended to this file; a missing directory is created.
         env: the whole environment; None: that of the supervisor.
         ready: returns whether the program can be used, within a second or two, because it is polled; raises
             BenchgateError if polling is useless. None: ready as soon as it runs.

@@ -52,7 +52,7 @@ class EmbeddedServer(ABC):
         missing files.
 
         Args:
-            log_dir: the directory of the log, to which the server appends.
+            log_dir: the server appends to a log in this directory.
             durable: False: faster, but a crash of the machine loses data.
 
         Raises:

@@ -86,7 +86,7 @@ def changed_submodules(repository: Path) -> tuple[str, ...]:
 
 
 def read_clone(repository: Path) -> tuple[tuple[Path, ...], str]:
-    """Return the directories in which git keeps submodules of a repository, and the URL of its origin.
+    """Return git's directories for submodules of a repository, and the URL of its origin.
 
     A work tree that `git worktree` added has a directory of its own besides that of the clone. `repo` gives
     the only remote another name than `origin`. The URL is empty if there is neither.

@@ -53,7 +53,7 @@ class Site:
 
 
 def parts_of(site: Site) -> tuple[Child, ...]:
-    """List web, workers, schedule and event listener in the order in which they start."""
+    """List web, workers, schedule and event listener in starting order."""
     control = _environment(site, ControlSettings.model_fields, {"BENCHGATE_DATABASE_URL": site.database_url})
     machine = _environment(
         site, MachineSettings.model_fields, {"BENCHGATE_MACHINE_DATABASE_URL": site.machine_database_url}

@@ -26,7 +26,7 @@ _LOG = structlog.get_logger(__name__)
 
 
 def record_start(plane: Control, settings: ControlSettings, command: str) -> None:
-    """Record the settings with which a command starts; log a warning if the database cannot be used."""
+    """Record the settings of a starting command; log a warning if the database cannot be used."""
     program = Program(command, socket.gethostname())
     try:
         record_settings(plane.store, plane.audit_log, program, describe_settings(settings))

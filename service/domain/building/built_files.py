@@ -26,7 +26,7 @@ class BuiltFile:
 def unchanged_suites(
     suites: Sequence[Suite], base: Mapping[str, BuiltFile], patch: Mapping[str, BuiltFile]
 ) -> frozenset[str]:
-    """Find the suites for which all relevant files are equal in both build directories.
+    """Find the suites with equal relevant files in both build directories.
 
     Args:
         suites: all suites of the job.

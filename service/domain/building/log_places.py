@@ -18,7 +18,7 @@ _ON_WINDOWS: Final = re.compile(r"[A-Za-z]:/")
 
 
 class LogPlaces:
-    """Tracks the directories that make and ninja enter, to which printed paths are relative.
+    """Tracks the directories that make and ninja enter: printed paths are relative to them.
 
     Args:
         sources: the directory of the sources on the host; in a sandbox they are in ``/src``.

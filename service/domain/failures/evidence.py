@@ -61,7 +61,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """One build in which a signature occurred.
+    """One build with a signature.
 
     Args:
         change: the change that was built; the commit for a post-submit build.
@@ -104,7 +104,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class ExplainingMachine:
-    """A machine on which a signature is more frequent than on others; ``p`` is Holm-adjusted."""
+    """A machine where a signature is more frequent than on others; ``p`` is Holm-adjusted."""
 
     host: str
     rate: Rate
@@ -150,7 +150,7 @@ def is_proposed_for_closing(active: Rate, builds_since: int) -> bool:
 
 
 def explaining_machines(rates: Mapping[str, Rate]) -> tuple[ExplainingMachine, ...]:
-    """Name the machines on which a signature is significantly more frequent, the most certain first.
+    """Name the machines where a signature is significantly more frequent, the most certain first.
 
     Each machine is compared with all others by :func:`fisher_exact`. Holm's procedure keeps the family-wise
     error rate at :data:`ALPHA` (Holm, "A simple sequentially rejective multiple test procedure", Scandinavian

@@ -171,7 +171,7 @@ def only_ends(failures: Sequence[Failure]) -> Ends | None:
 
 
 def line_of(failure: Failure) -> str:
-    """Return the line of a failure, in which patterns search."""
+    """Return the line of a failure that patterns search."""
     return failure.line or ": ".join(filter(None, (failure.subject, failure.headline)))
 
 

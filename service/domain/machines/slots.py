@@ -23,7 +23,7 @@ class Slot:
 def slots_of(name: str, pools: Sequence[str], builds_beside: int) -> tuple[Slot, ...]:
     """Divide a host into machines for its pools.
 
-    The first pool gets one machine with the host's own name, to which the history of benchmarks belongs.
+    The first pool gets one machine with the host's own name: it keeps the history of benchmarks.
     The other pools share the ``builds_beside`` concurrent builds evenly, rounded up.
 
     Raises:

@@ -59,7 +59,7 @@ def trials(dumps: bytes, log: bytes, benchmark: str) -> tuple[Trial, ...]:
 
 
 def _timed_loops(dumps: bytes) -> tuple[int, ...]:
-    """Read the instructions (Ir) of every timed loop, in the order in which they ended.
+    """Read the instructions (Ir) of every timed loop, in the order of their ends.
 
     ``dumps`` is Callgrind's output, all parts in one file (Valgrind manual, "Callgrind Format
     Specification"). Costs outside of timed loops, such as the part written at the program's end, are left

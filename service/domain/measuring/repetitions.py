@@ -73,7 +73,7 @@ class Rehearsed:
 
     @property
     def untimed(self) -> float:
-        """Seconds in which nothing was timed."""
+        """Seconds without timing."""
         return max(0.0, self.seconds - sum(self.timed.values()))
 
     @property

@@ -201,7 +201,7 @@ def _queues(condition: Condition, patience: Patience) -> Iterator[Degradation]:
 
 
 def _heartbeats(condition: Condition, patience: Patience) -> Iterator[tuple[Degradation, float]]:
-    """Yield the problem of each part, and the seconds after the start from which it counts.
+    """Yield the problem of each part, and how many seconds after the start it begins to count.
 
     If the step of a part fails, its error is reported instead.
     """

@@ -68,7 +68,7 @@ class MachineReport:
 
     @property
     def circumstances(self) -> Circumstances:
-        """Circumstances under which the pairs were measured."""
+        """Circumstances of measuring the pairs."""
         return Circumstances(is_parent_lost=self.is_parent_lost, is_used_up_by_patch=self.is_used_up_by_patch)
 
     def to_mapping(self) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class Override:
     levels: tuple[Slowdown, ...] | None = None
 
     def level_of(self, row: Slowdown) -> float:
-        """Find the worsening up to which an accept covers a metric; minus infinity if it does not."""
+        """Find the largest worsening of a metric that an accept covers; minus infinity if none."""
         if self.levels is None:
             return math.inf
         return max((each.most for each in self.levels if each.key == row.key), default=-math.inf)

@@ -1,4 +1,4 @@
-"""Check URLs against the hosts and prefixes from which an operator allows a machine to fetch."""
+"""Check URLs against the hosts and prefixes that an operator allows a machine to fetch from."""
 
 from __future__ import annotations
 

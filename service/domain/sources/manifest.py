@@ -134,7 +134,7 @@ class _Listed:
 
 @dataclass
 class _Reader:
-    """Collects the elements of all files in the order in which ``repo`` reads them."""
+    """Collects the elements of all files in the reading order of ``repo``."""
 
     read: Callable[[str], str | None]
     groups: Sequence[str]

@@ -83,7 +83,7 @@ def read_entries(listed: bytes) -> tuple[Entry, ...]:
 def submodules_of(
     entries: tuple[Entry, ...], commits: Mapping[str, str], url: str, folder: str = ""
 ) -> tuple[Submodule, ...]:
-    """Return the submodules of a repository: entries for which the revision has a commit.
+    """Return the submodules of a repository: entries with a commit in the revision.
 
     Args:
         entries: of its ``.gitmodules``.
@@ -167,7 +167,7 @@ def own_prefix(url: str, project: str) -> str:
 
 
 def reachable_prefix(url: str, parent: str) -> str:
-    """Return the prefix of the URLs that a relative URL can reach: the folder to which its `..` lead.
+    """Return the prefix of the URLs that a relative URL can reach: the folder that its `..` lead to.
 
     It stands in for :func:`own_prefix` if the project's name is unknown.
 

@@ -89,7 +89,7 @@ def unsafe_in(text: str) -> set[str]:
 
 
 def padded(text: str, limit: int = 200) -> str:
-    """Sanitise like :func:`plain`, but keep runs of blanks, with which other programs align their lines."""
+    """Sanitise like :func:`plain`, but keep runs of blanks that align other programs' lines."""
     words = text[: 4 * limit].split(" ")
     line = " ".join(plain(word, limit) for word in words).strip()
     return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS

@@ -49,7 +49,7 @@ class XmlParser:
 
     @property
     def position(self) -> int:
-        """The byte at which the tag or text being parsed begins."""
+        """Offset in bytes of the tag or text being parsed."""
         return int(self._parser.CurrentByteIndex)
 
     def feed(self, data: bytes | str, *, is_last: bool = True) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A command for which a page has a form.
+    """A command that a page has a form for.
 
     Args:
         action: the command.

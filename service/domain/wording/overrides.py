@@ -76,7 +76,7 @@ def override_sentence(override: Override) -> str:
 
 
 def accepted_levels(levels: Sequence[Slowdown] | None) -> tuple[str, ...]:
-    """Write the level up to which an accept covers each metric: ``Hash/Insert CPU time up to +12.9 %``.
+    """Write the highest level that an accept covers, by metric: ``Hash/Insert CPU time up to +12.9 %``.
 
     Job and suite are named if there are several.
     """

@@ -50,7 +50,7 @@ class KnownRow:
         owner: that person; empty in a proposal.
         assignee: may be empty.
         created_at: the moment when it was proposed or made known.
-        expires_at: the moment from which it waives nothing.
+        expires_at: it waives nothing from this moment on.
         is_expired: that moment has come.
         failed: builds in its scope that had it.
         builds: builds in its scope; of a pattern, those that ended since it was added, or that it matches.
@@ -133,7 +133,7 @@ class KnownDetail:
         days: the days of the last 30 that had builds, oldest first.
         sightings: the newest builds that had it.
         hosts: the builds of each host, in its scope.
-        machines: those on which it is more frequent than by chance.
+        machines: it is more frequent on these than by chance.
         proposal: the grounds to call it intermittent; None without one.
         groups: a person must be in all of these to change it: one for each branch in its scope that built
             lately; an empty name: the branch names none.

@@ -71,7 +71,7 @@ class KnownChange:
 
 @dataclass(frozen=True, slots=True)
 class UnknownSignature:
-    """A signature without a known failure in a scope, with the builds in which it occurred."""
+    """A signature without a known failure in a scope, with its builds."""
 
     signature: bytes
     scope: Scope

@@ -46,7 +46,7 @@ class ReviewServer(Permissions, Protocol):
 
     @property
     def instance(self) -> str:
-        """The name under which its changes are stored."""
+        """Its changes are stored under this name."""
 
     @property
     def account(self) -> str:

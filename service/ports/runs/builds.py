@@ -61,7 +61,7 @@ class BuildRecord:
     sequence_id: int | None
     machine: str
     created_at: datetime
-    blamed: tuple[str, ...] = ()  # the benchmarks for which it is slower
+    blamed: tuple[str, ...] = ()  # the slower benchmarks
     slowdowns: tuple[Slowdown, ...] | None = None  # of these, the rows that vote; None: not stored
     notes: tuple[str, ...] = ()  # for pages only
     external_number: int | None = None

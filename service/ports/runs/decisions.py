@@ -31,7 +31,7 @@ class NewDecision:
 
 
 def review_key(run_id: int, decision: int) -> str:
-    """Return the key under which the review of a decision is queued, once."""
+    """Return the idempotency key of a decision's review in the queue."""
     return f"run/{run_id}/decision/{decision}"
 
 
@@ -61,7 +61,7 @@ class NewOverride:
     """An entry for the log of overrides.
 
     ``comment_id`` is the message that asked for it, and ``signed_in_as`` is as of this message.
-    ``carried_from`` is the patch set with the same code on which the person decided it; 0: this one.
+    ``carried_from`` is the patch set with the same code that the person decided on; 0: this one.
     ``levels`` are the slow-downs that an accept covers; None: of any size.
     """
 

@@ -30,7 +30,7 @@ class Task(StrEnum):
 
     @property
     def celery_name(self) -> str:
-        """The name under which workers register it."""
+        """Workers register it under this name."""
         return f"benchgate.{self.value}"
 
 

@@ -27,7 +27,7 @@ class ProviderSignIn:
         provider: the identity provider.
         sessions: stores the session.
         role_groups: the provider's groups that give each role.
-        callback: the address to which the provider sends people back.
+        callback: the provider sends people back to this address.
         record_refusal: records the subject of a person, the address of their browser, and why they were
             refused. It is called only after Benchgate itself asked the provider, because anybody can send
             a browser here with a query of their choice.

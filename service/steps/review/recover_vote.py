@@ -54,7 +54,7 @@ def _lost(
     review = tx.outbox.sent_review(patch_set_id)
     if review is None or review.revision != change.current.revision or not change.is_votable:
         return None, {}
-    # A later run votes anew. So does the run that follows a move, with which the server drops all votes.
+    # A later run votes anew. So does the run that follows a move, because the server drops all votes then.
     if run is None or run.state is not RunState.FINISHED or run.branch != change.branch:
         return None, {}
     same_code = {change.current.number, *tx.changes.same_code(change.key, review.revision)}

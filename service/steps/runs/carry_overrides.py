@@ -22,7 +22,7 @@ def carry_overrides(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecor
     """Repeat the overrides of earlier patch sets with the same code for failed builds of a check.
 
     A build is covered if it is the overridden one, or the first of its job on this patch set and of equal
-    trees and configuration. Nothing carries over to a patch set on which a person undid overrides.
+    trees and configuration. Nothing carries over to a patch set after a person undid overrides on it.
     """
     if run.kind is not RunKind.CHECK or run.change is None or run.patch_set_id is None:
         return

@@ -35,7 +35,7 @@ _UNSEEN_SECONDS: Final = 15.0  # five attempts last longer than a poll for chang
 def record_external_build(store: Store, report: Report, patterns: ConfiguredPatterns = NO_PATTERNS) -> bool:
     """Record a report; return False if it changes nothing, as a repeated one or one of an older build.
 
-    After a finished run, a build that starts or ends begins the next run, in which only that job runs again;
+    After a finished run, a build that starts or ends begins the next run, and only that job runs again;
     in a running run, it replaces the job's previous build. A result needs no announcement before it. The
     result of a patch set that is not current, or of a run that was cancelled, is kept and never voted on.
 

@@ -24,7 +24,7 @@ _FIELDS: Final = ("state", "nonce", "verifier", "wanted")
 
 @dataclass(frozen=True, slots=True)
 class StoredAttempt:
-    """An attempt, and the path to which the person returns."""
+    """An attempt, and the path to return to."""
 
     attempt: SignInAttempt
     wanted: str

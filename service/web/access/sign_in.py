@@ -124,7 +124,7 @@ def create_sign_in(ways: WaysIn, page: SignInPage) -> APIRouter:
     """Create the routes below ``/sign-in`` and ``/sign-out``.
 
     Args:
-        ways: the ways in which people sign in.
+        ways: the ways to sign in.
         page: renders the page for signing in.
     """
     router = APIRouter(include_in_schema=False)

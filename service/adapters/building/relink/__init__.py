@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-# The names under which gcc and clang look for a linker, by default and for -fuse-ld.
+# gcc and clang look for linkers by these names, by default and for -fuse-ld.
 NAMES: Final = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 _PARTS: Final = {
     **{

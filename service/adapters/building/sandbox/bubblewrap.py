@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from service.domain.machines.mounts import MachineMount
     from service.ports.building import ByteSink
 
-# The number of the call `keyctl`, for which the C library has no function.
+# The number of the call `keyctl`: the C library has no function for it.
 KEYCTL: Final = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "ppc64le": 271, "s390x": 280}
 JOIN_SESSION_KEYRING: Final = 1
 # The kernel has no keys, or a filter around this process refuses the call, to the sandbox too.
@@ -217,7 +217,7 @@ def _is_host_out_of_memory(group: Group) -> bool | None:
 
 
 def _listed(words: Sequence[str]) -> bytes:
-    """Encode arguments for bubblewrap's argument file, in which a zero byte ends an argument."""
+    """Encode arguments for bubblewrap's argument file: a zero byte ends each."""
     if any("\0" in word for word in words):
         raise Permanent("a mount or a variable of a command contains a zero byte")
     return b"".join(os.fsencode(word) + b"\0" for word in words)

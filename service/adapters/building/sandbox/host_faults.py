@@ -33,7 +33,7 @@ class HostFaults(Sandbox):
 
     Args:
         sandbox: the sandbox that runs the programs.
-        scratch: a directory on the file system to which they write.
+        scratch: a directory on the file system that they write to.
         vmstat: the kernel's file that counts the host's OOM kills, at whichever limit.
     """
 

@@ -39,7 +39,7 @@ _serial = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """A directory in which Benchgate can create groups, and the controllers there."""
+    """A directory for groups that Benchgate creates, and the controllers there."""
 
     parent: Path
     controllers: frozenset[str]

@@ -30,7 +30,7 @@ class Namespace(Tree):
 
     Args:
         process: bubblewrap's monitor, outside the namespace.
-        status: the pipe on which it reports the first process and the exit code.
+        status: pipe for its reports of the first process and the exit code.
         is_measured: whether to measure the resident memory, because no kernel limits it.
     """
 

@@ -42,7 +42,7 @@ def address_keys(address: ChangeAddress) -> dict[str, Any]:
 
 
 def without_change(connection: Connection, address: ChangeAddress, sight: Mapping[str, Any]) -> NotFound:
-    """Return the error for an address at which there is not exactly one change."""
+    """Return the error for an address that is not exactly one change's."""
     choices = connection.execute(_CHOICES, {**address_keys(address), **sight}).scalars().all()
     return Ambiguous(address.number, tuple(choices)) if choices else NotFound(f"there is no change {address}")
 

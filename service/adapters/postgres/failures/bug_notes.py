@@ -50,7 +50,7 @@ INSERT INTO bug_count (url, builds) SELECT url, builds FROM ({_COUNTED}) AS coun
 ON CONFLICT (url) DO UPDATE SET builds = excluded.builds, posted_at = NULL
 WHERE bug_count.posted_at < now() - interval '1 day' AND bug_count.builds <> excluded.builds
 """)  # noqa: S608 - put together from constants
-# In random order: a bug on which the tracker fails does not stop the same others in every round.
+# In random order: a bug that makes the tracker fail does not stop the same others in every round.
 _DUE_COUNTS: Final = text(f"""
 SELECT c.url, c.builds, counted.known_id FROM bug_count AS c JOIN ({_COUNTED}) AS counted USING (url)
 WHERE c.posted_at IS NULL ORDER BY random() LIMIT :most

@@ -172,7 +172,7 @@ def user(name: str) -> Person:
 
 
 def _user(document: Mapping[str, Any], key: str) -> str:
-    """Return the name under which a person's votes and messages are stored."""
+    """Return the name that a person's votes and messages are stored under."""
     person = person_from(document.get(key))
     return person.username or person.email or person.name
 

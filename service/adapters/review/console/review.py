@@ -40,7 +40,7 @@ class ConsoleReview(ReviewServer):
 
     Args:
         state: the SQLite file; created if it is missing.
-        instance: the name under which its changes are stored.
+        instance: its changes are stored under this name.
         account: the account that posts here.
         now: the clock.
     """

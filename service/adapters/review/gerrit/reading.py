@@ -73,7 +73,7 @@ def messages_from(document: object) -> list[PostedMessage]:
 
 
 def replies_from(document: object) -> Mapping[str, str]:
-    """Parse the comments on whole patch sets, oldest first, by the ID of the message with which they came."""
+    """Parse the comments on whole patch sets, oldest first, by the ID of their message."""
     comments = [object_from(item) for item in listed(object_from(document).get(_PATCH_SET_LEVEL, []))]
     replies: dict[str, list[str]] = {}
     for comment in sorted(comments, key=lambda comment: text_in(comment, "updated")):

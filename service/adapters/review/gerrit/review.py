@@ -58,7 +58,7 @@ class GerritReview(ReviewServer):
     All methods raise Transient if Gerrit does not answer, or (Refused) rejects the credentials.
 
     Args:
-        instance: the name under which its changes are stored.
+        instance: its changes are stored under this name.
         url: Gerrit's address, including its path if it has one.
         credentials: those of Benchgate's account.
         projects: projects that are served; empty: all that the account can see. A change of another project

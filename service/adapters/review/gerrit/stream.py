@@ -124,7 +124,7 @@ class GerritLines(Lines):
         self._process = process
         self._stream = stream
         self._connect_by = time.monotonic() + stream.connect_seconds
-        self._connected_at = math.inf  # after the sign-in, the time at which the subscription is complete
+        self._connected_at = math.inf  # after the sign-in, when the subscription is complete
         self._cutter = Cutter()
         self._ready: deque[Line] = deque()
         self._stderr = b"\n"
@@ -233,5 +233,5 @@ class Cutter:
 
 
 def _literal(path: Path) -> str:
-    """Quote a path for an ssh option, in which blanks separate words and ``%`` begins a token."""
+    """Quote a path for an ssh option: blanks separate words there, and ``%`` begins a token."""
     return '"' + str(path).replace("%", "%%") + '"'

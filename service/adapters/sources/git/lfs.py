@@ -68,7 +68,7 @@ class LfsObjects:
         """Replace the pointer files of a checkout by their content.
 
         Args:
-            place: the checkout of the whole project, in which the repository has a folder.
+            place: the checkout of the whole project; the repository has a folder there.
             outer: the repository, with its marked paths.
             own: what the addresses of the project's own server begin with.
             watch: called for each piece of a file; may raise to end the work.

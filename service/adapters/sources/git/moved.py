@@ -19,7 +19,7 @@ _TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0)
 
 
 def moved_to(url: str, answer: Answer) -> str:
-    """Return the address to which a server redirected git's fetch from ``url``; empty if it does not now."""
+    """Return where a server redirected git's fetch from ``url``; empty if it does not now."""
     if not answer.code or not _REDIRECT.search(answer.errors):
         return ""
     query = {"service": "git-upload-pack"}

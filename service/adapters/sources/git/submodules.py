@@ -82,7 +82,7 @@ class Submodules:
         Args:
             place: the checkout of the project alone.
             project: what is checked out there.
-            name: of the project, with which its address may end.
+            name: of the project; its address may end with it.
             watch: called several times a second; may raise to end the work.
 
         Raises:
@@ -104,7 +104,7 @@ class Submodules:
         Args:
             place: a directory that is missing.
             project: what is checked out in the workspace's folder.
-            name: of the project, with which its address may end.
+            name: of the project; its address may end with it.
             workspace: the others.
             watch: as for :meth:`fill`.
 

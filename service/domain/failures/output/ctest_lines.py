@@ -1,4 +1,4 @@
-"""Parse the lines in which CTest reports the end of a test."""
+"""Parse CTest's lines about the end of a test."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ _NEED_A_SUBJECT: Final = frozenset(
 
 
 class KnownBy(Enum):
-    """Ways in which a known failure can recognise a failure without covering others."""
+    """Ways for a known failure to recognise a failure without covering others."""
 
     SIGNATURE = "signature"
     LINE = "line"  # many faults have its signature, but patterns may match its line, such as quoted output

@@ -23,7 +23,7 @@ class Repeated(dict[str, object]):
 
 
 class Damage(NamedTuple):
-    """Offset in characters at which a text stops being JSON, and the decoder's reason."""
+    """Offset in characters where a text stops being JSON, and the decoder's reason."""
 
     at: int
     why: str

@@ -78,7 +78,7 @@ class NotMeasured(BadResults):
 
 
 class ProgramFormat(ABC):
-    """The way in which programs of one kind list and run their benchmarks."""
+    """Lists and runs the benchmarks of one kind of programs."""
 
     lists_by_running: ClassVar = True  # else a listing has lines, and is no proof that they are benchmarks
     runs_all: ClassVar = False  # each launch runs all benchmarks, whatever it is asked for
