@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from service.domain.project.benchmark_names import BenchmarkName
 from service.domain.project.build_commands import BuildCommands, InnerPath
+from service.domain.project.configuration import Configuration, Work
 from service.domain.project.forms import (
     OFF,
     Duration,
@@ -22,7 +23,6 @@ from service.domain.project.forms import (
     text,
     whole,
 )
-from service.domain.project.job_kinds import Configuration, Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,6 +96,15 @@ class Suite(Record):
     renamed: Annotated[Renamed, after(_unambiguous), about("new name by old name of benchmarks")] = field(
         default_factory=dict, hash=False
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnSuite(Suite):
+    """A suite that a job kind makes of its own keys, which also decide the format of its programs."""
+
+    own: Configuration
+    metrics: tuple[str, ...] = ("real_time",)
+    cpus: int = ALL_CPUS  # the number of its threads is not known
 
 
 def _with_metrics(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:

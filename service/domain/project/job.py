@@ -9,8 +9,9 @@ from typing import Annotated, Any, Final
 import pathspec
 
 from service.domain.project.benchmark import BenchmarkConfiguration
+from service.domain.project.configuration import Configuration  # noqa: TC001 - keys_of reads it
 from service.domain.project.forms import Flag, Name, about, after, text
-from service.domain.project.job_kinds import Configuration, JobKind  # noqa: TC001 - keys_of reads them
+from service.domain.project.job_kinds import JobKind  # noqa: TC001 - keys_of reads it
 from service.domain.project.policy import Policy
 from service.domain.values.identity import digest_of
 

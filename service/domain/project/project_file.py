@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_
 
 import pathspec
 
+from service.domain.project.configuration import Configuration
 from service.domain.project.dependencies import Pinned
 from service.domain.project.forms import Flag, Name, Record, Text, about, after, before, limit, text
 from service.domain.project.job import Job, Paths
-from service.domain.project.job_kinds import KINDS, OWN_FILE, Configuration, JobKind
+from service.domain.project.job_kinds import KINDS, OWN_FILE, JobKind
 from service.domain.project.manifest_key import Manifest, ManifestKey
 from service.domain.project.policy import ON_NOTHING, Policy, VoteWhen
 from service.domain.project.schema import json_schemas, problems_in, read

@@ -10,7 +10,7 @@ from service.domain.measuring.listing import Listing
 from service.domain.measuring.metric import may_join
 from service.domain.measuring.pair_record import read_pairs
 from service.domain.project.benchmark import Instructions
-from service.domain.project.job_kinds import Work
+from service.domain.project.configuration import Work
 from service.domain.runs.build_outcome import NOTHING_WITHHELD, UNDISTURBED, Judgement, judge
 from service.domain.runs.pair_cost import cost_of_a_pair
 from service.domain.runs.vote import Outcome

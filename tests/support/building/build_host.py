@@ -17,6 +17,7 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.machines.environment import Load
 from service.domain.values.errors import Incomplete, LeaseLost, NotFound
 from service.domain.values.identity import RunKind
+from service.kinds.runners import RUNNERS
 from service.steps.building.session import BuildHost, BuildSession
 from tests.support.memory.dependencies import MemoryDependencies, MemoryManifest
 from tests.support.memory.files import (
@@ -385,6 +386,7 @@ def memory_host(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **o
         dependencies=other.get("dependencies", MemoryDependencies(scratch)),
         linkers=other.get("linkers", scratch),
         read_load=other.get("read_load", lambda: nothing),
+        runners=RUNNERS,
         clock=lambda: sandbox.clock,
     )
 

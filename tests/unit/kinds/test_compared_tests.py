@@ -20,6 +20,7 @@ from service.domain.runs.judge_build import judge_measured
 from service.domain.runs.vote import Outcome
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.measured_causes import measured_causes, measured_notes
+from service.kinds.runners import RUNNERS
 from tests.support.building.build_host import (
     MemoryClaimed,
     MemorySandbox,
@@ -132,8 +133,7 @@ class Site:
         self.session = session_of(host, job, self.claimed)
 
     def run(self) -> MachineReport:
-        report: MachineReport = self.session.spec.job.kind.part("runner").run(self.session)
-        return report
+        return RUNNERS[self.session.spec.job.kind](self.session)
 
     def judged(self) -> Measured:
         assert self.run().outcome is None

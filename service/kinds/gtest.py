@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.failures.failure import Failure
+    from service.domain.project.tests import GTestConfiguration
     from service.domain.runs.machine_report import MachineReport
-    from service.kinds.gtest.configuration import GTestConfiguration
     from service.steps.building.session import BuildSession
     from service.steps.measuring.run_tests import Launched
 

@@ -1,13 +1,13 @@
-"""The configuration of a clang-tidy job; the project's ``.clang-tidy`` has the checks."""
+"""Configure jobs that check touched lines; the project's own files have most settings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar
 
 from service.domain.project.build_commands import MEMORY, BuildCommands, InnerPath
+from service.domain.project.configuration import Configuration, Work
 from service.domain.project.forms import Duration, Size, about
-from service.domain.project.job_kinds import Configuration, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,4 +23,15 @@ class TidyConfiguration(Configuration):
     memory: Annotated[Size, about("of the check, with all its processes")] = MEMORY
 
 
-CONFIGURATION: Final = TidyConfiguration
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzerConfiguration(TidyConfiguration):
+    """The keys of jobs that run the Clang static analyzer, which is a part of clang-tidy."""
+
+    checks: ClassVar = "-*,clang-analyzer-*"
+
+
+@dataclass(frozen=True, slots=True)
+class FormatConfiguration(Configuration):
+    """No keys of its own: ``paths`` selects the files."""
+
+    work: ClassVar = Work.FORMAT

@@ -1,18 +1,25 @@
-"""The work on a build of the tiny kind: search the files of the patch set."""
+"""A tiny kind of jobs: text files of a patch set must not contain a word."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
+from service.domain.project.configuration import Configuration
+from service.domain.project.forms import Text, about
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.vote import Outcome
 
 if TYPE_CHECKING:
     from service.steps.building.session import BuildSession
-    from tests.support.forbidden_word.configuration import WordConfiguration
 
 
-def run(session: BuildSession[WordConfiguration]) -> MachineReport:
+@dataclass(frozen=True, slots=True)
+class WordConfiguration(Configuration):
+    word: Annotated[Text, about("the word that no text file may contain")]
+
+
+def find_word(session: BuildSession[WordConfiguration]) -> MachineReport:
     spec, source = session.spec, session.host.source
     configuration = session.own
     source.fetch(spec.project, spec.patch.ref)

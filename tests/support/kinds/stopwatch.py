@@ -1,4 +1,4 @@
-"""The configuration of a tiny kind that compares: its program writes lines of a lap and seconds."""
+"""A tiny kind of jobs that compares: its program writes lines of a lap and seconds."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import Annotated, ClassVar, Final
 
 from service.domain.measuring.formats.foreign import ForeignBenchmark, Repetition, WholeProgram
 from service.domain.measuring.formats.program import OUT, RESULT
-from service.domain.measuring.formats.suites import OwnSuite
-from service.domain.project.benchmark import BenchmarkConfiguration
+from service.domain.project.benchmark import BenchmarkConfiguration, OwnSuite
 from service.domain.project.build_commands import BuildCommands, InnerPath
+from service.domain.project.configuration import Configuration, Work
 from service.domain.project.forms import about
-from service.domain.project.job_kinds import Configuration, Work
 
 
 def read_laps(data: bytes) -> tuple[ForeignBenchmark, ...]:
     laps = (line.split() for line in data.decode().splitlines())
     return tuple(ForeignBenchmark(name, (Repetition(float(seconds)),)) for name, seconds in laps)
+
+
+LAPS: Final = WholeProgram("stopwatch", f'exec "$@" >"{OUT}/{RESULT}"', read_laps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +31,5 @@ class StopwatchConfiguration(Configuration):
 
     @property
     def as_benchmark(self) -> BenchmarkConfiguration:
-        laps = WholeProgram("stopwatch", f'exec "$@" >"{OUT}/{RESULT}"', read_laps)
-        suites = (OwnSuite(name="laps", program=self.program, own_format=laps),)
+        suites = (OwnSuite(name="laps", program=self.program, own=self),)
         return BenchmarkConfiguration(build=self.build, suites=suites)
-
-
-CONFIGURATION: Final = StopwatchConfiguration

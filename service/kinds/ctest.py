@@ -9,22 +9,22 @@ from service.domain.failures.failure import distinct
 from service.domain.failures.output.ctest_lines import status_in
 from service.domain.failures.output.patterns import failures_in
 from service.domain.measuring.tests.junit import Dialect, read_junit
+from service.domain.project.tests import CTEST
 from service.domain.runs.tested import Tested, Try, with_named
 from service.domain.values.errors import BadResults, Unfit
 from service.kinds.comparing import compare_sides
-from service.kinds.ctest.configuration import PROGRAM
 from service.steps.measuring.run_tests import OUT, launch, run_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from service.domain.project.tests import CTestConfiguration
     from service.domain.runs.machine_report import MachineReport
-    from service.kinds.ctest.configuration import CTestConfiguration
     from service.steps.building.session import BuildSession
     from service.steps.measuring.run_tests import Launched
 
-_LINE: Final = f'exec {PROGRAM} --output-on-failure --no-tests=error --output-junit "{OUT}" "$@"'
+_LINE: Final = f'exec {CTEST} --output-on-failure --no-tests=error --output-junit "{OUT}" "$@"'
 _NOT_FOUND: Final = 127  # the shell's exit code if there is no such program
 _START: Final = re.compile(rb" +Start +(\d{1,7}): ([^\n]{1,1000})")
 _UNSANDBOXED: Final = "none"  # there, the paths of tests name a directory that is gone
@@ -54,7 +54,7 @@ def _tested(session: BuildSession[CTestConfiguration], tree: Path) -> Tested:
     named, is_cut = distinct(failures_in(lines, sources))
     last = launched[-1]
     return Tested(
-        PROGRAM,
+        CTEST,
         with_named(tries, (each.output for each in launched), sources),
         named,
         is_cut=is_cut or any(each.is_cut for each in launched),
@@ -65,7 +65,7 @@ def _tested(session: BuildSession[CTestConfiguration], tree: Path) -> Tested:
 def _try(launched: Launched) -> Try:
     """Read the results of CTest; raises Unfit if the machine has no CTest."""
     if launched.end.exit_code == _NOT_FOUND and launched.problem:
-        raise Unfit(f"there is no {PROGRAM}; install CMake 3.21 or later")
+        raise Unfit(f"there is no {CTEST}; install CMake 3.21 or later")
     if launched.problem:
         return Try(launched.end, problem=f"{launched.problem}; {_NEEDED}")
     try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.failures.failure import Failure
-    from service.kinds.command.configuration import CommandConfiguration
+    from service.domain.project.tests import CommandConfiguration
     from service.steps.building.session import BuildSession
     from service.steps.measuring.run_tests import Launched
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from service.domain.measuring.lint.clang_tidy import TidyFinding
     from service.domain.measuring.lint.compile_commands import Unit
     from service.domain.measuring.lint.units import Selection
-    from service.kinds.clang_tidy.configuration import TidyConfiguration
+    from service.domain.project.linters import TidyConfiguration
     from service.kinds.linting import Touched
     from service.steps.building.session import BuildSession
 
