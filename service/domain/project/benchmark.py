@@ -19,7 +19,7 @@ from service.domain.project.forms import (
     about,
     after,
     differ,
-    limit,
+    not_empty,
     text,
     whole,
 )
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from service.domain.project.yaml_reader import Path
 
-_SUITES: Final = limit(min_length=1)
+_SUITES: Final = not_empty("suite", minItems=1)
 _NAMES_DIFFER: Final = differ("suite names", by="name")
 _SECONDS_OR_NONE: Final = after(lambda seconds: seconds or None)
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.project.benchmark import BenchmarkConfiguration
 from service.domain.project.configuration import ExternalConfiguration, Work
-from service.domain.project.forms import Core, after
 from service.domain.project.linters import AnalyzerConfiguration, FormatConfiguration, TidyConfiguration
 from service.domain.project.tests import CommandConfiguration, CTestConfiguration, GTestConfiguration
 
@@ -64,7 +63,3 @@ class JobKind(str):
     def configuration(self) -> type[Configuration]:
         """The type of :attr:`Job.configuration` for a known kind."""
         return KINDS[self]
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, _source: object, _handler: object) -> Core:
-        return after(cls).wrap({"type": "str"})

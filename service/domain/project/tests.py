@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from service.domain.project.benchmark import BenchmarkConfiguration, OwnSuite
 from service.domain.project.build_commands import MEMORY, BuildCommands, InnerPath
 from service.domain.project.configuration import Configuration, Work
-from service.domain.project.forms import Duration, Flag, Size, Text, about, differ, limit, text, whole
+from service.domain.project.forms import Duration, Size, Text, about, differ, not_empty, text, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ class TimedTestsConfiguration(TestsConfiguration, ABC):
 
     may_compare: ClassVar = True
 
-    compare: Annotated[Flag, about("also compare durations with the parent's, in pairs")] = False
+    compare: Annotated[bool, about("also compare durations with the parent's, in pairs")] = False
 
     @property
     @abstractmethod
@@ -106,7 +106,7 @@ class GTestConfiguration(TimedTestsConfiguration):
     # field() hides the property of the base, which would be the default.
     programs: Annotated[
         tuple[InnerPath, ...],
-        limit(min_length=1),
+        not_empty("program", minItems=1),
         differ("programs"),
         about("such as build/unit_test"),
     ] = field()

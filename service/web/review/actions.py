@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse
 
 from service.domain.access.caller import User
 from service.domain.access.needs import Need, refusal
+from service.domain.project.job_kinds import JobKind
 from service.domain.review.form_commands import command_from
 from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.steps.review.request_command import request_command
@@ -117,7 +118,7 @@ def _compared(reading: BuildReading, page: PatchSetDetail) -> Compared:
         (
             build,
             build.waived_by,
-            reading.comparisons(build.id, build.created_at) if build.kind.may_compare else (),
+            reading.comparisons(build.id, build.created_at) if JobKind(build.kind).may_compare else (),
         )
         for build in page.builds
     ]

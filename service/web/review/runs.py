@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.metric import Better, metric_named
+from service.domain.project.job_kinds import JobKind
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome
 from service.domain.values.identity import BuildName, ChangeKey
@@ -84,7 +85,7 @@ class _Findings:
 
 
 def _findings(build: BuildOfRun, read_rows: ReadRows) -> _Findings:
-    is_measured = build.kind.may_compare and build.state is BuildState.FINISHED
+    is_measured = JobKind(build.kind).may_compare and build.state is BuildState.FINISHED
     rows = read_rows(build) if is_measured else ()
     return _Findings(
         override=plain(build.waived_by, _MAX_CAUSE),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from typing_extensions import override
 
 from service.domain.building.logs.stored_log import StoredLog
+from service.domain.project.job_kinds import JobKind
 from service.domain.runs.health import PoolQueue
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Result
@@ -202,7 +203,7 @@ class FakeReading(Reading):
             measured = tuple(
                 MeasuredBuild(build.job, build.number, tuple(self.rows[build.id]))
                 for build in run.builds
-                if build.kind.may_compare and self.rows.get(build.id)
+                if JobKind(build.kind).may_compare and self.rows.get(build.id)
             )
             if measured and run.run.kind is RunKind.CHECK:
                 # Nothing in memory has trees of its own: equal parents have equal ones.
@@ -220,7 +221,7 @@ class FakeReading(Reading):
         of_job = [each for each in reversed(self.builds) if each.build.job == job]
         elsewhere = [each for each in of_job if each.build.external_number == number]
         here = [each for each in of_job if each.build.number == number]
-        found = sorted(elsewhere + here, key=lambda each: each.build.kind.is_external)
+        found = sorted(elsewhere + here, key=lambda each: each.build.is_external)
         detail = self._only(iter(found), f"there is no build {job}/{number}")
         build = replace(detail.build, undecided=self._undecided(detail.build))
         return replace(detail, build=build, runs=tuple(map(self._addressed, detail.runs)))

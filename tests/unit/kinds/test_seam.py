@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from typing_extensions import override
 
+from service.adapters.project.editor_schema import editor_schema
 from service.domain.building.sandbox_command import Completed
 from service.domain.building.spec import BuildSpec
 from service.domain.measuring.formats.program import RESULT
 from service.domain.measuring.formats.suites import OWN
 from service.domain.project.benchmark import BenchmarkConfiguration
 from service.domain.project.job_kinds import KINDS
-from service.domain.project.project_file import editor_schema, parse_project_file
+from service.domain.project.project_file import parse_project_file
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadProjectFile
 from service.domain.verdict.calibration.schedule import is_calibrated
