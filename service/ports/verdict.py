@@ -85,7 +85,7 @@ class StoredComparison(Compared):
 
 
 class Measurements(Protocol):
-    """Pairs, samples, comparisons, findings, and A/A sessions per series and machine."""
+    """Pairs, samples, comparisons and findings."""
 
     def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
         """Return the pairs of a sequence, in order of variant and number."""
@@ -130,13 +130,17 @@ class Measurements(Protocol):
         gets a former name back continues the series of the later name.
         """
 
-    def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
+
+class Evidence(Protocol):
+    """A/A sessions per series and machine."""
+
+    def store(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
         """Store the A/A sessions of a build, each of a series whose results are stored already.
 
         The builds of one sequence share one session per series, of the machine that measured it first.
         """
 
-    def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+    def of(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
         """Return the sessions of series on a machine; a series without one is left out.
 
         A series that continues another one also has the sessions of that one.

@@ -151,7 +151,7 @@ def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand) -> st
     change, comment, links = request.change, request.comment, request.links
     if change.current.number != comment.patch_set or not change.is_open:
         return replies.reply_to(command.word, replies.outdated(comment.patch_set))
-    run = tx.runs.newest_check(comment.patch_set_id)
+    run = tx.history.newest_check(comment.patch_set_id)
     match command:
         case OverrideCommand():
             reply = override_builds(tx, run, comment, command, links)
@@ -172,7 +172,7 @@ def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand) -> st
 
 def _recheck(tx: Transaction, request: CommandRequest, run: RunRecord | None, command: RecheckCommand) -> str:
     if run is None or run.state in {RunState.CANCELLED, RunState.REFUSED}:
-        start_run(tx, check_of(request.change, request.comment.patch_set_id))
+        start_run(tx.runs, tx.outbox, check_of(request.change, request.comment.patch_set_id))
         return ""
     if run.state is RunState.PLANNING:
         return ""  # all of its builds are about to start

@@ -58,7 +58,7 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     """Store the decision of a run and queue its review; called again after each override."""
     bind_run(run)
     keep_matches(tx.failures, run, builds)
-    judged = list(zip(builds, waivers_on(tx, run, builds), strict=True))
+    judged = list(zip(builds, waivers_on(tx.failures, tx.overrides, run, builds), strict=True))
     specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
     # One voting job with ``none`` is enough to withhold the vote.
     policies = [specs[build.id].job.policy for build in builds if build.is_voting]
@@ -70,7 +70,7 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
         vote = None  # the run measures a branch; a merged commit needs no vote
     number = tx.decisions.next_number(run)
     rates = _rates(tx.failures, judged)
-    again, parents = _lines_beyond(tx, run, builds), _parents(tx.failures, run, judged)
+    again, parents = _lines_beyond(tx.failures, tx.overrides, run, builds), _parents(tx.failures, run, judged)
     reports = [_report(each, rates, links.build, _causes(each, again, parents)) for each in reported]
     last = last_line(_next_steps(tx.measurements, judged, specs)) if run.kind is RunKind.CHECK else ""
     kept = _kept(tx.changes, run, builds, specs)
@@ -97,9 +97,11 @@ def _kept(
     return result_kept(min(same_code)) if len(same_code) > 1 else ""
 
 
-def waivers_on(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Waiver | None, ...]:
+def waivers_on(
+    failures: Failures, overrides: Overrides, run: RunRecord, builds: Sequence[BuildRecord]
+) -> tuple[Waiver | None, ...]:
     """Find the waiver of each finished build's failure; None for a build without one."""
-    return waived_by(_judged(tx.failures, run, builds), _overrides_of(tx.overrides, run), run.revision)
+    return waived_by(_judged(failures, run, builds), _overrides_of(overrides, run), run.revision)
 
 
 def _judged(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> Sequence[JudgedBuild]:
@@ -111,14 +113,14 @@ def _judged(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> 
 
 
 def _lines_beyond(
-    tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]
+    failures: Failures, overrides: Overrides, run: RunRecord, builds: Sequence[BuildRecord]
 ) -> Mapping[int, tuple[str, ...]]:
     """Return the lines about accepted benchmarks that count again, by build."""
-    overrides = _overrides_of(tx.overrides, run)
-    if not any(each.kind is OverrideKind.ACCEPT for each in overrides):
+    made = _overrides_of(overrides, run)
+    if not any(each.kind is OverrideKind.ACCEPT for each in made):
         return {}
-    judged = _judged(tx.failures, run, builds)
-    return {e.id: beyond_sentences(beyond_acceptance(e, overrides, run.revision)) for e in judged}
+    judged = _judged(failures, run, builds)
+    return {e.id: beyond_sentences(beyond_acceptance(e, made, run.revision)) for e in judged}
 
 
 def _overrides_of(stored: Overrides, run: RunRecord) -> Sequence[Override]:

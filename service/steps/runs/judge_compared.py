@@ -35,12 +35,14 @@ if TYPE_CHECKING:
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
     from service.ports.runs.builds import BuildRecord
-    from service.ports.verdict import Measurements
+    from service.ports.verdict import Evidence, Measurements
 
     _Former = Mapping[tuple[str, str], str]  # by suite and benchmark
 
 
-def judge_compared(stored: Measurements, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:
+def judge_compared(
+    stored: Measurements, evidence: Evidence, artifacts: Artifacts, build: BuildRecord
+) -> BuildEnd:
     """Compare the pairs of a build, store the results, and decide how the build ends."""
     spec = BuildSpec.from_mapping(build.spec)
     sequence = build.sequence_id
@@ -57,7 +59,7 @@ def judge_compared(stored: Measurements, artifacts: Artifacts, build: BuildRecor
         job,
         listing,
         records,
-        lambda rows: _withheld(stored, build, spec, rows, former),
+        lambda rows: _withheld(evidence, build, spec, rows, former),
         build.report.circumstances,
     )
     everything = tuple(suite.name for suite in job.benchmark.suites)
@@ -75,7 +77,7 @@ def judge_compared(stored: Measurements, artifacts: Artifacts, build: BuildRecor
     stored.store_slowdowns(build.id, tuple(Slowdown.of(spec.job.name, row) for row in slower))
     sessions = sessions_of(rows, measured.launches, suites)
     if suites:
-        stored.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
+        evidence.store(build, {_series(spec, row): session for row, session in sessions.items()})
     if is_calibration:  # a false alarm is evidence about the machine, not a failure
         return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
     policy, judgement = spec.job.policy, measured.judgement
@@ -108,7 +110,7 @@ def _successors(spec: BuildSpec, rows: Sequence[Comparison], former: _Former) ->
 
 
 def _withheld(
-    stored: Measurements, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison], former: _Former
+    evidence: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison], former: _Former
 ) -> Withheld:
     """Map each slower row that may not vote to the reason, by the evidence on the build's machine.
 
@@ -119,7 +121,7 @@ def _withheld(
     if not policy.probation or not slower:
         return {}
     before = _successors(spec, list(slower), former)
-    histories = stored.evidence(build.machine, [*slower.values(), *before.values()])
+    histories = evidence.of(build.machine, [*slower.values(), *before.values()])
 
     def history(key: SeriesKey) -> History:
         known = [histories.get(each, History()) for each in (key, before.get(key, key))]

@@ -52,7 +52,7 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
         return _why_not_longer(tx.measurements, builds, wanted)
     specs: dict[str, BuildSpec | None] = {}
     refused: list[str] = []
-    for build, waiver in zip(undecided, waivers_on(tx, run, undecided), strict=True):
+    for build, waiver in zip(undecided, waivers_on(tx.failures, tx.overrides, run, undecided), strict=True):
         spec = _longer(tx.measurements, build, wanted)
         if isinstance(waiver, Override) and waiver.kind is OverrideKind.OVERRIDE:
             refused.append(f"{build.job}: {OVERRIDDEN}")

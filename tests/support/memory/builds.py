@@ -12,7 +12,7 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, has_kind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.builds import BuildRecord, Builds
-from service.ports.verdict import Measurements
+from service.ports.verdict import Evidence, Measurements
 from tests.support.memory.state import InMemory, Waiting, row
 from tests.support.memory.state import Results as StoredResults
 from tests.support.runs.build_states import BuildEvent, state_after
@@ -104,12 +104,6 @@ class MemoryBuilds(InMemory, Builds):
         self._m.leases.pop(build_id, None)
         runs = sorted(run for run, number in self._m.run_builds if number == build_id)
         return [run for run in runs if self._m.runs[run - 1].state in UNFINISHED]
-
-    def of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
-        wanted = (run.patch_set_id, run.kind, run.revision)
-        runs = {each.id for each in self._m.runs if (each.patch_set_id, each.kind, each.revision) == wanted}
-        ids = {build for number, build in self._m.run_builds + self._m.replaced if number in runs}
-        return [build for build in self._m.builds if build.id in ids and build.job == job]
 
     def take(self, run_id: int, position: int, build_id: int) -> None:
         self._place(run_id, position, build_id)
@@ -227,7 +221,9 @@ class MemoryMeasurements(InMemory, Measurements):
         build = row(self._m.builds, build_id, "build")
         self._m.put_build(replace(build, slowdowns=tuple(slowdowns)))
 
-    def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
+
+class MemoryEvidence(InMemory, Evidence):
+    def store(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
         assert build.sequence_id is not None
         assert sessions.keys() <= self._m.results[build.id].series.keys(), "results are stored first"
         for key, session in sessions.items():
@@ -235,7 +231,7 @@ class MemoryMeasurements(InMemory, Measurements):
             if machine == build.machine:
                 self._m.evidence[key, build.sequence_id] = (machine, session)
 
-    def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+    def of(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
         found: dict[SeriesKey, list[Session]] = {}
         for (key, _), (where, session) in sorted(self._m.evidence.items(), key=lambda each: -each[0][1]):
             for each in series:

@@ -23,7 +23,7 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
-from service.ports.verdict import Compared, Measurements, StoredPair
+from service.ports.verdict import Compared, Evidence, Measurements, StoredPair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -106,7 +106,7 @@ ORDER BY s.digest, e.place
 
 
 class PostgresMeasurements(Connected, Measurements):
-    """Rows of the tables ``launch``, ``series``, ``result``, ``comparison`` and ``evidence``.
+    """Rows of the tables ``launch``, ``series``, ``result`` and ``comparison``.
 
     Results are many rows at once, and the same rows if they are stored again.
     """
@@ -196,29 +196,6 @@ class PostgresMeasurements(Connected, Measurements):
         stored = update(t.build).where(t.build.c.id == build_id)
         self._execute(stored.values(slowdowns=mappings_of(slowdowns)))
 
-    @override
-    def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
-        rows = [
-            {
-                "sequence": build.sequence_id,
-                "machine": build.machine,
-                "build": build.id,
-                "logs": list(session.logs),
-                "verdict": session.verdict.value,
-                "digest": key.digest,
-            }
-            for key, session in sessions.items()
-        ]
-        if rows:
-            self._execute(_STORE, rows)
-
-    @override
-    def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
-        keys = {key.digest: key for key in series}
-        values = {"machine": machine, "digests": list(keys), "recalled": RECALLED}
-        by_series = groupby(self._execute(_FIND, values).mappings(), key=itemgetter("digest"))
-        return {keys[bytes(digest)]: history_of(rows) for digest, rows in by_series}
-
     def _series_ids(self, series: Mapping[SeriesKey, tuple[str, str]]) -> dict[SeriesKey, int]:
         digests = {key: key.digest for key in series}
         found = self._find_series(list(digests.values()))
@@ -260,6 +237,33 @@ class PostgresMeasurements(Connected, Measurements):
         if not isinstance(driver, psycopg.Connection):
             raise TypeError(f"a connection of psycopg is needed, not {type(driver).__name__}")
         return driver
+
+
+class PostgresEvidence(Connected, Evidence):
+    """Rows of the table ``evidence``."""
+
+    @override
+    def store(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
+        rows = [
+            {
+                "sequence": build.sequence_id,
+                "machine": build.machine,
+                "build": build.id,
+                "logs": list(session.logs),
+                "verdict": session.verdict.value,
+                "digest": key.digest,
+            }
+            for key, session in sessions.items()
+        ]
+        if rows:
+            self._execute(_STORE, rows)
+
+    @override
+    def of(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+        keys = {key.digest: key for key in series}
+        values = {"machine": machine, "digests": list(keys), "recalled": RECALLED}
+        by_series = groupby(self._execute(_FIND, values).mappings(), key=itemgetter("digest"))
+        return {keys[bytes(digest)]: history_of(rows) for digest, rows in by_series}
 
 
 def _array(samples: Sequence[float | None]) -> str:

@@ -41,7 +41,7 @@ def test_a_reused_build_is_marked_in_the_next_run(
         assert run.state is RunState.RUNNING
         assert [build.id for build in tx.builds.of_run(following)] == [builds[1], again]
         assert first.patch_set_id is not None
-        assert tx.runs.newest_check(first.patch_set_id) == run
+        assert tx.history.newest_check(first.patch_set_id) == run
     assert database.rows("SELECT build_id FROM run_build WHERE is_reused") == [(builds[1],)]
 
 
