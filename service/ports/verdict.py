@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final, Protocol
 
 from service.domain.building.findings import Finding
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.metric import Better
 from service.domain.runs.slowdown import Slowdown
 from service.domain.values.identity import RunKind, SeriesKey, Side
@@ -90,8 +91,8 @@ class Measurements(Protocol):
     def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
         """Return the pairs of a sequence, in order of variant and number."""
 
-    def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
-        """Return the listing of a sequence; empty if none is fixed."""
+    def listings(self, sequence_id: int) -> Sequence[Listing]:
+        """Return the listings of a sequence; empty if none are fixed."""
 
     def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
         """Return for each pair of the programs as built whether other work disturbed it."""

@@ -28,9 +28,9 @@ from service.ports.verdict import Compared, StoredComparison, StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
     from service.domain.measuring.launch import Launch
+    from service.domain.measuring.listing import Listing
     from service.domain.runs.build_outcome import Withheld
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
@@ -53,11 +53,11 @@ def judge_compared(
         for each in stored.stored_pairs(sequence)
     )
     job, is_calibration = spec.judged, spec.kind is RunKind.CALIBRATION
-    listing = stored.listing(sequence)
-    former = _former(spec, listing)
+    listings = stored.listings(sequence)
+    former = _former(spec, listings)
     measured = judge_measured(
         job,
-        listing,
+        listings,
         records,
         lambda rows: _withheld(evidence, build, spec, rows, former),
         build.report.circumstances,
@@ -88,14 +88,14 @@ def judge_compared(
     return BuildEnd(judgement.outcome, causes, judgement.blamed, notes)
 
 
-def _former(spec: BuildSpec, listing: Sequence[Mapping[str, Any]]) -> _Former:
+def _former(spec: BuildSpec, listings: Sequence[Listing]) -> _Former:
     """Map suite and name of each benchmark that was renamed to its former name.
 
     Nobody may have reviewed a patch set's own file: only the benchmarks that the patch renames count then.
     """
     if spec.is_renaming:
-        return {(each["suite"], new): old for each in listing for new, old in each.get("renamed", {}).items()}
-    names = {each["suite"]: each["patch"] for each in listing}
+        return {(each.suite, new): old for each in listings for new, old in each.renamed.items()}
+    names = {each.suite: each.patch for each in listings}
     return {
         (suite.name, new): old
         for suite in spec.judged.benchmark.suites

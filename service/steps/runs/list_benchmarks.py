@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import MorePairs
-from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import read_pairs
 from service.domain.values.errors import BadInput
 from service.domain.values.identity import RunKind, Side
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from service.domain.building.spec import BuildSpec
+    from service.domain.measuring.listing import Listing
     from service.ports.building import Progress
     from service.steps.building.session import BuildHost
     from service.steps.runs.gate import LocalClaimed
@@ -92,7 +92,6 @@ def list_benchmarks(
         return unfitting
     if report.outcome is not None:
         return ended(spec.job.name, report.outcome, report)
-    listings = tuple(map(Listing.from_mapping, build.listing))
     seconds: defaultdict[str, dict[Side, float]] = defaultdict(dict)
     for launch in read_pairs(build.pairs(), spec.job.benchmark.suites).as_built:
         seconds[launch.suite][launch.side] = launch.seconds
@@ -105,8 +104,8 @@ def list_benchmarks(
         part = pair * sum(seconds[suite].values()) / launched if launched else 0.0
         return int(time / part) if part else None
 
-    suites = tuple(ListedSuite(each, seconds[each.suite], pairs_of(each.suite)) for each in listings)
-    course = Course.of(spec, listings)
+    suites = tuple(ListedSuite(each, seconds[each.suite], pairs_of(each.suite)) for each in build.listings)
+    course = Course.of(spec, tuple(build.listings))
     outlook = course.cost(pair)
     return ListedJob(
         spec.job.name, suites, time, pair, course.decisive, outlook, report.seconds, report.causes

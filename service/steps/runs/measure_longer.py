@@ -82,8 +82,8 @@ def _why_not_longer(stored: Measurements, builds: Sequence[BuildRecord], wanted:
         name
         for build in builds
         if build.sequence_id is not None
-        for listing in stored.listing(build.sequence_id)
-        for name in (*listing["patch"], *listing["base"])
+        for listing in stored.listings(build.sequence_id)
+        for name in (*listing.patch, *listing.base)
         if is_chosen(wanted.filter, name)
     }
     return NO_PAIRS_NEEDED if selected else no_measured_match(wanted.filter)

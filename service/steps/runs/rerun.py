@@ -168,9 +168,9 @@ def _nothing_to_measure(stored: Measurements, build: BuildRecord) -> str:
         return ""
     undecided = len(stored.unresolved_benchmarks(build.id))
     listed = {
-        (each["suite"], name)
-        for each in stored.listing(build.sequence_id)
-        for name in (*each["patch"], *each["base"])
+        (each.suite, name)
+        for each in stored.listings(build.sequence_id)
+        for name in (*each.patch, *each.base)
     }
     return nothing_to_measure(build.job, len(listed) - undecided, undecided) if listed else ""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.domain.building.findings import Finding
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.metric import Better
 from service.domain.project.job_kinds import JobKind
 from service.domain.runs.slowdown import Slowdown
@@ -199,7 +200,7 @@ class TestPairs:
         with store.transaction() as tx:
             for sequence in (build.sequence_id, 99):
                 assert list(tx.measurements.stored_pairs(sequence)) == []
-                assert tx.measurements.listing(sequence) == []
+                assert tx.measurements.listings(sequence) == ()
                 assert tx.measurements.disturbed_pairs(sequence) == {}
 
     def test_pairs_come_in_order_of_variant_and_number(self, site: StoreSite, build: BuildRecord) -> None:
@@ -211,12 +212,12 @@ class TestPairs:
             assert tx.measurements.stored_pairs(build.sequence_id) == pairs
             assert tx.measurements.disturbed_pairs(build.sequence_id) == {0: False, 2: True}
 
-    def test_a_listing_is_that_of_the_sequence(self, site: StoreSite, build: BuildRecord) -> None:
-        listing = [{"suite": "executor", "base": ["BM_a"], "patch": ["BM_a"]}]
-        site.fix_listing(build.id, listing)
+    def test_listings_are_those_of_the_sequence(self, site: StoreSite, build: BuildRecord) -> None:
+        listings = (Listing("executor", ("BM_a",), ("BM_a",)),)
+        site.fix_listings(build.id, listings)
         assert build.sequence_id is not None
         with site.store.transaction() as tx:
-            assert tx.measurements.listing(build.sequence_id) == listing
+            assert tx.measurements.listings(build.sequence_id) == listings
 
 
 class TestMeasurements:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from service.domain.runs.states import UNFINISHED, BuildState
 from service.domain.runs.vote import LASTING
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.findings import Finding
     from service.domain.building.spec import BuildSpec
+    from service.domain.measuring.listing import Listing
     from service.domain.runs.slowdown import Slowdown
     from service.domain.runs.vote import Outcome
     from service.domain.values.identity import RunKind, SeriesKey
@@ -171,8 +172,8 @@ class MemoryMeasurements(InMemory, Measurements):
         pairs = self._m.pairs.get(sequence_id, ())
         return sorted(pairs, key=lambda pair: (pair.variant, pair.pair))
 
-    def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
-        return self._m.listings.get(sequence_id, [])
+    def listings(self, sequence_id: int) -> Sequence[Listing]:
+        return self._m.listings.get(sequence_id, ())
 
     def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
         as_built = [each.pair for each in self._m.pairs.get(sequence_id, ()) if not each.variant]

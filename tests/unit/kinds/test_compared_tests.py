@@ -137,7 +137,7 @@ class Site:
 
     def judged(self) -> Measured:
         assert self.run().outcome is None
-        return judge_measured(self.session.spec.judged, self.claimed.fixed or (), self.claimed.pairs())
+        return judge_measured(self.session.spec.judged, self.claimed.fixed, self.claimed.pairs())
 
     def verdicts(self) -> dict[str, Verdict]:
         return {each.row.benchmark: each.verdict for each in self.judged().comparisons}

@@ -6,7 +6,7 @@ import json
 from dataclasses import fields
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import psycopg
 from sqlalchemy import delete, false, func, or_, select, text, update
@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
-from service.adapters.postgres.persisted import mappings_of
+from service.adapters.postgres.persisted import listings_from, mappings_of
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import clean, clean_json
 from service.domain.values.identity import RunKind, Side
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, RowMapping
 
     from service.domain.building.findings import Finding
+    from service.domain.measuring.listing import Listing
     from service.domain.runs.slowdown import Slowdown
     from service.domain.values.identity import SeriesKey
     from service.domain.verdict.inference.reasons import ReasonKind
@@ -122,9 +123,9 @@ class PostgresMeasurements(Connected, Measurements):
         return [StoredPair(row.pair, row.artifact, row.variant) for row in rows]
 
     @override
-    def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
+    def listings(self, sequence_id: int) -> Sequence[Listing]:
         fixed = self._execute(select(t.sequence.c.listing).where(t.sequence.c.id == sequence_id)).scalar()
-        return fixed or []
+        return listings_from(fixed or ())
 
     @override
     def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:

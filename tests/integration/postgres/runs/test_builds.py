@@ -63,7 +63,7 @@ def test_builds_of_equal_sequence_share_its_pairs_and_seed(store: PostgresStore,
     with store.transaction() as tx:
         sequences = [tx.builds.lock(build).sequence_id for build in (first, second, other)]
         assert tx.measurements.stored_pairs(sequences[0] or 0) == []
-        assert tx.measurements.listing(sequences[0] or 0) == []
+        assert tx.measurements.listings(sequences[0] or 0) == ()
     assert sequences[0] == sequences[1] != sequences[2]
     seeds = database.rows("SELECT seed, digest FROM sequence")
     assert len({seed for seed, _ in seeds}) == 2
