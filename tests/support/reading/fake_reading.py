@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
@@ -20,10 +20,12 @@ from service.ports.reading import Reading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
 from service.ports.runs.shown import BuildDetail, BuildOfRun, Override, RunWithBuilds
 from service.ports.verdict import (
+    Compared,
     Comparison,
     MeasuredBuild,
     MeasuredPatchSet,
     MeasuredPatchSets,
+    Point,
     Samples,
     Series,
     SeriesWithPoints,
@@ -39,7 +41,7 @@ from tests.support.reading.views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from service.domain.runs.health import Condition, FailingStep
@@ -57,13 +59,13 @@ T = TypeVar("T")
 class FakeReading(Reading):
     """Answers from lists; every method behaves as its port promises.
 
-    A change and a patch set show what follows from ``runs``: votes, states, counts, causes and builds.
+    Each fact is in one row: votes, states, counts, causes and builds of changes and patch sets follow from
+    ``runs``, and so do the pages of builds, except for what is ``about`` one by its id.
     """
 
-    change_rows: list[Change] = field(default_factory=list)
     patch_set_rows: list[PatchSetDetail] = field(default_factory=list)
     runs: list[RunWithBuilds] = field(default_factory=list)
-    builds: list[BuildDetail] = field(default_factory=list)
+    about: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     rows: dict[int, list[Comparison]] = field(default_factory=dict)
     trends: list[SeriesWithPoints] = field(default_factory=list)
     continued: dict[int, int] = field(default_factory=dict)  # by the newer series, the older
@@ -81,6 +83,29 @@ class FakeReading(Reading):
     def seen_by(self, viewer: Viewer | None) -> FakeReading:
         seen = viewer.sees(self.hidden) if viewer and self.hidden else frozenset()
         return replace(as_seen(self, self.hidden - seen), viewer=viewer)
+
+    @property
+    def change_rows(self) -> Sequence[Change]:
+        """Each change as its patch set that was stored last has it."""
+        return list({each.change.id: each.change for each in self.patch_set_rows}.values())
+
+    @property
+    def builds(self) -> Sequence[BuildDetail]:
+        """Each build as its newest run has it."""
+        placed = [(each.run, build) for each in self.runs for build in each.builds]
+        builds = {build.id: build for _, build in placed}
+        environment = {"environment_id": 1, "fingerprint": "a1b2c3", "environment": ENVIRONMENT}
+        return [
+            BuildDetail(
+                **{
+                    "build": build,
+                    "runs": tuple(run for run, each in placed if each.id == build.id),
+                    **environment,
+                    **self.about.get(build.id, {}),
+                }
+            )
+            for build in builds.values()
+        ]
 
     def _only(self, matching: Iterator[T], message: str, instance: str | None = None) -> T:
         for value in matching:
@@ -274,11 +299,28 @@ class FakeReading(Reading):
         same = self._former(newest)
         matching = (each for each in self.trends if each.series.id == newest)
         trend = self._only(matching, f"there is no series {series_id}")
-        of_all = [point for each in self.trends if each.series.id in same for point in each.points]
-        ordered = sorted(of_all, key=lambda point: point.measured_at)
+        stored = [point for each in self.trends if each.series.id in same for point in each.points]
+        ordered = sorted(stored or self._points(same), key=lambda point: point.measured_at)
         last = [[p for p in ordered if p.kind is kind][-limit:] for kind in RunKind]
         shown = {id(point) for points in last for point in points}
         return replace(trend, points=tuple(point for point in ordered if id(point) in shown))
+
+    def _points(self, series: Sequence[int]) -> Iterator[Point]:
+        """Yield the points of builds, for series whose trends have none of their own."""
+        for detail in self.builds:
+            build, run = detail.build, self._addressed(min(detail.runs, key=lambda run: run.id))
+            for row in self.rows.get(build.id, ()):
+                if row.series_id in series:
+                    yield Point(
+                        **{each.name: getattr(row, each.name) for each in fields(Compared)},
+                        **{each: getattr(run, each) for each in _OF_RUN},
+                        run_id=run.id,
+                        measured_at=build.created_at,
+                        job=build.job,
+                        number=build.number,
+                        environment_id=detail.environment_id,
+                        machine=build.machine or "",
+                    )
 
     def _former(self, series_id: int) -> list[int]:
         """Return a series and those of its former names."""
@@ -320,6 +362,7 @@ class FakeReading(Reading):
         )
 
 
+_OF_RUN = ("kind", "revision", "subject", "author", "change", "change_address", "patch_set")
 # As the page of changes orders builds to name the cause of the worst.
 _WORST_FIRST = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS)
 
@@ -346,7 +389,6 @@ def add_patch_set(
     overrides: Sequence[Override] = (),
 ) -> None:
     """Store a patch set, with one run of builds if the change has a ``run_id``."""
-    run = run_view(change, parent)
     detail = PatchSetDetail(
         change=change,
         patch_set=patch_set_view(change),
@@ -357,18 +399,9 @@ def add_patch_set(
         overrides=tuple(overrides),
         problems=(),
     )
-    reading.change_rows = [row for row in reading.change_rows if row.id != change.id] + [change]
     reading.patch_set_rows.append(detail)
     if change.run_id is not None:
         decisions = (decision_view(change, message),) if change.header else ()
+        run = run_view(change, parent)
         reading.runs.append(RunWithBuilds(run, tuple(build for build, _ in builds), decisions))
-    for build, rows in builds:
-        stored = BuildDetail(
-            build=build,
-            runs=(run,),
-            environment_id=1,
-            fingerprint="a1b2c3",
-            environment=ENVIRONMENT,
-        )
-        reading.builds.append(stored)
-        reading.rows[build.id] = list(rows)
+    reading.rows |= {build.id: list(rows) for build, rows in builds}
