@@ -7,7 +7,7 @@ import socket
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.embedded.children import Status, Supervisor
+from service.adapters.embedded.children import ChildStatus, Supervisor
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
 from service.adapters.postgres.migrate import migrate
@@ -36,7 +36,7 @@ def running_site(
     home: Path,
     port: int,
     pools: tuple[str, ...],
-    report: Callable[[Status], None],
+    report: Callable[[ChildStatus], None],
     settings: Mapping[str, str] | None = None,
     before_parts: Callable[[Site], None] = lambda _: None,
 ) -> Iterator[tuple[Site, Supervisor]]:

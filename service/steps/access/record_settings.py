@@ -17,20 +17,22 @@ _MOST: Final = 200  # entries in which the last one of a program is looked for; 
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class StartedProgram:
     """A program of Benchgate that starts on a host."""
 
     command: str
     host: str
 
 
-def record_settings(store: Store, log: AuditLog, program: Program, settings: Mapping[str, str]) -> bool:
+def record_settings(
+    store: Store, log: AuditLog, program: StartedProgram, settings: Mapping[str, str]
+) -> bool:
     """Record the settings of a program that starts; return False if they are those that it recorded last.
 
     ``settings`` are values by the names of their variables, without secrets.
     """
     entries = log.newest(_MOST, AuditKind.SETTINGS)
-    own = (entry for entry in entries if Program(entry.actor, entry.subject) == program)
+    own = (entry for entry in entries if StartedProgram(entry.actor, entry.subject) == program)
     last = next(own, None)
     if last is not None and last.body == body_of(settings):
         return False
