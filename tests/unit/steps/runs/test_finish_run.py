@@ -238,6 +238,17 @@ def test_a_patch_set_with_the_same_code_says_that_its_result_is_kept(tmp_path: P
     assert "result kept" not in first
 
 
+def test_a_patch_set_with_the_same_code_and_nothing_to_build_keeps_no_result(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path, TWO_JOBS.replace('"bench.json", "src/"', '"docs/"'))
+    source, edited = farm.service.source, change_at(2)
+    source.commit("patch2", "parent", source.commits["patch1"].files, "refs/changes/07/7/2")
+    farm.service.see(replace(edited, current=replace(edited.current, kind="NO_CODE_CHANGE")))
+    farm.service.plan(2)
+    farm.service.vote(2)
+
+    assert "result kept" not in farm.service.store.memory.decisions[-1].message
+
+
 def test_a_merged_change_that_builds_nothing_gets_no_message(tmp_path: Path) -> None:
     farm = Farm(tmp_path)
     farm.service.source = project(TWO_JOBS.replace('"bench.json", "src/"', '"docs/"'))
