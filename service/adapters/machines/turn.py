@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from service.adapters.system.locking import locked
 from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:
@@ -27,17 +26,10 @@ def own_turn(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     Raises:
         BadInput: ``home`` cannot be written.
     """
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        lock = os.open(home / "gate.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise BadInput(error.strerror or str(error), str(home)) from None
-    try:
+    with ExitStack() as turn:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            on_wait()
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            home.mkdir(parents=True, exist_ok=True)
+            turn.enter_context(locked(home / "gate", watch=on_wait))
+        except OSError as error:
+            raise BadInput(error.strerror or str(error), str(home)) from None
         yield
-    finally:
-        os.close(lock)

@@ -31,7 +31,7 @@ from service.domain.verdict.inference.verdict import Comparison, Verdict, first_
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from service.domain.measuring.counted import Counts
+    from service.domain.measuring.callgrind import Counts
     from service.domain.measuring.launch import Launch
     from service.domain.measuring.listing import Listing
     from service.domain.measuring.pair_record import MeasuredPairs, PairRecord

@@ -13,7 +13,7 @@ from service.domain.review.change import Review
 from service.domain.review.inline_comments import comments_to_post
 from service.domain.runs.machine_report import CHECKED, PATCH_BUILT
 from service.domain.runs.overrides import JudgedBuild, OverrideKind, beyond_acceptance, waived_by
-from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
+from service.domain.runs.vote import CONSEQUENCES, Ballot, Outcome, vote_of
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.wording.failures import also_on_parent
 from service.domain.wording.message import (
@@ -136,7 +136,7 @@ def outcome_of(build: BuildRecord) -> Outcome:
 
 def has_failed(build: BuildRecord) -> bool:
     """Return whether a finished build votes −1 unless it is waived."""
-    return build.is_voting and CONSEQUENCES[outcome_of(build)].counts is Counts.FAIL
+    return _ballot((build, None)).fails
 
 
 def _reported(judged: Sequence[_BuildAndWaiver]) -> Sequence[_BuildAndWaiver]:
@@ -179,7 +179,7 @@ def _ballot(judged: _BuildAndWaiver) -> Ballot:
 
 def _failed_headers(judged: Sequence[_BuildAndWaiver], specs: Mapping[int, BuildSpec]) -> tuple[Header, ...]:
     """Return the header of each build that fails and counts."""
-    failed = (build for build, waiver in judged if waiver is None and has_failed(build))
+    failed = (each[0] for each in judged if _ballot(each).fails)
     return tuple(header_of_failed(each.kind, is_built=_is_built(each, specs[each.id])) for each in failed)
 
 
@@ -197,7 +197,7 @@ def _remarks(
 
     Waived builds and builds that do not vote get none: an unresolved comment may block the submit.
     """
-    failed = (build for build, waiver in judged if waiver is None and has_failed(build))
+    failed = (each[0] for each in judged if _ballot(each).fails)
     named = [(build.job, finding) for build in failed for finding in build.findings]
     jobs = [build.job for build, _ in judged]
     return comments_to_post(named, jobs, stored.remarks_on(change, revision)) if named else ()

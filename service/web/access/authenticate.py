@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.concurrency import run_in_threadpool
 
 from service.domain.access.caller import Anonymous, User
+from service.domain.access.needs import Need, refusal
 from service.domain.values.errors import BadInput, NotAllowed
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from starlette.datastructures import MutableHeaders
 
     from service.domain.access.caller import Caller, TokenHolder
-    from service.domain.access.needs import Need
     from service.web.access.address import Address
     from service.web.access.rate_limits import RateLimits
 
@@ -80,6 +80,14 @@ def person_of(request: Request) -> User:
     if not isinstance(caller, User):
         raise NotAllowed("only a person who signed in can do this")
     return caller
+
+
+def person_who_may_act(request: Request) -> User | None:
+    """Return the person who sent a request, or None if their role does not admit them to the forms."""
+    caller = known_caller(request)
+    if isinstance(caller, User) and refusal(caller, Need.ACT, is_public=True) is None:
+        return caller
+    return None
 
 
 def leave_anonymous(request: Request) -> None:
