@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from service.domain.review.change import PatchSetKind
 from service.domain.values.errors import NotFound
 from service.ports.runs.decisions import ReviewState
 
@@ -50,7 +51,7 @@ class StoredPatchSet:
     number: int
     revision: str
     ref: str
-    kind: str = "REWORK"
+    kind: PatchSetKind = PatchSetKind.OTHER_CODE
 
 
 @dataclass(frozen=True)

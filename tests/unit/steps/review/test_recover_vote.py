@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.review.change import Review
+from service.domain.review.change import PatchSetKind, Review
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.ports.runs.decisions import NewDecision, review_key
@@ -132,7 +132,7 @@ def test_a_removed_vote_stays_removed_on_a_patch_set_with_the_same_code(service:
     service.server.votes[KEY].clear()
     service.server.say(KEY, "bob", "Removed Verified+1 by Benchgate")
     edited = change_at(2)
-    service.see(replace(edited, current=replace(edited.current, kind="NO_CODE_CHANGE")))
+    service.see(replace(edited, current=replace(edited.current, kind=PatchSetKind.OTHER_MESSAGE)))
     service.plan(2)
     service.store.update(2, state=BuildState.FINISHED, outcome=Outcome.PASSED)
     service.vote(2)
