@@ -6,10 +6,10 @@ import fcntl
 import math
 import os
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
-from service.domain.values.errors import Transient
+from service.domain.values.errors import BadInput, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -71,3 +71,23 @@ def take_unlocked(root: Path) -> Iterator[tuple[Path, int]]:
             yield directory, descriptor
         else:
             os.close(descriptor)
+
+
+@contextmanager
+def own_turn(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Let local gates take turns: side by side, they would spoil each other's measurements.
+
+    Args:
+        home: the directory of this user's gates; created if it is missing.
+        on_wait: called once if another process has its turn.
+
+    Raises:
+        BadInput: ``home`` cannot be written.
+    """
+    with ExitStack() as turn:
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+            turn.enter_context(locked(home / "gate", watch=on_wait))
+        except OSError as error:
+            raise BadInput(error.strerror or str(error), str(home)) from None
+        yield

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from service.adapters.machines.local_build import LocalBuild
-from service.adapters.machines.turn import own_turn
 from service.adapters.sources.repository import WORKTREE
+from service.adapters.system.locking import own_turn
 from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
 from service.cli.local.commits import open_commits
 from service.cli.local.progress import TerminalProgress

@@ -12,7 +12,7 @@ from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
 from service.adapters.postgres.migrate import migrate
 from service.cli.services.child_processes import Site, parts_of
-from service.cli.services.home_instance import instance_of, keep_instance
+from service.cli.services.find_site import instance_of, keep_instance
 from service.cli.services.preconditions import check_host, make_home
 from service.config import ControlSettings, MachineSettings
 from service.domain.machines.slots import slots_of

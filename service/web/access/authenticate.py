@@ -1,10 +1,11 @@
-"""The caller of a request: by a session's cookie or an API token."""
+"""Authenticate the caller of a request, by a session's cookie or an API token, and check their rights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from fastapi import Request  # noqa: TC002 - FastAPI reads the annotation
 from starlette.concurrency import run_in_threadpool
 
 from service.domain.access.caller import Anonymous, User
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
     from typing import Any
 
-    from fastapi import Request
     from starlette.datastructures import MutableHeaders
 
     from service.domain.access.caller import Caller, TokenHolder
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _CALLER: Final = "caller"
 _ENDED: Final = "ended_cookie"
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _BAD_TOKEN: Final = (
     "the API token is not valid: it expired, was revoked or never existed; "
     "make a new one with `benchgate token create`"
@@ -51,6 +52,33 @@ class Access:
     find_token: Callable[[str], TokenHolder | None]
     limits: RateLimits
     has_way_in: bool
+
+
+async def authorize(request: Request) -> None:
+    """Let a request pass to its route, or raise what forbids it.
+
+    Raises:
+        NotAllowed: the caller lacks the right, or another site sent the request.
+        TooMany: the caller changes too much at once.
+        BadInput: there are two kinds of credentials.
+        Transient: the database cannot be used now.
+    """
+    access: Access = request.app.state.access
+    need = access.rights.get((request.method, request.scope["route"].path))
+    if need is None:
+        raise NotAllowed("nobody may use this address: Benchgate's table of rights does not list it")
+    if need is Need.NOTHING:
+        leave_anonymous(request)
+        return
+    changes = request.method not in _SAFE_METHODS
+    caller = await caller_of(request)
+    if changes and isinstance(caller, User):
+        access.address.require_same_origin(request.headers)
+    refused = refusal(caller, need, is_public=access.is_public)
+    if refused is not None:
+        raise refused
+    if changes:
+        access.limits.change(caller)
 
 
 async def caller_of(request: Request) -> Caller:

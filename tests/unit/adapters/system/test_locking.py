@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.machines.turn import own_turn
+from service.adapters.system.locking import own_turn
 from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:
