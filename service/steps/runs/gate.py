@@ -195,13 +195,9 @@ def as_asked(spec: BuildSpec, asked: Asked) -> BuildSpec:
 
 def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progress) -> LocalVerdict:
     """Build, measure and judge."""
-    report = execute_build(build, host, progress)
-    if report is None:
-        raise BadInput("the build was handed back")
-    if unfitting := without_choice(spec, build, report):
-        return unfitting
-    if report.outcome is not None:
-        return ended(spec.job.name, report.outcome, report)
+    report = execute(spec, build, host, progress)
+    if isinstance(report, LocalVerdict):
+        return report
     found = judge_measured(spec.judged, build.listings, build.pairs(), circumstances=report.circumstances)
     requested = tuple(_about_pairs(spec, found, report))
     if spec.longer and report.pairs >= spec.longer.pairs:
@@ -215,12 +211,20 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
     return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds)
 
 
-def ended(job: str, outcome: Outcome, report: MachineReport) -> LocalVerdict:
-    """Make the verdict of a build that has an outcome without a comparison."""
-    return LocalVerdict(job, (), BuildEnd(outcome, report.causes), report.seconds, report.findings)
+def execute(
+    spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progress
+) -> MachineReport | LocalVerdict:
+    """Execute a build, and return its report, or the verdict if there is nothing to compare."""
+    report = execute_build(build, host, progress)
+    if report is None:
+        raise BadInput("the build was handed back")
+    if (unfitting := _without_choice(spec, build, report)) or report.outcome is None:
+        return unfitting or report
+    end = BuildEnd(report.outcome, report.causes)
+    return LocalVerdict(spec.job.name, (), end, report.seconds, report.findings)
 
 
-def without_choice(spec: BuildSpec, build: LocalClaimed, report: MachineReport) -> LocalVerdict | None:
+def _without_choice(spec: BuildSpec, build: LocalClaimed, report: MachineReport) -> LocalVerdict | None:
     """Make the verdict of a job of which the filter chooses no benchmark; None if it may choose one."""
     if not (spec.filter and build.listings) or any(each.base or each.patch for each in build.listings):
         return None

@@ -77,7 +77,7 @@ def judge_compared(
     stored.store_slowdowns(build.id, tuple(Slowdown.of(spec.job.name, row) for row in slower))
     sessions = sessions_of(rows, measured.launches, suites)
     if suites:
-        evidence.store(build, {_series(spec, row): session for row, session in sessions.items()})
+        evidence.store(build, {series_of(spec, row): session for row, session in sessions.items()})
     if is_calibration:  # a false alarm is evidence about the machine, not a failure
         return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
     policy, judgement = spec.job.policy, measured.judgement
@@ -106,7 +106,7 @@ def _former(spec: BuildSpec, listings: Sequence[Listing]) -> _Former:
 def _successors(spec: BuildSpec, rows: Sequence[Comparison], former: _Former) -> dict[SeriesKey, SeriesKey]:
     """Map the series of each renamed benchmark to the one that it continues."""
     before = {row.row: former.get((row.row.suite, row.row.benchmark)) for row in rows}
-    return {_series(spec, row): _series(spec, row, old) for row, old in before.items() if old}
+    return {series_of(spec, row): series_of(spec, row, old) for row, old in before.items() if old}
 
 
 def _withheld(
@@ -117,7 +117,7 @@ def _withheld(
     A renamed benchmark has the evidence of its former name until it has as much of its own.
     """
     policy = spec.job.policy
-    slower = {row: _series(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
+    slower = {row: series_of(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
     if not policy.probation or not slower:
         return {}
     before = _successors(spec, list(slower), former)
@@ -140,7 +140,7 @@ def _store(
     rows: Sequence[Comparison],
     launches: Sequence[Launch],
 ) -> None:
-    keys = [_series(spec, row.row) for row in rows]
+    keys = [series_of(spec, row.row) for row in rows]
     series = {
         key: (row.row.metric.unit, str(row.row.metric.better)) for key, row in zip(keys, rows, strict=True)
     }
@@ -156,7 +156,8 @@ def _store(
     stored.store_results(build, spec.kind, series, results, comparisons)
 
 
-def _series(spec: BuildSpec, row: ComparedRow, benchmark: str = "") -> SeriesKey:
+def series_of(spec: BuildSpec, row: ComparedRow, benchmark: str = "") -> SeriesKey:
+    """Return the series of a row, perhaps under another name of its benchmark."""
     return SeriesKey(
         instance=spec.instance,
         project=spec.project,

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import MorePairs
 from service.domain.measuring.pair_record import read_pairs
-from service.domain.values.errors import BadInput
 from service.domain.values.identity import RunKind, Side
-from service.steps.machines.execute import execute_build
 from service.steps.measuring.course import Course
-from service.steps.runs.gate import ALL, LocalVerdict, ended, without_choice
+from service.steps.runs.gate import ALL, LocalVerdict, execute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,13 +83,9 @@ def list_benchmarks(
     """
     # The load never differs from itself, so no pair is measured again because other work disturbed it.
     load = host.read_load()
-    report = execute_build(build, replace(host, read_load=lambda: load), _Phases(progress))
-    if report is None:
-        raise BadInput("the build was handed back")
-    if unfitting := without_choice(spec, build, report):
-        return unfitting
-    if report.outcome is not None:
-        return ended(spec.job.name, report.outcome, report)
+    report = execute(spec, build, replace(host, read_load=lambda: load), _Phases(progress))
+    if isinstance(report, LocalVerdict):
+        return report
     seconds: defaultdict[str, dict[Side, float]] = defaultdict(dict)
     for launch in read_pairs(build.pairs(), spec.job.benchmark.suites).as_built:
         seconds[launch.suite][launch.side] = launch.seconds
