@@ -7,10 +7,11 @@ import re
 import socket
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -35,6 +36,34 @@ _LONGEST_LOOKBACK: Final = 36_500.0  # days; a look-back must not go beyond the 
 _SHORTEST_SECRET: Final = 16  # a shorter secret is too easy to guess
 # A part of addresses (``core~123``), of heartbeats and of paths.
 _INSTANCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_Value = TypeVar("_Value")
+
+
+def _long_enough(secrets: list[SecretStr]) -> list[SecretStr]:
+    if any(len(secret) < _SHORTEST_SECRET for secret in secrets):
+        raise ValueError(f"each secret needs at least {_SHORTEST_SECRET} characters")
+    return secrets
+
+
+def _checked_names(values: dict[str, _Value]) -> dict[str, _Value]:
+    for name in values:
+        if not _INSTANCE.fullmatch(name):
+            raise ValueError(
+                f"{name[:50]!r} cannot be the name of an instance: use up to 40 letters, digits, '.', '_' "
+                "and '-', and begin with a letter or digit"
+            )
+    return values
+
+
+def _protected(url: str) -> str:
+    if url and not _is_protected(url):
+        raise ValueError("must begin with https://, or with http:// and a host of this machine")
+    return url
+
+
+_Secrets = Annotated[list[SecretStr], AfterValidator(_long_enough)]
+_ByInstance = Annotated[dict[str, _Value], AfterValidator(_checked_names)]
+_ProtectedUrl = Annotated[str, AfterValidator(_protected)]
 
 
 class _Settings(BaseSettings):
@@ -49,7 +78,7 @@ class _Settings(BaseSettings):
     home: Path = Field(Path("var"), description="data directory on this machine")
     redis_url: str = Field("", description="the broker; empty: `benchgate up` starts one")
     git_url: str = Field("", description="URL to clone a project from; {project} stands for its name")
-    git_urls: dict[str, str] = Field(
+    git_urls: _ByInstance[str] = Field(
         default_factory=dict, description="that URL by the instance, with several Gerrits (a JSON object)"
     )
     artifacts: Path | None = Field(None, description="artifact directory; by default `artifacts` below home")
@@ -93,20 +122,14 @@ class _Settings(BaseSettings):
         """The artifact directory."""
         return self.artifacts or self.home / "artifacts"
 
-    @field_validator("git_urls")
-    @classmethod
-    def _refuse_bad_names(cls, urls: dict[str, str]) -> dict[str, str]:
-        _check_names(urls)
-        return urls
-
     def remote(self, project: str) -> str:
         """Return the URL to clone a project from."""
-        return remote_of(self.git_url, project)
+        return self.git_url.replace("{project}", project)
 
     @property
     def remotes(self) -> Mapping[str, Callable[[str], str]]:
         """The functions that return the URL of a project, by the instances that have their own."""
-        return {name: partial(remote_of, url) for name, url in self.git_urls.items()}
+        return {name: partial(url.replace, "{project}") for name, url in self.git_urls.items()}
 
 
 class GerritSettings(BaseModel):
@@ -124,12 +147,7 @@ class GerritSettings(BaseModel):
     ssh_user: str = ""
     ssh_key: Path | None = None
     known_hosts: Path | None = None
-    webhook_secrets: list[SecretStr] = Field(default_factory=list)
-
-    @field_validator("webhook_secrets")
-    @classmethod
-    def _refuse_guessable(cls, secrets: list[SecretStr]) -> list[SecretStr]:
-        return _long_enough(secrets)
+    webhook_secrets: _Secrets = Field(default_factory=list)
 
 
 class ControlSettings(_Settings):
@@ -140,7 +158,7 @@ class ControlSettings(_Settings):
     )
     base_url: str = Field("http://127.0.0.1:8080", description="address of the pages")
     instance: str = Field("console", description="name of the review server; part of the home")
-    webhook_secrets: list[SecretStr] = Field(
+    webhook_secrets: _Secrets = Field(
         default_factory=list, description="secrets accepted in the webhook's path; two during rotation"
     )
     failure_patterns: Path | None = Field(
@@ -170,7 +188,9 @@ class ControlSettings(_Settings):
     reconcile_seconds: float = Field(
         60.0, gt=0.0, description="seconds between two checks for updated changes"
     )
-    oidc_issuer: str = Field("", description="the identity provider's issuer URL; empty: no provider")
+    oidc_issuer: _ProtectedUrl = Field(
+        "", description="the identity provider's issuer URL; empty: no provider"
+    )
     oidc_client_id: str = Field("", description="the client ID under which it knows Benchgate")
     oidc_client_secret: SecretStr = Field(
         SecretStr(""), validate_default=True, description="the secret of this client"
@@ -179,14 +199,14 @@ class ControlSettings(_Settings):
         default_factory=dict, description="the provider's groups that give each role"
     )
     read: Literal["public", "signed-in"] = Field("public", description="who may read the pages and the API")
-    bugs_url: str = Field("", description="Jira's address; empty: no bug tracker is asked")
+    bugs_url: _ProtectedUrl = Field("", description="Jira's address; empty: no bug tracker is asked")
     bugs_user: str = Field("", description="the account of that token; empty: the token names it")
     bugs_token: SecretStr = Field(SecretStr(""), description="an API token; empty: nobody signs in")
     bugs_post: bool = Field(
         default=False, validate_default=True, description="Benchgate may add comments to bugs"
     )
     # The last field, since it is checked with the others.
-    gerrits: dict[str, GerritSettings] = Field(
+    gerrits: _ByInstance[GerritSettings] = Field(
         default_factory=dict,
         description="several Gerrits by instance (a JSON object), instead of the variables of one",
     )
@@ -194,8 +214,6 @@ class ControlSettings(_Settings):
     @field_validator("oidc_issuer")
     @classmethod
     def _require_encryption(cls, issuer: str, info: ValidationInfo) -> str:
-        if issuer and not _is_protected(issuer):
-            raise ValueError("must begin with https://, or with http:// and a host of this machine")
         if issuer and not _is_protected(info.data.get("base_url", "")):
             raise ValueError(
                 "needs a BENCHGATE_BASE_URL that begins with https://, or others could read the cookies of "
@@ -210,13 +228,6 @@ class ControlSettings(_Settings):
             raise ValueError("BENCHGATE_OIDC_ISSUER also needs this and BENCHGATE_OIDC_CLIENT_ID")
         return secret
 
-    @field_validator("bugs_url")
-    @classmethod
-    def _require_protection(cls, url: str) -> str:
-        if url and not _is_protected(url):
-            raise ValueError("must begin with https://, or with http:// and a host of this machine")
-        return url
-
     @field_validator("bugs_post")
     @classmethod
     def _require_account(cls, may_post: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - by Pydantic
@@ -230,29 +241,20 @@ class ControlSettings(_Settings):
             raise ValueError("BENCHGATE_READ: signed-in needs BENCHGATE_OIDC_ISSUER; nobody could sign in")
         return self
 
-    @field_validator("webhook_secrets")
-    @classmethod
-    def _refuse_guessable(cls, secrets: list[SecretStr]) -> list[SecretStr]:
-        return _long_enough(secrets)
-
     @field_validator("gerrits")
     @classmethod
     def _refuse_two_ways(
         cls, gerrits: dict[str, GerritSettings], info: ValidationInfo
     ) -> dict[str, GerritSettings]:
-        _check_names(gerrits)
         fields = cls.model_fields
-        for field in (
-            "instance",
-            "webhook_secrets",
-            *(each for each in fields if each.startswith("gerrit_")),
-        ):
+        of_one = ("instance", "webhook_secrets", *(each for each in fields if each.startswith("gerrit_")))
+        for field in of_one if gerrits else ():
             default = fields[field].get_default(call_default_factory=True)
-            if gerrits and info.data.get(field, default) != default:
+            if info.data.get(field, default) != default:
                 raise ValueError(f"also {_PREFIX}{field.upper()} is set: unset it, and write its value here")
-        _refuse_shared("url", {name: [each.url.rstrip("/")] for name, each in gerrits.items()})
-        secrets = {name: [s.get_secret_value() for s in g.webhook_secrets] for name, g in gerrits.items()}
-        _refuse_shared("webhook secret", secrets)
+        _refuse_shared("url", ((name, each.url.rstrip("/")) for name, each in gerrits.items()))
+        secrets = ((name, secret) for name, each in gerrits.items() for secret in each.webhook_secrets)
+        _refuse_shared("webhook secret", ((name, each.get_secret_value()) for name, each in secrets))
         return gerrits
 
     @property
@@ -279,8 +281,7 @@ class ControlSettings(_Settings):
     def webhook_secrets_by_instance(self) -> Mapping[str, list[str]]:
         """The secrets of the webhook's path."""
         secrets = {name: each.webhook_secrets for name, each in self.gerrits.items()}
-        if not self.gerrits:
-            secrets = {self.instance: self.webhook_secrets}
+        secrets = secrets or {self.instance: self.webhook_secrets}
         return {name: [each.get_secret_value() for each in own] for name, own in secrets.items()}
 
     @property
@@ -365,32 +366,11 @@ def _is_protected(url: str) -> bool:
     return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
 
 
-def remote_of(url: str, project: str) -> str:
-    """Return the URL to clone a project from."""
-    return url.replace("{project}", project)
-
-
-def _check_names(names: Iterable[str]) -> None:
-    for name in names:
-        if not _INSTANCE.fullmatch(name):
-            raise ValueError(
-                f"{name[:50]!r} cannot be the name of an instance: use up to 40 letters, digits, '.', '_' "
-                "and '-', and begin with a letter or digit"
-            )
-
-
-def _long_enough(secrets: list[SecretStr]) -> list[SecretStr]:
-    if any(len(secret) < _SHORTEST_SECRET for secret in secrets):
-        raise ValueError(f"each secret needs at least {_SHORTEST_SECRET} characters")
-    return secrets
-
-
-def _refuse_shared(what: str, values: Mapping[str, list[str]]) -> None:
+def _refuse_shared(what: str, values: Iterable[tuple[str, str]]) -> None:
     owners: dict[str, str] = {}
-    for name, own in values.items():
-        for value in own:
-            if owners.setdefault(value, name) != name:
-                raise ValueError(f"{owners[value]} and {name} have the same {what}")
+    for name, value in values:
+        if owners.setdefault(value, name) != name:
+            raise ValueError(f"{owners[value]} and {name} have the same {what}")
 
 
 def _line(error: ErrorDetails) -> str:

@@ -19,7 +19,7 @@ from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.access.sign_in_secret import read_secret
 from service.adapters.access.viewers import Viewers
 from service.adapters.review.gerrit.events import parse_event
-from service.adapters.system.circuit_breaker import MOST_WAITING, BoundedCalls
+from service.adapters.system.circuit_breaker import MOST_WAITING, CircuitBreaker
 from service.config import ControlSettings
 from service.domain.access.caller import Role
 from service.domain.runs.health import LISTEN, RECONCILE, Patience
@@ -119,29 +119,29 @@ def _patience(settings: ControlSettings, plane: Control) -> Patience:
 
 def _ways_in(settings: ControlSettings, plane: Control, waiting: Semaphore) -> WaysIn:
     address = Address(settings.base_url)
-    calls = BoundedCalls("the identity provider", waiting)
+    breaker = CircuitBreaker("the identity provider", waiting)
     return WaysIn(
         sessions=plane.sessions,
         tokens=plane.tokens,
         address=address,
         limits=RateLimits(),
-        provider=_provider_sign_in(settings, plane, f"{address.origin}{CALLBACK}", calls),
+        provider=_provider_sign_in(settings, plane, f"{address.origin}{CALLBACK}", breaker),
         local=LocalIdentity(lambda: read_secret(settings.home)) if settings.has_local_identity else None,
     )
 
 
 def _provider_sign_in(
-    settings: ControlSettings, plane: Control, callback: str, calls: BoundedCalls
+    settings: ControlSettings, plane: Control, callback: str, breaker: CircuitBreaker
 ) -> ProviderSignIn | None:
     """Build the sign-in at the identity provider; return None if the settings name none.
 
-    The provider sends people back to ``callback``; ``calls`` is the circuit breaker for requests to it.
+    The provider sends people back to ``callback``; ``breaker`` guards the requests to it.
     """
     if not settings.oidc_issuer:
         return None
     secret = settings.oidc_client_secret.get_secret_value()
     return ProviderSignIn(
-        provider=OidcProvider(settings.oidc_issuer, settings.oidc_client_id, secret, calls.run),
+        provider=OidcProvider(settings.oidc_issuer, settings.oidc_client_id, secret, breaker.run),
         sessions=plane.sessions,
         role_groups={Role(name): groups for name, groups in settings.role_groups.items()},
         callback=callback,

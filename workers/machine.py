@@ -13,7 +13,7 @@ from service.config import MachineSettings
 from service.ports.machines import Upcoming
 from service.ports.runs.queue import Task
 from service.steps.machines.execute import execute_build
-from service.wiring.machine import Machine, build_machine
+from service.wiring.machine import MachinePlane, build_machine
 from workers.app import app
 
 log = structlog.get_logger()
@@ -23,12 +23,12 @@ _is_free = threading.Event()
 
 
 @cache
-def machine() -> Machine:
+def machine() -> MachinePlane:
     """Build this process's machine plane at its first use."""
     return build_machine(MachineSettings())
 
 
-def _report_obstacle(plane: Machine, upcoming: Upcoming) -> str:
+def _report_obstacle(plane: MachinePlane, upcoming: Upcoming) -> str:
     """Check for an obstacle to the next build, report it in a heartbeat, and return it.
 
     Only an exclusive build has one. While other builds run on the host, the check would take them for one.

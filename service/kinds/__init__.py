@@ -1,1 +1,1 @@
-"""The kinds of jobs, one folder each; ``service/domain/project/job_kinds.py`` is the table of them."""
+"""The work of a machine on a build, by the kind of its job; :mod:`service.kinds.runners` is the table."""

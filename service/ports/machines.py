@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum, auto
 from typing import Any, Protocol
 
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.values.identity import BuildName
 from service.ports.building import Binaries
@@ -50,8 +51,8 @@ class BuildOutput(Protocol):
 class PairLog(Protocol):
     """The pairs measured so far, which survive the worker."""
 
-    def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        """Store what will be measured, and return the listing that was stored first."""
+    def fix_listings(self, listings: Sequence[Listing]) -> Sequence[Listing]:
+        """Store what will be measured, and return the listings that were stored first."""
 
     def pairs(self) -> Sequence[PairRecord]:
         """Return every complete pair in order of variant and number, whichever build measured it."""

@@ -11,8 +11,9 @@ from service.ports.failures.storing import Failures, KnownFailures
 from service.ports.review.changes import Changes, Events, ReviewComments, Visibility
 from service.ports.runs.builds import Builds, ExternalBuilds
 from service.ports.runs.decisions import Decisions, Outbox, Overrides
+from service.ports.runs.history import RunHistory
 from service.ports.runs.runs import Runs
-from service.ports.verdict import Measurements
+from service.ports.verdict import Evidence, Measurements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +25,11 @@ class Transaction:
     visibility: Visibility
     comments: ReviewComments
     runs: Runs
+    history: RunHistory
     builds: Builds
     external: ExternalBuilds
     measurements: Measurements
+    evidence: Evidence
     failures: Failures
     known: KnownFailures
     overrides: Overrides

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final, Protocol
 
 from service.domain.building.findings import Finding
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.metric import Better
 from service.domain.runs.slowdown import Slowdown
 from service.domain.values.identity import RunKind, SeriesKey, Side
@@ -85,13 +86,13 @@ class StoredComparison(Compared):
 
 
 class Measurements(Protocol):
-    """Pairs, samples, comparisons, findings, and A/A sessions per series and machine."""
+    """Pairs, samples, comparisons and findings."""
 
     def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
         """Return the pairs of a sequence, in order of variant and number."""
 
-    def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
-        """Return the listing of a sequence; empty if none is fixed."""
+    def listings(self, sequence_id: int) -> Sequence[Listing]:
+        """Return the listings of a sequence; empty if none are fixed."""
 
     def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
         """Return for each pair of the programs as built whether other work disturbed it."""
@@ -130,13 +131,17 @@ class Measurements(Protocol):
         gets a former name back continues the series of the later name.
         """
 
-    def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
+
+class Evidence(Protocol):
+    """A/A sessions per series and machine."""
+
+    def store(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
         """Store the A/A sessions of a build; the results of their series are stored already.
 
         The builds of one sequence share one session per series, of the machine that measured it first.
         """
 
-    def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+    def of(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
         """Return the sessions of series on a machine; a series without one is left out.
 
         A series that continues another one also has the sessions of that one.

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from starlette.middleware.gzip import GZipMiddleware
 
 from service.web.access.account_link import account_link
-from service.web.access.rights import authorize
+from service.web.access.authenticate import authorize
 from service.web.guard import Guard
 from service.web.problems import install_problems
 

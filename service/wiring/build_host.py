@@ -17,6 +17,7 @@ from service.adapters.building.toolchain import toolchain_fingerprint
 from service.adapters.machines.linux import read_load
 from service.adapters.sources.dependencies.cache import CachedDependencies
 from service.adapters.sources.git.mirror import GitSource
+from service.kinds.runners import RUNNERS
 from service.steps.building.session import BuildHost, CompilerCache
 from service.wiring.permitted import NOTHING_PERMITTED, Permitted
 
@@ -71,6 +72,7 @@ def make_build_host(
             home / "dependencies", permitted.sources, scratch, sandbox, downloads
         ),
         read_load=read_load,
+        runners=RUNNERS,
     )
 
 

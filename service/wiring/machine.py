@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MachinePlane:
     """The machine plane: a worklist and a build host, without access to votes."""
 
     worklist: MachineWorklist
@@ -56,7 +56,7 @@ class LoggedProgress:
         structlog.get_logger().info("build.note", text=text)
 
 
-def build_machine(settings: MachineSettings) -> Machine:
+def build_machine(settings: MachineSettings) -> MachinePlane:
     """Build the machine plane from its settings.
 
     Raises:
@@ -105,7 +105,7 @@ def build_machine(settings: MachineSettings) -> Machine:
         return obstacle_to_measuring(read_load, host.cpus, time.sleep) if settings.waits_for_quiet else ""
 
     sources = mirrors_by_instance(home.absolute() / "git", settings.remotes, permitted.sources)
-    return Machine(worklist, host, LoggedProgress(), sources, register, obstacle)
+    return MachinePlane(worklist, host, LoggedProgress(), sources, register, obstacle)
 
 
 def _no_remote(project: str) -> str:

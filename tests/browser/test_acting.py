@@ -142,13 +142,11 @@ def test_the_forms_and_the_requests_are_accessible_on_a_phone(person: Page, read
 def test_only_failures_of_the_job_of_the_link_become_known(
     person: Page, reading: FakeReading, store: MemoryStore, others: int
 ) -> None:
-    page = reading.patch_set_rows[0]
     [slower] = reading.runs[0].builds
     failed = [
         replace(slower, id=k, job=f"unit-{k}", kind=JobKind("ctest"), outcome=Outcome.FAILED, blamed=())
         for k in range(2, 3 + others)
     ]
-    reading.patch_set_rows[0] = replace(page, builds=tuple(failed))
     reading.runs[0] = replace(reading.runs[0], builds=tuple(failed))
     person.goto("/changes/7/1?known=unit-2#actions")
     expect(person.locator("details.action[open]")).to_have_count(1)

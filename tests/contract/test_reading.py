@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.logs.stored_log import LogPart, StoredLog
-from service.domain.measuring.metric import Better
 from service.domain.project.policy import Policy
 from service.domain.runs.health import FailingStep, Step
 from service.domain.runs.states import BuildState, RunState
@@ -18,9 +17,8 @@ from service.domain.runs.vote import Result
 from service.domain.values.identity import BuildName, ChangeAddress, ChangeKey, RunKind
 from service.domain.verdict.calibration.evidence import History, Session, voting_status_of
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.machines import Machine
-from service.ports.runs.shown import BuildDetail, RunWithBuilds
-from service.ports.verdict import Series, SeriesVotingStatus, SeriesWithPoints
+from service.ports.runs.shown import RunWithBuilds
+from service.ports.verdict import SeriesVotingStatus, SeriesWithPoints
 from tests.contract.reading.builds import BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
@@ -34,14 +32,15 @@ from tests.support.reading.views import (
     change_view,
     comparison,
     decision_view,
+    machine_view,
     run_view,
-    trend_point,
+    series_view,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.ports.verdict import Comparison
+    from service.ports.runs.shown import BuildOfRun
 
 
 @dataclass
@@ -97,38 +96,15 @@ class FakeSite:
             state=BuildState.FINISHED if result else BuildState.QUEUED,
             created_at=NOW + timedelta(minutes=number),
         )
-        its_run = self.reading.run(run)
-        self.reading.runs[run - 1] = replace(its_run, builds=(*its_run.builds, build))
-        detail = BuildDetail(
-            build=build,
-            runs=(its_run.run,),
-            environment_id=None,
-            fingerprint="",
-            environment={},
-        )
-        self.reading.builds.append(detail)
-        rows = [comparison(self.add_series(name), name, 0.9, verdict) for name in benchmarks]
-        self.reading.rows[build.id] = rows
-        for row in rows:
-            self._add_point(row, run, detail)
+        self._place(build, run)
+        self.reading.rows[build.id] = [
+            comparison(self.add_series(name), name, 0.9, verdict) for name in benchmarks
+        ]
         return BuildName(build.job, number)
 
-    def _add_point(self, row: Comparison, run: int, detail: BuildDetail) -> None:
-        its = self.reading.run(run).run
-        point = trend_point(
-            0,
-            9.0,
-            kind=its.kind,
-            measured_at=detail.build.created_at,
-            job=detail.build.job,
-            number=detail.build.number,
-            run_id=run,
-            revision=its.revision,
-            change=its.change,
-            patch_set=its.patch_set,
-        )
-        trend = self.reading.trends[row.series_id - 1]
-        self.reading.trends[row.series_id - 1] = replace(trend, points=(*trend.points, point))
+    def _place(self, build: BuildOfRun, run: int) -> None:
+        its_run = self.reading.runs[run - 1]
+        self.reading.runs[run - 1] = replace(its_run, builds=(*its_run.builds, build))
 
     def fail_to_plan(self, run: int, attempts: int) -> None:
         change = self.reading.run(run).run.change_address
@@ -145,18 +121,8 @@ class FakeSite:
         for trend in self.reading.trends:
             if trend.series.benchmark == benchmark:
                 return trend.series.id
-        series = Series(
-            id=len(self.reading.trends) + 1,
-            instance="gerrit",
-            project="kv",
-            branch="master",
-            machine_class="perf",
-            job="perf",
-            suite="executor",
-            benchmark=benchmark,
-            metric="items_per_second",
-            unit="1/s",
-            better=Better.HIGHER,
+        series = series_view(
+            len(self.reading.trends) + 1, benchmark, project="kv", machine_class="perf", job="perf"
         )
         self.reading.trends.append(SeriesWithPoints(series, ()))
         return series.id
@@ -177,10 +143,8 @@ class FakeSite:
         self.reading.logs[detail.build.id] = StoredLog("1", tuple(parts))
 
     def share(self, build: BuildName, run: int) -> None:
-        its_run = self.reading.run(run).run
-        for place, detail in enumerate(self.reading.builds):
-            if (detail.build.job, detail.build.number) == (build.job, build.number):
-                self.reading.builds[place] = replace(detail, runs=(*detail.runs, its_run))
+        every = {each.number: each for one in self.reading.runs for each in one.builds}
+        self._place(every[build.number], run)
 
     def hide(self, number: int = CHANGE) -> None:
         rows = self.reading.change_rows
@@ -190,18 +154,7 @@ class FakeSite:
         self.reading.closed.add(("gerrit", "kv", "master"))
 
     def add_machine(self, name: str, pool: str = "perf", *, holds: BuildName | None = None) -> None:
-        machine = Machine(
-            name=name,
-            machine_class="epyc",
-            pool=pool,
-            host=name,
-            first_seen_at=NOW,
-            last_seen_at=NOW,
-            environment_id=None,
-            environment={},
-            build=holds,
-            obstacle="",
-        )
+        machine = machine_view(name, machine_class="epyc", pool=pool, build=holds)
         self.reading.machine_rows.append(machine)
 
     def add_session(self, machine: str, benchmark: str) -> None:

@@ -62,7 +62,7 @@ class RunningSite:
 
     def messages(self, number: int) -> list[str]:
         """The messages on a change."""
-        return [message.text for message in self.plane.server.messages(ChangeKey("e2e", number))]
+        return [message.shown for message in self.plane.server.messages(ChangeKey("e2e", number))]
 
     def wait_for_vote(self, number: int) -> int | None:
         """Wait for a message, then return the vote."""

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from service.domain.review.change import Person, Posted, PostedMessage
+from service.adapters.review.gerrit.messages import GerritMessage
+from service.domain.review.change import Person, Posted
 from service.domain.values.errors import NotFound, Permanent
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from service.domain.review.change import Account, Change, Review
+    from service.domain.review.change import Account, Change, PostedMessage, Review
     from service.domain.values.errors import BenchgateError
     from service.domain.values.identity import ChangeKey
 
@@ -108,7 +109,8 @@ class FakeReviewServer:
         said = self.posted.setdefault(key, [])
         name = self.names.get(account, account.capitalize())
         person = Person(name=name, username=account, account=account)
-        said.append(PostedMessage(f"m{len(said) + 1}", patch_set, person, WRITTEN, text))
+        message = GerritMessage(f"m{len(said) + 1}", patch_set, person, WRITTEN, text)
+        said.append(message.translated())
         return said[-1]
 
     def post(self, review: Review) -> Posted:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from inspect import get_annotations
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -13,7 +12,7 @@ from click import Context
 
 from service.cli import benchgate
 from service.domain.project.job_kinds import KINDS, JobKind
-from service.domain.project.project_file import keys_of, parse_project_file
+from service.domain.project.project_file import job_keys, parse_project_file
 from service.domain.runs.vote import CONSEQUENCES, Counts
 from service.ports.runs.queue import Task
 
@@ -82,7 +81,7 @@ def test_the_keys_of_a_kind_are_in_the_tables_of_its_page(kind: str) -> None:
         for cells in re.findall(r"^\| (`[^|]*`) \|", page, re.MULTILINE)
         for key in re.findall(r"`(\w+)`", cells)
     }
-    keys = set(get_annotations(keys_of(JobKind(kind)))) - _KEYS_OF_ALL
+    keys = set(job_keys(JobKind(kind))) - _KEYS_OF_ALL
     assert keys - described == set()
 
 

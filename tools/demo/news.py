@@ -52,7 +52,7 @@ def rendered(change: Change, message: PostedMessage) -> str:
         f"Change {change.key.number}: {plain(change.subject)}",
         f"{place} · {plain(message.author.shown)} · {message.written:%Y-%m-%d %H:%M:%S} UTC",
         "",
-        *map(_harmless, message.text.splitlines()),
+        *map(_harmless, message.shown.splitlines()),
     ]
     return "\n".join(lines)
 

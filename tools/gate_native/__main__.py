@@ -135,7 +135,9 @@ class _Watch:
         """Return the messages that Benchgate posted."""
         server = self._plane.server
         return [
-            message.text for message in server.messages(self._key) if message.author.account == server.account
+            message.shown
+            for message in server.messages(self._key)
+            if message.author.account == server.account
         ]
 
     def vote(self) -> int | None:

@@ -28,7 +28,7 @@ _SERVER_FAULT: Final = 500
 ResultT = TypeVar("ResultT")
 
 
-class Run(Protocol):
+class MakeCall(Protocol):
     """A function that makes a call to the provider, which may hang."""
 
     def __call__(self, call: Callable[[], ResultT]) -> ResultT:
@@ -47,7 +47,12 @@ class OidcProvider(IdentityProvider):
     """
 
     def __init__(
-        self, issuer: str, client_id: str, client_secret: str, run: Run, seconds: float = _SILENCE_SECONDS
+        self,
+        issuer: str,
+        client_id: str,
+        client_secret: str,
+        run: MakeCall,
+        seconds: float = _SILENCE_SECONDS,
     ) -> None:
         self._run = run
         self._seconds = seconds

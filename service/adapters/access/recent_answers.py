@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from typing_extensions import override
 
-from service.adapters.system.circuit_breaker import MOST_WAITING, SILENT_SECONDS, BoundedCalls
+from service.adapters.system.circuit_breaker import MOST_WAITING, SILENT_SECONDS, CircuitBreaker
 from service.domain.values.errors import Permanent, Transient
 from service.ports.review.server import AccountRights
 
@@ -48,7 +48,7 @@ class RecentAnswers(AccountRights):
     ) -> None:
         waiting = waiting or Semaphore(MOST_WAITING)
         self._servers = {
-            name: _Server(server, BoundedCalls(f"the review server {name}", waiting, clock=clock), clock)
+            name: _Server(server, CircuitBreaker(f"the review server {name}", waiting, clock=clock), clock)
             for name, server in servers.items()
         }
 
@@ -80,7 +80,7 @@ class RecentAnswers(AccountRights):
     def failure(self, instance: str | None = None) -> str:
         """Return the reason why a server (None: any) is not asked now; empty if there is none."""
         servers = (server for name, server in self._servers.items() if instance in {None, name})
-        return next(filter(None, (server.calls.failure for server in servers)), "")
+        return next(filter(None, (server.breaker.failure for server in servers)), "")
 
     def _server(self, instance: str) -> _Server:
         if instance not in self._servers:
@@ -91,7 +91,7 @@ class RecentAnswers(AccountRights):
 class _Server:
     """The answers of one review server."""
 
-    def __init__(self, server: Permissions, calls: BoundedCalls, clock: Callable[[], float]) -> None:
+    def __init__(self, server: Permissions, breaker: CircuitBreaker, clock: Callable[[], float]) -> None:
         def accounts(emails: Collection[str]) -> Mapping[str, Account | None]:
             return {email: server.account_of(email) for email in emails}
 
@@ -103,28 +103,28 @@ class _Server:
             seen = server.visible(account, {number for _, number in questions})
             return {question: question[1] in seen for question in questions}
 
-        self.calls = calls
-        self.accounts = _Answers(calls, accounts, clock)
-        self.members = _Answers(calls, members, clock)
-        self.visible = _Answers(calls, visible, clock)
+        self.breaker = breaker
+        self.accounts = _Answers(breaker, accounts, clock)
+        self.members = _Answers(breaker, members, clock)
+        self.visible = _Answers(breaker, visible, clock)
 
 
 class _Answers(Generic[QuestionT, AnswerT]):
     """The answers to one kind of questions.
 
     Args:
-        calls: to the server.
+        breaker: for the calls to the server.
         ask: asks the server several questions at once.
         clock: monotonic seconds.
     """
 
     def __init__(
         self,
-        calls: BoundedCalls,
+        breaker: CircuitBreaker,
         ask: Callable[[Collection[QuestionT]], Mapping[QuestionT, AnswerT]],
         clock: Callable[[], float],
     ) -> None:
-        self._calls = calls
+        self._breaker = breaker
         self._ask = ask
         self._clock = clock
         self._lock = Lock()
@@ -139,7 +139,7 @@ class _Answers(Generic[QuestionT, AnswerT]):
         if not missing:
             return known
         try:
-            return {**known, **self._calls.run(lambda: self._ask_once(missing))}
+            return {**known, **self._breaker.run(lambda: self._ask_once(missing))}
         except Transient as error:
             failure = Transient(str(error), error.retry_after)
             return {**known, **dict.fromkeys(missing, failure)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import time
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from typing_extensions import override
 
+from service.adapters.system.locking import locked, make_locked, take_unlocked
 from service.adapters.system.removal import remove_tree
 from service.domain.values.errors import Permanent, Transient
 from service.ports.building import Scratch
@@ -30,8 +30,7 @@ class DirectoryScratch(Scratch):
     """A directory of this process below ``root``, which other processes may share.
 
     The process locks its directory for as long as it lives. Creating the object removes unlocked directories,
-    except those younger than a day that an earlier version created. Unlike a process ID, a lock works across
-    containers.
+    except those younger than a day that an earlier version created.
 
     Args:
         root: the common directory, with nothing else in it; created if it is missing.
@@ -45,11 +44,9 @@ class DirectoryScratch(Scratch):
         with _translated(root):
             root.mkdir(parents=True, exist_ok=True)
             # A process that looks for unlocked directories waits until the new one is locked.
-            with _locked(os.open(root.with_name(root.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)):
+            with locked(root):
                 stale = _take_stale(root)
-                self._own.mkdir()
-                self._lock = os.open(self._own, os.O_RDONLY | os.O_DIRECTORY)
-                fcntl.flock(self._lock, fcntl.LOCK_EX)
+                self._lock = make_locked(self._own)
         for directory, lock in stale:
             try:
                 remove_tree(directory)
@@ -75,32 +72,12 @@ def _take_stale(root: Path) -> list[tuple[Path, int]]:
     Stale is one that nobody locked, unless an earlier version, which locks none, may still use it.
     """
     taken = []
-    for directory in root.iterdir():
-        if directory.is_symlink() or not directory.is_dir():
-            continue
-        try:
-            lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-        except FileNotFoundError:  # its worker has just removed it
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            continue
+    for directory, lock in take_unlocked(root):
         if directory.name.startswith(_PREFIX) or time.time() - os.fstat(lock).st_mtime > _UNLOCKED_KEPT:
             taken.append((directory, lock))
         else:
             os.close(lock)
     return taken
-
-
-@contextmanager
-def _locked(descriptor: int) -> Iterator[None]:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ LAST_DELAY_SECONDS: Final = 30.0
 GOOD_RUN_SECONDS: Final = 60.0
 
 
-class State(StrEnum):
+class ChildState(StrEnum):
     """The state of a child."""
 
     STARTING = "starting"
@@ -38,11 +38,11 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class ChildStatus:
     """A child's state; ``note`` is the reason why it is not ready."""
 
     name: str
-    state: State
+    state: ChildState
     pid: int | None = None
     restarts: int = 0
     note: str = ""
@@ -62,7 +62,7 @@ class Supervisor:
 
     def __init__(
         self,
-        report: Callable[[Status], None] = lambda _: None,
+        report: Callable[[ChildStatus], None] = lambda _: None,
         *,
         first_delay: float = FIRST_DELAY_SECONDS,
         run: Callable[[Child], ProcessRun] = ProcessRun,
@@ -100,7 +100,9 @@ class Supervisor:
             for part in self._parts:
                 part.check()
             handles = [part.process.handle for part in self._parts if part.process is not None]
-            is_changing = any(part.status.state in {State.STARTING, State.RESTARTING} for part in self._parts)
+            is_changing = any(
+                part.status.state in {ChildState.STARTING, ChildState.RESTARTING} for part in self._parts
+            )
             wait_for(handles, LOOK_SECONDS if is_changing else IDLE_SECONDS)
 
     def stop(self) -> None:
@@ -117,7 +119,7 @@ class Supervisor:
                 part.stop()
             self._groups.pop()
 
-    def statuses(self) -> tuple[Status, ...]:
+    def statuses(self) -> tuple[ChildStatus, ...]:
         """Return the last status of every child, in the order of the start."""
         return tuple(part.status for part in self._parts)
 
@@ -132,12 +134,12 @@ class _Part:
     def __init__(
         self,
         child: Child,
-        report: Callable[[Status], None],
+        report: Callable[[ChildStatus], None],
         first_delay: float,
         run: Callable[[Child], ProcessRun],
     ) -> None:
         self.process: ProcessRun | None = None
-        self.status = Status(child.name, State.STARTING)
+        self.status = ChildStatus(child.name, ChildState.STARTING)
         self._child = child
         self._report = report
         self._first_delay = first_delay
@@ -150,10 +152,10 @@ class _Part:
         """Start the process and wait until it is ready; raises Permanent if that fails."""
         try:
             self.process = self._run(self._child)
-            self._set(State.STARTING)
-            while self.status.state is not State.READY:
+            self._set(ChildState.STARTING)
+            while self.status.state is not ChildState.READY:
                 self._check_readiness()
-                if self.process.has_ended(LOOK_SECONDS if self.status.state is State.STARTING else 0.0):
+                if self.process.has_ended(LOOK_SECONDS if self.status.state is ChildState.STARTING else 0.0):
                     raise Permanent(self.process.reap())
         except (BenchgateError, OSError) as error:
             tail = ""
@@ -161,13 +163,13 @@ class _Part:
                 self.process.stop()
                 tail = self.process.log_tail()
                 self.process = None
-            self._set(State.FAILED, str(error))
+            self._set(ChildState.FAILED, str(error))
             end = f"; the end of {self._child.log_path}:\n{tail}" if tail else ""
             raise Permanent(f"{self._child.name} did not start: {error}{end}") from error
 
     def check(self) -> None:
         """Restart the child if it died and its delay is over, and update its state."""
-        if self.status.state in {State.STOPPED, State.FAILED}:
+        if self.status.state in {ChildState.STOPPED, ChildState.FAILED}:
             return
         if self.process is None:
             if time.monotonic() < self._due:
@@ -178,10 +180,10 @@ class _Part:
             except OSError as error:
                 self._plan_restart(None, str(error))
             else:
-                self._set(State.RESTARTING, self.status.note)
+                self._set(ChildState.RESTARTING, self.status.note)
         elif self.process.has_ended():
             self._plan_restart(self.process, self.process.reap())
-        elif self.status.state is not State.READY:
+        elif self.status.state is not ChildState.READY:
             try:
                 self._check_readiness()
             except BenchgateError as error:
@@ -198,15 +200,15 @@ class _Part:
         if self.process is not None:
             self.process.stop()
             self.process = None
-        if self.status.state is not State.FAILED:
-            self._set(State.STOPPED)
+        if self.status.state is not ChildState.FAILED:
+            self._set(ChildState.STOPPED)
 
     def _check_readiness(self) -> None:
         """Change the state to READY if the child is ready; raises Permanent if it takes too long."""
         if self.process is None:
             return
         if self._child.ready is None or self._child.ready():
-            self._set(State.READY)
+            self._set(ChildState.READY)
         elif time.monotonic() - self.process.since > self._child.start_seconds:
             raise Permanent(f"not ready within {self._child.start_seconds:.0f} s")
 
@@ -218,11 +220,11 @@ class _Part:
         self.process = None
         self._due = now + self._delay
         self._delay = min(2 * self._delay, LAST_DELAY_SECONDS)
-        self._set(State.RESTARTING, why)
+        self._set(ChildState.RESTARTING, why)
 
-    def _set(self, state: State, note: str = "") -> None:
+    def _set(self, state: ChildState, note: str = "") -> None:
         pid = None if self.process is None else self.process.pid
-        status = Status(self._child.name, state, pid, self._restarts, note)
+        status = ChildStatus(self._child.name, state, pid, self._restarts, note)
         if status != self.status:
             self.status = status
             self._report(status)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib.util
 import os
@@ -13,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from service.adapters.system.locking import try_lock
 from service.domain.values.errors import Unfit
 
 # The kernel accepts 107 bytes; a server also creates temporary files with longer names.
@@ -45,15 +45,13 @@ class Directory:
             return
         self.path.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
         lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not try_lock(lock):
             holder = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
             os.close(lock)
             raise Unfit(
                 f"{self.path} is in use by a running Benchgate (process {holder}); "
                 "stop it, or choose another data directory"
-            ) from None
+            )
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         self._lock = lock

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.building.spec import BinaryKey, BuildSpec
+    from service.domain.measuring.listing import Listing
     from service.domain.measuring.pair_record import PairRecord
     from service.ports.machines import BuildOutput
 
@@ -31,7 +32,7 @@ class LocalBuild(Claimed):
         self._cache = cache
         self._pairs: list[PairRecord] = []
         self.phase = ""
-        self.listing: Sequence[Mapping[str, Any]] = ()
+        self.listings: Sequence[Listing] = ()
         self._output: BuildOutput | None = None
         self.log = b""
 
@@ -76,9 +77,9 @@ class LocalBuild(Claimed):
         (self._cache / key.digest).write_text(artifact, encoding="ascii")
 
     @override
-    def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        self.listing = self.listing or listing
-        return self.listing
+    def fix_listings(self, listings: Sequence[Listing]) -> Sequence[Listing]:
+        self.listings = self.listings or listings
+        return self.listings
 
     @override
     def pairs(self) -> Sequence[PairRecord]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
 
+from service.domain.measuring.listing import Listing
 from service.domain.runs.slowdown import Slowdown
 from service.domain.verdict.inference.reasons import Reason
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     Stored = Iterable[Mapping[str, Any]]
 
+_LISTING: Final = TypeAdapter(Listing)
 _SLOWDOWNS: Final = TypeAdapter(tuple[Slowdown, ...])
 _REASONS: Final = TypeAdapter(tuple[Reason, ...])
 
@@ -28,6 +30,26 @@ _REASONS: Final = TypeAdapter(tuple[Reason, ...])
 def mappings_of(values: Iterable[DataclassInstance] | None) -> list[dict[str, Any]] | None:
     """Convert values for JSON; None stays None."""
     return None if values is None else [asdict(each) for each in values]
+
+
+def mappings_of_listings(listings: Iterable[Listing]) -> list[dict[str, Any]]:
+    """Convert listings for JSON; most values are left out where they are the default."""
+    return [
+        {
+            **_LISTING.dump_python(each, mode="json", exclude={"is_same_program"}, exclude_defaults=True),
+            "same_program": each.is_same_program,
+            "long": sorted(each.long),
+        }
+        for each in listings
+    ]
+
+
+def listings_from(stored: Stored) -> tuple[Listing, ...]:
+    """Read listings, also of a version that stored fewer values."""
+    return tuple(
+        _LISTING.validate_python({**each, "is_same_program": each.get("same_program", False)})
+        for each in stored
+    )
 
 
 def slowdowns_from(stored: Stored | None) -> tuple[Slowdown, ...] | None:

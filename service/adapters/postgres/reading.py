@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from service.adapters.postgres.machines.shown_machines import PostgresMachines
-from service.adapters.postgres.review.shown_changes import PostgresChanges
-from service.adapters.postgres.runs.shown_builds import PostgresBuilds
-from service.adapters.postgres.verdict.shown_series import PostgresSeries
+from service.adapters.postgres.machines.shown_machines import PostgresMachineReading
+from service.adapters.postgres.review.shown_changes import PostgresChangeReading
+from service.adapters.postgres.runs.shown_builds import PostgresBuildReading
+from service.adapters.postgres.verdict.shown_series import PostgresSeriesReading
 from service.ports.reading import Reading
 
 
-class PostgresReading(PostgresChanges, PostgresBuilds, PostgresSeries, PostgresMachines, Reading):
+class PostgresReading(
+    PostgresChangeReading, PostgresBuildReading, PostgresSeriesReading, PostgresMachineReading, Reading
+):
     """All read ports on one database."""

@@ -18,8 +18,8 @@ from service.adapters.postgres.review.visibility import PostgresVisibility
 from service.adapters.postgres.runs.builds import PostgresBuilds
 from service.adapters.postgres.runs.decisions import OutgoingWork, PostgresDecisions, PostgresOverrides
 from service.adapters.postgres.runs.reports import PostgresExternalBuilds
-from service.adapters.postgres.runs.runs import PostgresRuns
-from service.adapters.postgres.verdict.measurements import PostgresMeasurements
+from service.adapters.postgres.runs.runs import PostgresRunHistory, PostgresRuns
+from service.adapters.postgres.verdict.measurements import PostgresEvidence, PostgresMeasurements
 from service.domain.values.errors import Transient
 from service.ports.store import Store, Transaction
 
@@ -40,9 +40,11 @@ def unit_of_work(connection: Connection, audit: PostgresAudit) -> Transaction:
         visibility=PostgresVisibility(connection),
         comments=PostgresComments(connection),
         runs=PostgresRuns(connection),
+        history=PostgresRunHistory(connection),
         builds=PostgresBuilds(connection),
         external=PostgresExternalBuilds(connection),
         measurements=PostgresMeasurements(connection),
+        evidence=PostgresEvidence(connection),
         failures=PostgresFailures(connection),
         known=PostgresKnownFailures(connection, audit),
         overrides=PostgresOverrides(connection, audit),

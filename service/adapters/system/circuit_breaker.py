@@ -27,7 +27,7 @@ _LOG = structlog.get_logger(__name__)
 ResultT = TypeVar("ResultT")
 
 
-class BoundedCalls:
+class CircuitBreaker:
     """Circuit breaker for the calls of one process to a server; safe to use from several threads.
 
     A call fails if it raises Transient or misses its deadline. It then still counts until it ends. The error

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from service.adapters.machines.local_build import LocalBuild
-from service.adapters.machines.turn import own_turn
 from service.adapters.sources.repository import WORKTREE
+from service.adapters.system.locking import own_turn
 from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
 from service.cli.local.commits import open_commits
 from service.cli.local.progress import TerminalProgress
 from service.cli.local.project_text import read_project_text
-from service.cli.local.results import Result, results_to_json
+from service.cli.local.results import JobResult, results_to_json
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.project.project_file import FILE_NAME
 from service.domain.runs.vote import CONSEQUENCES, LocalEnd, Outcome
@@ -141,7 +141,7 @@ def command(
         ctx.exit(EXIT_USAGE)
     seed = seed or secrets.token_hex(8)
     call = _Call(commits, asked, seed, list_benchmarks if as_list else gate, workspace)
-    results = [Result(verdict) for verdict in not_built]
+    results = [JobResult(verdict) for verdict in not_built]
     for each in results:
         each.show(as_json=as_json)
     for job in jobs:
@@ -169,7 +169,7 @@ class _Call:
     execute: Callable[[BuildSpec, LocalBuild, BuildHost, Progress], LocalVerdict | ListedJob]
     workspace: Workspace | None
 
-    def run(self, job: Job, comparing: int) -> Result:
+    def run(self, job: Job, comparing: int) -> JobResult:
         """Run a job; ``comparing`` is the number of jobs that compare both sides."""
         commits = self.commits
         sides = (commits.base_commit, commits.patch_commit)
@@ -184,7 +184,7 @@ class _Call:
         file = commits.home / "logs" / commits.project / f"{job.name}.log"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(build.log)
-        return Result(found, build.log, file)
+        return JobResult(found, build.log, file)
 
 
 def _say_wait() -> None:

@@ -23,7 +23,7 @@ _ERRORS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class JobResult:
     """A job's verdict or listing, its log, and the file of the log (None: nothing was run)."""
 
     found: LocalVerdict | ListedJob
@@ -85,7 +85,7 @@ def _print_errors(verdict: LocalVerdict, log: bytes) -> None:
         click.echo(excerpt(log), err=True)
 
 
-def results_to_json(results: Sequence[Result], **more: object) -> str:
+def results_to_json(results: Sequence[JobResult], **more: object) -> str:
     """Make the stable JSON of all jobs: that of :func:`to_json`, with ``jobs``."""
     rows = [
         row

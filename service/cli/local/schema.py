@@ -6,7 +6,7 @@ import json
 
 import click
 
-from service.domain.project.project_file import editor_schema
+from service.adapters.project.editor_schema import editor_schema
 
 
 @click.command()

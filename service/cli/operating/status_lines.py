@@ -9,14 +9,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from service.adapters.embedded.children import State, Status
+from service.adapters.embedded.children import ChildState, ChildStatus
 
 _STYLE = {
-    State.READY: "green",
-    State.STARTING: "yellow",
-    State.RESTARTING: "bold yellow",
-    State.FAILED: "bold red",
-    State.STOPPED: "dim",
+    ChildState.READY: "green",
+    ChildState.STARTING: "yellow",
+    ChildState.RESTARTING: "bold yellow",
+    ChildState.FAILED: "bold red",
+    ChildState.STOPPED: "dim",
 }
 
 
@@ -25,7 +25,7 @@ class StatusLines:
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False)
-        self._statuses: dict[str, Status] = {}
+        self._statuses: dict[str, ChildStatus] = {}
         self._live = Live(console=self._console, auto_refresh=False, transient=False)
 
     def __enter__(self) -> Self:
@@ -37,7 +37,7 @@ class StatusLines:
         if self._console.is_terminal:
             self._live.stop()
 
-    def __call__(self, status: Status) -> None:
+    def __call__(self, status: ChildStatus) -> None:
         """Show a new status of a part."""
         self._statuses[status.name] = status
         if self._console.is_terminal:
@@ -58,7 +58,7 @@ class StatusLines:
         return table
 
 
-def _numbers(status: Status) -> tuple[str, str]:
+def _numbers(status: ChildStatus) -> tuple[str, str]:
     return (
         f"pid {status.pid}" if status.pid else "",
         f"restarted {status.restarts}×" if status.restarts else "",

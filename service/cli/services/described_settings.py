@@ -12,7 +12,7 @@ import structlog
 from pydantic import BaseModel, SecretStr
 
 from service.domain.values.errors import Permanent, Transient
-from service.steps.access.record_settings import Program, record_settings
+from service.steps.access.record_settings import StartedProgram, record_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ _LOG = structlog.get_logger(__name__)
 
 def record_start(plane: Control, settings: ControlSettings, command: str) -> None:
     """Record the settings of a starting command; log a warning if the database cannot be used."""
-    program = Program(command, socket.gethostname())
+    program = StartedProgram(command, socket.gethostname())
     try:
         record_settings(plane.store, plane.audit_log, program, describe_settings(settings))
     except (Transient, Permanent) as error:

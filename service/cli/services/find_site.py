@@ -1,18 +1,19 @@
-"""Find the addresses of the Benchgate that runs on this machine, for commands that connect to it."""
+"""Find what runs on this machine from a home: the addresses, and the name of the review server."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
-from service.cli.services.home_instance import instance_of
 from service.config import ControlSettings
 from service.domain.values.errors import BadInput
 
+_VARIABLE: Final = "BENCHGATE_INSTANCE"
+_FILE: Final = "instance"
 home_option = click.option(
     "--home",
     default="var",
@@ -45,3 +46,28 @@ def _started(home: Path, server: str, variable: str) -> Path:
     if not directory.is_dir():
         raise BadInput(f"`benchgate up` was never started with --home {home}; start it, or set {variable}")
     return directory
+
+
+def instance_of(home: Path, settings: ControlSettings) -> str:
+    """Return the name under which a home stores the review server's changes, or that of the settings.
+
+    Raises:
+        BadInput: the settings name another instance; all open changes would be stored again under it.
+    """
+    given = settings.instance if "instance" in settings.model_fields_set else ""
+    path = home / _FILE
+    own = path.read_text(encoding="utf-8").strip() if path.exists() else ""
+    if own and given and own != given:
+        raise BadInput(
+            f"is {given}, but {home} stores the changes of {own}; unset the variable, or choose another "
+            "--home",
+            _VARIABLE,
+        )
+    return own or given or settings.instance
+
+
+def keep_instance(home: Path, instance: str) -> None:
+    """Record the instance of a home at its first start."""
+    path = home / _FILE
+    if not path.exists():
+        path.write_text(f"{instance}\n", encoding="utf-8")

@@ -7,12 +7,12 @@ import socket
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.embedded.children import Status, Supervisor
+from service.adapters.embedded.children import ChildStatus, Supervisor
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
 from service.adapters.postgres.migrate import migrate
 from service.cli.services.child_processes import Site, parts_of
-from service.cli.services.home_instance import instance_of, keep_instance
+from service.cli.services.find_site import instance_of, keep_instance
 from service.cli.services.preconditions import check_host, make_home
 from service.config import ControlSettings, MachineSettings
 from service.domain.machines.slots import slots_of
@@ -36,7 +36,7 @@ def running_site(
     home: Path,
     port: int,
     pools: tuple[str, ...],
-    report: Callable[[Status], None],
+    report: Callable[[ChildStatus], None],
     settings: Mapping[str, str] | None = None,
     before_parts: Callable[[Site], None] = lambda _: None,
 ) -> Iterator[tuple[Site, Supervisor]]:

@@ -1,12 +1,14 @@
-"""Read the instructions of each timed loop of a benchmark from Callgrind's dumps and the library's log."""
+"""Read the instructions of each timed loop from Callgrind's dumps and the library's log, and store them."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from service.domain.values.errors import BadResults
+from service.domain.values.identity import Side
 
 # Callgrind resets its counts when the library starts a timed loop and dumps them when the loop ends, so a
 # dump has neither set-up nor the library's bookkeeping. Every version of the library has both functions; a
@@ -20,6 +22,7 @@ OPTIONS: Final = (
 # Makes the library log each number of iterations that it tries.
 LOGGING: Final = ("--v=2",)
 MAX_LOOPS: Final = 10_000  # per launch of one benchmark; the library never tries that many
+_MAX_COUNT: Final = 10**18
 _TRIGGER: Final = b"desc: Trigger: --dump-before="
 _EVENTS: Final = b"events: "
 _TOTALS: Final = re.compile(rb"totals: ([0-9]{1,18})")
@@ -32,6 +35,33 @@ class Trial:
 
     iterations: int
     instructions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Timed loops of one benchmark on one side, by launch, or ``why`` there are none."""
+
+    launches: tuple[tuple[Trial, ...], ...] = ()
+    why: str = ""
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Convert to plain values for JSON."""
+        launches = [[(each.iterations, each.instructions) for each in trials] for trials in self.launches]
+        return {"why": self.why, "launches": launches}
+
+    @staticmethod
+    def from_mapping(found: object) -> Counted:
+        """Read what :meth:`to_mapping` wrote; treat anything else as not counted."""
+        match found:
+            case {"why": str(why), "launches": list(launches)}:
+                with suppress(TypeError, ValueError):
+                    trials = ((Trial(_count(n, 1), _count(ir)) for n, ir in each) for each in launches)
+                    return Counted(tuple(map(tuple, trials)), why)
+        return Counted(why="its record cannot be read")
+
+
+Counts = dict[tuple[str, Side], dict[str, Counted]]
+"""By suite and side, then by benchmark."""
 
 
 def trials(dumps: bytes, log: bytes, benchmark: str) -> tuple[Trial, ...]:
@@ -92,3 +122,9 @@ def _timed_loops(dumps: bytes) -> tuple[int, ...]:
 def _numbers(log: bytes, benchmark: str) -> list[int]:
     said = (line.partition(_RUNNING % benchmark.encode()) for line in log.split(b"\n"))
     return [int(number) for _, running, number in said if running and re.fullmatch(rb"[0-9]{1,18}", number)]
+
+
+def _count(value: object, at_least: int = 0) -> int:
+    if type(value) is not int or not at_least <= value <= _MAX_COUNT:
+        raise ValueError(value)
+    return value

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 from service.domain.values.identity import Side
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,40 +28,6 @@ class Listing:
     not_chosen: tuple[str, ...] = ()
     set_up: float = 0.0
     multiple: int = 1
-
-    @staticmethod
-    def from_mapping(found: Mapping[str, Any]) -> Listing:
-        """Read a stored listing, also of a version that stored fewer values."""
-        is_same = bool(found.get("same_program", False))
-        long = frozenset(found.get("long", ()))
-        renamed = dict(found.get("renamed", {}))
-        return Listing(
-            found["suite"],
-            tuple(found["base"]),
-            tuple(found["patch"]),
-            is_same,
-            long,
-            renamed,
-            int(found.get("too_short", 0)),
-            not_chosen=tuple(found.get("not_chosen", ())),
-            set_up=float(found.get("set_up", 0.0)),
-            multiple=int(found.get("multiple", 1)),
-        )
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Convert to plain values for JSON."""
-        return {
-            "suite": self.suite,
-            "patch": list(self.patch),
-            "base": list(self.base),
-            "same_program": self.is_same_program,
-            "long": sorted(self.long),
-            **({"renamed": dict(self.renamed)} if self.renamed else {}),
-            **({"too_short": self.too_short} if self.too_short else {}),
-            **({"not_chosen": list(self.not_chosen)} if self.not_chosen else {}),
-            **({"set_up": self.set_up} if self.set_up else {}),
-            **({"multiple": self.multiple} if self.multiple > 1 else {}),
-        }
 
     @property
     def common(self) -> tuple[str, ...]:

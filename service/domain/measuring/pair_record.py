@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.measuring.counted import Counted
+from service.domain.measuring.callgrind import Counted
 from service.domain.measuring.formats.reader import read_run
 from service.domain.measuring.launch import SECOND, read_launch
 from service.domain.measuring.renaming import under_new_names
@@ -16,7 +16,7 @@ from service.domain.values.identity import Side
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from service.domain.measuring.counted import Counts
+    from service.domain.measuring.callgrind import Counts
     from service.domain.measuring.formats.reader import GBenchRun, ReadLimits
     from service.domain.measuring.launch import Launch
     from service.domain.measuring.listing import Listing

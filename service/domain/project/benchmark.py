@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from service.domain.project.benchmark_names import BenchmarkName
 from service.domain.project.build_commands import BuildCommands, InnerPath
+from service.domain.project.configuration import Configuration, Work
 from service.domain.project.forms import (
     OFF,
     Duration,
@@ -18,18 +19,17 @@ from service.domain.project.forms import (
     about,
     after,
     differ,
-    limit,
+    not_empty,
     text,
     whole,
 )
-from service.domain.project.job_kinds import Configuration, Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from service.domain.project.yaml_reader import Path
 
-_SUITES: Final = limit(min_length=1)
+_SUITES: Final = not_empty("suite", minItems=1)
 _NAMES_DIFFER: Final = differ("suite names", by="name")
 _SECONDS_OR_NONE: Final = after(lambda seconds: seconds or None)
 
@@ -96,6 +96,15 @@ class Suite(Record):
     renamed: Annotated[Renamed, after(_unambiguous), about("new name by old name of benchmarks")] = field(
         default_factory=dict, hash=False
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnSuite(Suite):
+    """A suite that a job kind makes of its own keys, which also decide the format of its programs."""
+
+    own: Configuration
+    metrics: tuple[str, ...] = ("real_time",)
+    cpus: int = ALL_CPUS  # the number of its threads is not known
 
 
 def _with_metrics(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:

@@ -1,13 +1,10 @@
-"""Annotations that constrain and document the values of a project file.
-
-Pydantic calls the methods ``__get_pydantic_…__``, but only :mod:`service.domain.project.schema` imports it.
-"""
+"""Annotations that constrain and document the values of a project file."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,78 +17,94 @@ _SIZE: Final = r"(\d{1,6}(?:\.\d{1,6})?)\s*([MG])"
 _BYTES: Final = {"M": 1 << 20, "G": 1 << 30}
 _SMALLEST: Final = 1 << 20  # bytes; no program runs with less
 _LARGEST: Final = 1 << 50
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")  # half of a character, which UTF-8 cannot hold
 
-Core = dict[str, Any]  # a core schema of pydantic
+
+def _same(value: Any) -> Any:  # noqa: ANN401 - any YAML
+    return value
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """An annotation of a key: ``wrap`` adds a check, and ``editor`` goes into the JSON Schema."""
+    """An annotation of a key.
 
-    wrap: Callable[[Core], Core]
+    Args:
+        before: called on the written value, before its type is checked; may raise ValueError.
+        after: called on the checked value, which it may change; may raise ValueError.
+        editor: keys of the JSON Schema.
+    """
+
+    before: Callable[[Any], Any] = _same
+    after: Callable[[Any], Any] = _same
     editor: dict[str, Any] = field(default_factory=dict)
-
-    def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], Core]) -> Core:
-        core = handler(source)
-        # A record has already dropped null.
-        return self.wrap(core["schema"] if core["type"] == "nullable" else core)
-
-    def __get_pydantic_json_schema__(self, core: Core, handler: Callable[[Core], Core]) -> Core:
-        return handler(core) | self.editor
 
 
 class Record:
     """Base class of dataclasses that are mappings in the file; a key without a value has its default."""
 
     __slots__ = ()
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-    @classmethod
-    def __get_pydantic_core_schema__(cls: Any, source: object, handler: Callable[[object], Core]) -> Core:
-        known = {each.name for each in fields(cls)}
 
-        def given(value: Any) -> Any:  # noqa: ANN401 - pydantic refuses other values
-            if not isinstance(value, dict):
-                return value
-            return {key: item for key, item in value.items() if item is not None or key not in known}
+class NotAllowed(ValueError):
+    """A text is none of the allowed ones."""
 
-        return _call("function-before", given, handler(source))
+    def __init__(self, found: object, allowed: str) -> None:
+        super().__init__(f"{str(found)[:100]!r} is not allowed; allowed are {allowed}")
+        self.as_name = f"{str(found)[:100]!r} is not allowed as a name here; allowed are {allowed}"
+
+
+class TooShort(ValueError):
+    """A list or mapping is empty."""
 
 
 def about(description: str, **editor: object) -> Form:
     """Describe a key in the JSON Schema; editors show the description."""
-    return Form(lambda core: core, {"description": description, **editor})
-
-
-def limit(**limits: object) -> Form:
-    """Limit values in the terms of pydantic's core schema."""
-    return Form(lambda core: core | limits)
+    return Form(editor={"description": description, **editor})
 
 
 def before(function: Callable[[Any], Any], **editor: object) -> Form:
     """Call a function on the value before the other checks; it may raise ValueError."""
-    return Form(lambda core: _call("function-before", function, core), editor)
+    return Form(before=function, editor=editor)
 
 
-def after(function: Callable[[Any], Any]) -> Form:
+def after(function: Callable[[Any], Any], **editor: object) -> Form:
     """Call a function on the checked value, which it may change; it may raise ValueError."""
-    return Form(lambda core: _call("function-after", function, core))
-
-
-def _call(kind: str, function: Callable[[Any], Any], core: Core) -> Core:
-    return {"type": kind, "function": {"type": "no-info", "function": function}, "schema": core}
+    return Form(after=function, editor=editor)
 
 
 def text(pattern: str, words: str) -> Form:
     """Allow texts that the whole pattern matches; ``words`` describes them in errors."""
+    allowed = re.compile(pattern)
+
+    def check(value: str) -> str:
+        if not allowed.fullmatch(value) or _SURROGATE.search(value):
+            raise NotAllowed(value, words)
+        return value
+
     # A bare $ also matches before a final line feed.
-    limits = {"pattern": rf"^(?:{pattern})$(?!\n)", "regex_engine": "python-re"}
-    return Form(lambda core: core | limits, {"patternErrorMessage": words})
+    return after(check, pattern=rf"^(?:{pattern})$(?!\n)", patternErrorMessage=words)
 
 
 def whole(at_least: int, at_most: int) -> Form:
     """Allow whole numbers between the bounds, both included."""
-    return limit(strict=True, ge=at_least, le=at_most)
+
+    def check(value: int) -> int:
+        if not at_least <= value <= at_most:
+            raise ValueError(f"{value!r:.100} is out of range; allowed is {at_least} to {at_most}")
+        return value
+
+    return after(check, minimum=at_least, maximum=at_most)
+
+
+def not_empty(item: str, **editor: object) -> Form:
+    """Refuse an empty list or mapping; ``item`` names what it needs."""
+
+    def check(items: Any) -> Any:  # noqa: ANN401 - a list or a mapping
+        if not items:
+            raise TooShort(f"at least one {item} is needed")
+        return items
+
+    return after(check, **editor)
 
 
 def differ(things: str, by: str = "") -> Form:
@@ -158,6 +171,5 @@ Size = Annotated[
         exclusiveMaximum=_LARGEST,
     ),
 ]
-Flag = Annotated[bool, limit(strict=True)]
 Text = Annotated[str, text(r"[^\x00]{0,4096}", "texts of at most 4096 characters, without NUL")]
 Name = Annotated[str, text(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}", _NAME)]  # a part of URLs, files and queues

@@ -5,20 +5,21 @@ An unknown key is an error; each error names line, key and the allowed values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, make_dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import pathspec
 
+from service.domain.project.configuration import Configuration
 from service.domain.project.dependencies import Pinned
-from service.domain.project.forms import Flag, Name, Record, Text, about, after, before, limit, text
-from service.domain.project.job import Job, Paths
-from service.domain.project.job_kinds import KINDS, OWN_FILE, Configuration, JobKind
+from service.domain.project.forms import Name, NotAllowed, Record, Text, about, after, not_empty, text
+from service.domain.project.job import Job
+from service.domain.project.job_kinds import KINDS, OWN_FILE, JobKind
 from service.domain.project.manifest_key import Manifest, ManifestKey
 from service.domain.project.policy import ON_NOTHING, Policy, VoteWhen
-from service.domain.project.schema import json_schemas, problems_in, read
+from service.domain.project.validation import Key, keys_of, problems_in, read
 from service.domain.project.yaml_reader import Path, Places, read_yaml
 from service.domain.values.errors import BadProjectFile
 
@@ -29,10 +30,15 @@ if TYPE_CHECKING:
 FILE_NAME: Final = "benchgate.yaml"
 _RUNS_ONCE: Final = f"{FILE_NAME} is checked once per patch set: correct it, and upload a new patch set"
 MAX_BYTES: Final = 256 << 10  # a project file is written by hand
-_VERSION: Final = before(lambda value: "True" if value is True else value)  # which equals 1
 _LABEL: Final = text(
     r"[A-Za-z][A-Za-z0-9-]{0,63}", "letters, digits and hyphens after a letter, at most 64 characters"
 )
+
+
+def _version(value: object) -> object:
+    if value != 1 or value is True:
+        raise NotAllowed(value, "1")
+    return value
 
 
 class Permission(StrEnum):
@@ -86,26 +92,17 @@ class ProjectFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Written(Record):
+class WrittenFile(Record):
     """The jobs that Benchgate runs for a project."""
 
-    version: Annotated[Literal[1], _VERSION, about("of this format")]
+    version: Annotated[Any, after(_version, const=1, type="integer"), about("of this format")]
     label: Annotated[str, _LABEL, about("the label that is voted on")] = "Verified"
-    jobs: Annotated[dict[Name, Any], limit(min_length=1), about("what runs for each patch set, by name")]
+    jobs: Annotated[
+        dict[Name, Any], not_empty("job", minProperties=1), about("what runs for each patch set, by name")
+    ]
     dependencies: Pinned = field(default_factory=dict)
     manifest: Manifest = None
     commands: Annotated[Commands, about("who may use commands")] = field(default_factory=Commands)
-
-
-@dataclass(frozen=True, slots=True)
-class _AnyKind(Record):
-    """Keys of a job of any kind, even an unknown one."""
-
-    __pydantic_config__: ClassVar = {"extra": "ignore"}
-
-    kind: Name
-    paths: Paths = ()
-    voting: Flag = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +116,12 @@ class VotingPolicy(Record):
         return Policy(on_nothing_to_build=self.on_nothing_to_build)
 
 
+_OF_ANY_KIND: Final = {
+    "kind": keys_of(Job)["kind"]._replace(hint=Name),
+    **{name: keys_of(Job)[name] for name in ("paths", "voting")},
+}
+
+
 def parse_project_file(text: str, *, where: str = FILE_NAME) -> ProjectFile:
     """Parse a project file.
 
@@ -126,7 +129,7 @@ def parse_project_file(text: str, *, where: str = FILE_NAME) -> ProjectFile:
         BadProjectFile: names line, key and the allowed values.
     """
     written, places = _read_text(text, where)
-    keys = read(_Written, written, (), places)
+    keys = WrittenFile(**read(keys_of(WrittenFile), written, (), places))
     shared = written["dependencies"] if keys.dependencies else {}
     sources = {name: _with_dependencies(source, shared) for name, source in keys.jobs.items()}
     jobs = tuple(_job(name, source, ("jobs", name), places) for name, source in sources.items())
@@ -139,7 +142,7 @@ def problems_of(text: str, *, where: str = FILE_NAME) -> tuple[BadProjectFile, .
         written, places = _read_text(text, where)
     except BadProjectFile as error:
         return (error,)
-    found = [*problems_in(_Written, written, (), places)]
+    found = [*problems_in(keys_of(WrittenFile), written, (), places)]
     jobs = written.get("jobs") if isinstance(written, dict) else None
     for name, source in jobs.items() if isinstance(jobs, dict) else ():
         found += _problems_of_job(name, source, ("jobs", name), places)
@@ -154,23 +157,13 @@ def parse_job(name: str, source: dict[str, Any]) -> Job:
     return replace(job, problem=_RUNS_ONCE) if job.kind == OWN_FILE else job
 
 
-def editor_schema() -> dict[str, Any]:
-    """Build the file's JSON Schema for editors."""
-    schemas, shared = json_schemas({"": _Written, **{kind: keys_of(JobKind(kind)) for kind in KINDS}})
-    file = shared.pop(schemas.pop("")["$ref"].rpartition("/")[2])
-    jobs = file["properties"]["jobs"]
-    jobs["patternProperties"] = {name: {"oneOf": [*schemas.values()]} for name in jobs["patternProperties"]}
-    jobs["additionalProperties"] = False
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **file, "$defs": shared}
-
-
 def _with_dependencies(source: Any, shared: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any YAML
     """Copy the dependencies of the file into a job that builds and has none of its own.
 
     They become part of its stored specification and of the digests by which results and programs are reused.
     """
     kind = _known_kind(source)
-    if not shared or kind is None or "build" not in {each.name for each in fields(kind.configuration)}:
+    if not shared or kind is None or "build" not in keys_of(kind.configuration):
         return source
     build = source.get("build") or {}
     if not isinstance(build, dict) or build.get("dependencies") is not None:
@@ -182,29 +175,24 @@ def _known_kind(source: Any) -> JobKind | None:  # noqa: ANN401 - any YAML
     return JobKind(source["kind"]) if isinstance(source, dict) and str(source.get("kind")) in KINDS else None
 
 
-def _keys_for(kind: JobKind, source: dict[str, Any]) -> type[Record]:
-    """Return the record of the keys that this job may have; its kind is known."""
+def _keys_for(kind: JobKind, source: dict[str, Any]) -> Mapping[str, Key]:
+    """Return the keys that this job may have; its kind is known."""
     own = kind.configuration
-    is_chosen = any(each.name == "compare" for each in fields(own))
-    return keys_of(kind, compares=own.may_compare and (not is_chosen or source.get("compare") is True))
+    is_chosen = "compare" in keys_of(own)
+    return job_keys(kind, compares=own.may_compare and (not is_chosen or source.get("compare") is True))
 
 
 @cache
-def keys_of(kind: JobKind, *, compares: bool = True) -> type[Record]:
-    """Build the record of all keys that jobs of a known kind have, with the whole policy if they compare."""
+def job_keys(kind: JobKind, *, compares: bool = True) -> Mapping[str, Key]:
+    """Return all keys that jobs of a known kind have, with the whole policy if they compare."""
     own = kind.configuration
-    forms = get_type_hints(Job, include_extras=True) | get_type_hints(own, include_extras=True)
-    forms["kind"] = Annotated[str, about("what the job runs", const=str(kind))]
+    keys = keys_of(Job) | keys_of(own)
+    keys["kind"] = keys["kind"]._replace(hint=Annotated[str, about("what the job runs", const=str(kind))])
     if not (own.may_compare and compares):
-        forms["policy"] = Annotated[VotingPolicy, after(VotingPolicy.whole), about("when it votes")]
+        policy = Annotated[VotingPolicy, after(VotingPolicy.whole), about("when it votes")]
+        keys["policy"] = keys["policy"]._replace(hint=policy)
     pool = () if own.is_external else ("pool",)
-    names = ("kind", *pool, "paths", *(each.name for each in fields(own)), "policy", "voting")
-    given = {each.name: each for each in (*fields(Job), *fields(own))}
-    keys = [
-        (name, forms[name], field(default=given[name].default, default_factory=given[name].default_factory))
-        for name in names
-    ]
-    return make_dataclass(f"{kind} job", keys, bases=(Record,), frozen=True, slots=True, kw_only=True)
+    return {name: keys[name] for name in ("kind", *pool, "paths", *keys_of(own), "policy", "voting")}
 
 
 def _read_text(text: str, where: str) -> tuple[Any, Places]:
@@ -214,7 +202,7 @@ def _read_text(text: str, where: str) -> tuple[Any, Places]:
 
 
 def _problems_of_job(name: str, source: Any, at: Path, places: Places) -> Sequence[BadProjectFile]:  # noqa: ANN401
-    common = problems_in(_AnyKind, source, at, places)
+    common = problems_in(_OF_ANY_KIND, _common(source), at, places)
     kind = _known_kind(source)
     found = common if kind is None else problems_in(_keys_for(kind, source), source, at, places)
     return found or _faults(_job(name, source, at, places), at, places)
@@ -229,16 +217,21 @@ def _faults(job: Job, at: Path, places: Places) -> tuple[BadProjectFile, ...]:
 
 
 def _job(name: str, source: dict[str, Any], at: Path, places: Places) -> Job:
-    common = read(_AnyKind, source, at, places)
-    kind = JobKind(common.kind)
+    common = read(_OF_ANY_KIND, _common(source), at, places)
+    kind = JobKind(common["kind"])
     if not kind.is_known:
-        job = Job(name, kind, Configuration(), "", common.paths, voting=common.voting, source=source)
+        job = Job(name, configuration=Configuration(), pool="", source=source, **common | {"kind": kind})
         return _with_problem(job, at, places)
-    keys: Any = read(_keys_for(kind, source), source, at, places)
-    own = {each.name: getattr(keys, each.name) for each in fields(kind.configuration)}
-    pool = "" if kind.is_external else keys.pool
-    job = Job(name, kind, kind.configuration(**own), pool, keys.paths, keys.policy, keys.voting, source)
+    keys = read(_keys_for(kind, source), source, at, places)
+    own = {key: keys.pop(key) for key in keys_of(kind.configuration) if key in keys}
+    pool = {"pool": ""} if kind.is_external else {}
+    job = Job(name, configuration=kind.configuration(**own), source=source, **keys | pool | {"kind": kind})
     return _with_problem(job, at, places)
+
+
+def _common(source: Any) -> Any:  # noqa: ANN401 - any YAML
+    """Leave out the keys that only some kinds have."""
+    return {key: source[key] for key in source if key in _OF_ANY_KIND} if isinstance(source, dict) else source
 
 
 def _with_problem(job: Job, at: Path, places: Places) -> Job:

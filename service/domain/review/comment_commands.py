@@ -33,9 +33,6 @@ _MORE: Final = re.compile(r"[xX×]([1-9][0-9]{0,3})")
 # Occurs in benchmark names but not in English words.
 _STRUCTURE: Final = re.compile(r"[/_*]|\w[:<]\w|[a-z][A-Z]")
 _CAPITALISED: Final = re.compile(r"[A-Z][a-z][A-Za-z0-9]+")
-# The server's lines before the author's words: the event, and the number of comments.
-_HEADER: Final = re.compile(r"(?:Patch Set|Uploaded patch set) [0-9]{1,9}\b.*")
-_COUNT: Final = re.compile(r"\([0-9]{1,9} (?:inline )?comments?\)")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _INDENTED: Final = re.compile(r" {4}| {0,3}\t")  # Markdown's other form of a code block
 
@@ -136,7 +133,7 @@ def commands_in(text: str, jobs: Collection[str]) -> tuple[ReviewCommand | Missp
     Never raises. Prose, quotes and code blocks are ignored. ``jobs`` are the names of all jobs: a line that
     names another job is prose.
     """
-    lines = written_lines(text)
+    lines = lines_of(text)
     message = _Message(frozenset(jobs), is_alone=sum(1 for line in lines if line.strip()) == 1)
     parsed = (_parsed(line, message) for line in _prose_lines(lines))
     return tuple(islice((command for command in parsed if command is not None), MAX_COMMANDS))
@@ -144,7 +141,7 @@ def commands_in(text: str, jobs: Collection[str]) -> tuple[ReviewCommand | Missp
 
 def may_be_command(text: str) -> bool:
     """Return whether a line of the message begins with a command's word, or nearly so."""
-    lines = _prose_lines(written_lines(text))
+    lines = _prose_lines(lines_of(text))
     return any(_first_word(line)[0].rstrip(".!").lower() in _PARSERS or _meant_by(line) for line in lines)
 
 
@@ -165,15 +162,9 @@ def filter_text(pattern: str) -> str:
     return pattern if " " not in pattern and _STRUCTURE.search(pattern) else f'"{pattern}"'
 
 
-def written_lines(text: str) -> Sequence[str]:
-    """Split a message into lines, without the server's own at the beginning."""
-    # Only at "\n": after another separator, the rest of a quoted line would lose its ">".
-    lines = text.split("\n")
-    for by_server in (_HEADER, _COUNT):
-        first = next((number for number, line in enumerate(lines) if line.strip()), None)
-        if first is not None and by_server.fullmatch(lines[first].strip()):
-            lines = lines[first + 1 :]
-    return lines
+def lines_of(text: str) -> Sequence[str]:
+    """Split a message only at line feeds: after another separator, the rest of a quote would lose its ">"."""
+    return text.split("\n")
 
 
 @dataclass(frozen=True, slots=True)

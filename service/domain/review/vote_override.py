@@ -1,10 +1,4 @@
-"""Recognise overrides by hand: a person removes the bot's vote and casts their own.
-
-The evidence is in the messages of the change. Gerrit posts ``Removed Verified-1 by Build Bot
-<build@example.com>`` in the name of the person who removed the vote, and ``Patch Set 3: Verified+1`` in the
-name of the person who cast one. Only the server's own first line counts: a person's words always follow a
-line with the number of the patch set.
-"""
+"""Recognise overrides by hand, from messages: a person removes the bot's vote and casts their own."""
 
 from __future__ import annotations
 
@@ -13,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from service.domain.review.change import person_of
-from service.domain.review.comment_commands import BUG_KEY, MAX_REASON, Misspelt, commands_in, written_lines
+from service.domain.review.comment_commands import BUG_KEY, MAX_REASON, Misspelt, commands_in, lines_of
 from service.domain.values.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from service.domain.review.change import Change, Person, PostedMessage
@@ -28,8 +22,6 @@ _KEY: Final = re.compile(rf"(?<![\w-]){BUG_KEY}(?![\w-])")
 _ADDRESS: Final = re.compile(r"https?://[!#-;=?-~]{1,300}")
 _TRACKER: Final = re.compile(r"issue|bug|browse|ticket")  # other URLs point to builds and logs
 _NUMBER: Final = re.compile(r"(?:(?<=\()|\b(?:[Bb]ug|[Ii]ssue|[Tt]icket) )#[0-9]{1,12}\b")  # not "Test #49"
-_VOTES: Final = re.compile(r"Patch Set ([0-9]{1,9}):(.*)")
-_REVIEWER_REMOVED: Final = re.compile(r"Removed .* with the following votes:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +64,8 @@ def is_vote_removed(
         if message.patch_set not in patch_sets:
             continue
         if _is_same(message.author, bot):
-            is_removed = is_removed and not _vote_in(message, label)
-        elif any(_is_named(whose, bot) for _, whose in _removals_in(message, label)):
+            is_removed = is_removed and not (message.votes or {}).get(label)
+        elif any(each.label == label and _is_named(each.voter, bot) for each in message.removed):
             is_removed = True
     return is_removed
 
@@ -104,19 +96,18 @@ class _VoteHistory:
 
     def add(self, place: int, message: PostedMessage) -> None:
         """Read the next message on the patch set."""
-        vote, author = _vote_in(message, self.label), message.author
+        vote, author = (message.votes or {}).get(self.label), message.author
         if _is_same(author, self.bot):
             if vote:  # the removal of an earlier vote does not cover this one
                 self.bot_voted = place
                 self.removals.clear()
             return
-        for value, whose in _removals_in(message, self.label):
-            if not _is_named(whose, self.bot):
-                for account in [
-                    account for account, (_, voter) in self.votes.items() if _is_named(whose, voter)
-                ]:
+        for removed in (each for each in message.removed if each.label == self.label):
+            if not _is_named(removed.voter, self.bot):
+                named = [who for who, (_, voter) in self.votes.items() if _is_named(removed.voter, voter)]
+                for account in named:
                     self._revoke(account)
-            elif value < 0:
+            elif removed.value < 0:
                 self.removals[author.account] = place
         if vote is not None and vote > 0:
             self.votes[author.account] = (place, author)
@@ -159,9 +150,9 @@ def _override(places: _OverridePlaces, messages: Sequence[PostedMessage]) -> Per
 def _words_of(message: PostedMessage) -> str:
     """Extract a person's own words from a review, without quotes; empty for a command."""
     is_command = any(not isinstance(command, Misspelt) for command in commands_in(message.text, ()))
-    if is_command or _votes_line(message) is None:
+    if is_command or message.votes is None:
         return ""
-    own = (line for line in written_lines(message.text) if not line.lstrip().startswith(">"))
+    own = (line for line in lines_of(message.text) if not line.lstrip().startswith(">"))
     return plain(" ".join(own), _MAX_READ)
 
 
@@ -174,44 +165,14 @@ def _bug_in(words: str) -> str:
     return ticket or (number[0].split()[-1] if number else "")
 
 
-def _votes_line(message: PostedMessage) -> str | None:
-    """Extract the server's list of votes in a review of this patch set; None if it is not a review."""
-    match = _VOTES.fullmatch(message.text.lstrip().split("\n", 1)[0].strip())
-    return match[2] if match and int(match[1]) == message.patch_set else None
-
-
-def _vote_in(message: PostedMessage, label: str) -> int | None:
-    """Extract the vote of a message: 0 if it withdrew one, None if it changed none."""
-    form = re.compile(rf"{re.escape(label)}([+-][1-9][0-9]?)")
-    for word in (_votes_line(message) or "").split():
-        if word == f"-{label}":
-            return 0
-        if match := form.fullmatch(word):
-            return int(match[1])
-    return None
-
-
-def _removals_in(message: PostedMessage, label: str) -> Iterator[tuple[int, str]]:
-    """Yield value and owner (in the server's words) of each vote that the message's author removed."""
-    first, *lines = (line.strip() for line in message.text.strip().split("\n"))
-    if not first.startswith("Removed "):
-        return
-    is_reviewer = _REVIEWER_REMOVED.fullmatch(first) is not None  # all votes go with the reviewer
-    form = re.compile(rf"(?:\* ?|Removed ){re.escape(label)}([+-][1-9][0-9]?) by (.+)")
-    for match in map(form.fullmatch, lines if is_reviewer else [first]):
-        if match:
-            yield int(match[1]), match[2]
-
-
-def _is_named(whose: str, person: Person) -> bool:
-    """Return whether ``Name <email>``, a part of it, or Gerrit's account placeholder names the person."""
-    if whose.startswith("<GERRIT_ACCOUNT_"):
-        return bool(person.account) and whose == f"<GERRIT_ACCOUNT_{person.account}>"
-    name, has_email, email = whose.rpartition(" <")
-    if has_email and person.email:
+def _is_named(voter: Person, person: Person) -> bool:
+    """Return whether the known parts of a voter name the person."""
+    if voter.account:
+        return voter.account == person.account
+    if voter.email and person.email:
         # An e-mail address belongs to one account; a name may be shared.
-        return email.removesuffix(">").casefold() == person.email.casefold()
-    return (name if has_email else whose) in {person.name, person.email} - {""}
+        return voter.email.casefold() == person.email.casefold()
+    return voter.name in {person.name, person.email} - {""}
 
 
 def _is_same(one: Person, other: Person) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from service.domain.measuring.listing import Listing
 from service.domain.measuring.metric import may_join
 from service.domain.measuring.pair_record import read_pairs
 from service.domain.project.benchmark import Instructions
-from service.domain.project.job_kinds import Work
+from service.domain.project.configuration import Work
 from service.domain.runs.build_outcome import NOTHING_WITHHELD, UNDISTURBED, Judgement, judge
 from service.domain.runs.pair_cost import cost_of_a_pair
 from service.domain.runs.vote import Outcome
@@ -30,10 +29,11 @@ from service.domain.verdict.inference.reasons import OF_PATCH, Reason, ReasonKin
 from service.domain.verdict.inference.verdict import Comparison, Verdict, first_decisive_look, least_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from service.domain.measuring.counted import Counts
+    from service.domain.measuring.callgrind import Counts
     from service.domain.measuring.launch import Launch
+    from service.domain.measuring.listing import Listing
     from service.domain.measuring.pair_record import MeasuredPairs, PairRecord
     from service.domain.project.job import Job
     from service.domain.runs.build_outcome import Circumstances, Withheld
@@ -111,7 +111,7 @@ def all_may_vote(rows: Sequence[Comparison]) -> Withheld:  # noqa: ARG001 - it n
 
 def judge_measured(
     job: Job,
-    listing: Sequence[Mapping[str, Any]],
+    listings: Sequence[Listing],
     records: Iterable[PairRecord],
     withhold: Callable[[Sequence[Comparison]], Withheld] = all_may_vote,
     circumstances: Circumstances = UNDISTURBED,
@@ -120,23 +120,22 @@ def judge_measured(
 
     Args:
         job: the job, with the build's share of the patch set's false alarms.
-        listing: the benchmarks to measure, fixed before the first launch.
+        listings: the benchmarks to measure, fixed before the first launch.
         records: the records of all pairs.
         withhold: returns the rows that may not vote −1, each with its reason.
         circumstances: as the machine reported them, without the missing pairs.
     """
-    return judge_pairs(job, listing, read_pairs(records, job.benchmark.suites), withhold, circumstances)
+    return judge_pairs(job, listings, read_pairs(records, job.benchmark.suites), withhold, circumstances)
 
 
 def judge_pairs(
     job: Job,
-    listing: Sequence[Mapping[str, Any]],
+    listings: Sequence[Listing],
     pairs: MeasuredPairs,
     withhold: Callable[[Sequence[Comparison]], Withheld] = all_may_vote,
     circumstances: Circumstances = UNDISTURBED,
 ) -> Measured:
     """Compare and judge pairs that were read, as :func:`judge_measured` does."""
-    listings = tuple(map(Listing.from_mapping, listing))
     job = replace(job, policy=policy_for(job.policy, listings))
     pairs = pairs.under_new_names(listings)
     launches = tuple(counting_launches(pairs.as_built, job.policy.base_pairs))
@@ -172,7 +171,7 @@ def judge_pairs(
         missing = max(0, decisive_pairs(job, listings) - measured) if is_cut_short else 0
         under = replace(circumstances, missing_pairs=missing)
         judgement = judge((*rows, *voting), job.policy, empty, withheld, under)
-    return Measured((*explained, *counted), launches, judgement, notes, listings)
+    return Measured((*explained, *counted), launches, judgement, notes, tuple(listings))
 
 
 def _with_second_opinion(

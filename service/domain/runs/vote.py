@@ -151,6 +151,11 @@ class Ballot:
         # Only a failure can be waived: an override cannot settle an unknown result.
         return Counts.PASS if self.is_waived and counts is Counts.FAIL else counts
 
+    @property
+    def fails(self) -> bool:
+        """Return whether the build makes the vote −1."""
+        return self.counts is Counts.FAIL
+
 
 def vote_of(ballots: Sequence[Ballot], on_nothing_to_build: VoteWhen = VoteWhen.PASS) -> int | None:
     """Decide the vote of a run, +1, −1 or None: the minimum over the builds that count.

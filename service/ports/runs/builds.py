@@ -125,12 +125,6 @@ class Builds(Protocol):
     def of_run(self, run_id: int) -> Sequence[BuildRecord]:
         """Return the builds of a run in their order."""
 
-    def of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
-        """Return a job's builds in all runs of the run's kind and revision, oldest first.
-
-        Builds that were replaced there are among them.
-        """
-
     def lock(self, build_id: int) -> BuildRecord:
         """Return a build, locked until the transaction ends; raises NotFound."""
 

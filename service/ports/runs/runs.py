@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,7 +55,7 @@ class RunRecord:
 
 
 class Runs(Protocol):
-    """Runs from planning to their end, and those that patch sets, changes and commits had."""
+    """Runs from planning to their end."""
 
     def add(self, run: NewRun) -> int | None:
         """Store a run in state planning; return its id, None if the same one exists."""
@@ -83,18 +82,3 @@ class Runs(Protocol):
 
     def follow(self, previous: RunRecord, comment_id: int | None) -> int:
         """Store a running run without builds that follows a finished one of the same revision."""
-
-    def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
-        """Return the runs of a patch set, oldest first."""
-
-    def newest_check(self, patch_set_id: int) -> RunRecord | None:
-        """Return the last check of a patch set that no person cancelled, locked, or None."""
-
-    def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:
-        """Return the last run of a kind for a revision of a change, both locked, or None."""
-
-    def checks_of(self, instance: str, revision: str) -> tuple[tuple[RunState, bool], ...]:
-        """Return the states of the checks of a commit on any patch set, and whether each was planned."""
-
-    def last_durations(self, run: RunRecord, count: int) -> Sequence[float]:
-        """Return how many seconds the last finished runs of the run's kind and branch took, newest first."""

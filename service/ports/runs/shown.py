@@ -102,7 +102,7 @@ class Build:
     id: int = field(metadata=PAGES_ONLY)
     job: str
     number: int
-    kind: JobKind
+    kind: str
     pool: str
     state: BuildState
     phase: str
@@ -131,6 +131,11 @@ class Build:
     def shown_number(self) -> int:
         """The number that people know the build by: another CI's, if it has one."""
         return self.external_number or self.number
+
+    @property
+    def is_external(self) -> bool:
+        """Return whether another CI runs the build."""
+        return JobKind(self.kind).is_external
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,20 +19,22 @@ _MOST: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class StartedProgram:
     """A program of Benchgate that starts on a host."""
 
     command: str
     host: str
 
 
-def record_settings(store: Store, log: AuditLog, program: Program, settings: Mapping[str, str]) -> bool:
+def record_settings(
+    store: Store, log: AuditLog, program: StartedProgram, settings: Mapping[str, str]
+) -> bool:
     """Record the settings of a starting program; return False if they did not change since last time.
 
     ``settings`` maps variables to values, without secrets.
     """
     entries = log.newest(_MOST, AuditKind.SETTINGS)
-    own = (entry for entry in entries if Program(entry.actor, entry.subject) == program)
+    own = (entry for entry in entries if StartedProgram(entry.actor, entry.subject) == program)
     last = next(own, None)
     if last is not None and last.body == body_of(settings):
         return False

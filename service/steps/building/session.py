@@ -10,8 +10,8 @@ from typing_extensions import TypeVar
 
 from service.domain.building.compiler_cache import CACHE_BYTES
 from service.domain.building.sandbox_command import Mount
+from service.domain.project.configuration import Configuration
 from service.domain.project.dependencies import DIRECTORY
-from service.domain.project.job_kinds import Configuration
 from service.domain.values.errors import Drained
 from service.steps.building.build_log import LOG_BYTES, BuildLog
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.spec import BuildSpec, Revision
     from service.domain.machines.environment import Load
+    from service.domain.runs.machine_report import MachineReport
     from service.ports.building import Artifacts, Inspector, Packer, Progress, Sandbox, Scratch
     from service.ports.machines import Claimed
     from service.ports.sources import Dependencies, Source
@@ -57,6 +58,7 @@ class BuildHost:
     scratch: Scratch
     dependencies: Dependencies
     read_load: Callable[[], Load]
+    runners: Mapping[str, Callable[[BuildSession[Any]], MachineReport]]  # the work on a build, by job kind
     host_cpus: tuple[int, ...] = ()
     builds_beside: int = 1  # how many builds that compare nothing share the CPUs
     tools: Mapping[str, str] = field(default_factory=dict)  # the versions of the compilers and of the system

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.logs.stored_log import StoredLog, Stream, opened, pieces
 from service.domain.failures.output.ends import is_mere_end, is_weak
 from service.domain.failures.output.log_lines import lines_in
-from service.domain.project.job_kinds import Work
+from service.domain.project.configuration import Work
 from service.domain.runs.machine_report import PATCH_BUILT, MachineReport
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome

@@ -64,7 +64,7 @@ def execute_build(
             return MachineReport(Outcome.MISCONFIGURED, (unusable_dependency(error),))
         if spec.workspace is not None:
             log.write(spec.workspace.described().encode())
-        report: MachineReport = spec.job.kind.part("runner").run(session)
+        report = host.runners[spec.job.kind](session)
         return replace(report, findings=_own_findings(spec, report.findings))
 
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.measuring.counted import Counted
+from service.domain.measuring.callgrind import Counted
 from service.domain.measuring.launch_order import threads_of
 from service.domain.project.benchmark import Instructions
 from service.domain.values.errors import BadResults
@@ -17,7 +17,7 @@ from service.steps.measuring.launching import SideFailed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.measuring.counted import Counts
+    from service.domain.measuring.callgrind import Counts
     from service.domain.measuring.listing import Listing
     from service.steps.measuring.launching import Launcher
 

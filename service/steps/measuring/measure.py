@@ -25,7 +25,7 @@ from service.steps.measuring.rehearse import warm_up
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from service.domain.measuring.counted import Counts
+    from service.domain.measuring.callgrind import Counts
     from service.domain.measuring.launch import Launch
     from service.domain.measuring.listing import Listing
     from service.domain.measuring.pair_record import MeasuredPairs, RawLaunch

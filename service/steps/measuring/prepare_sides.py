@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.building.compile_errors import errors_in, first_error
-from service.domain.project.job_kinds import Work
+from service.domain.project.configuration import Work
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.side_end import Parent, SideEnd, Stage, gravest, outcome_of_sides
 from service.domain.runs.vote import Outcome

@@ -129,8 +129,7 @@ def fix_listings(
         _listing(suite, base, patch, session.spec.filter, is_same_program=suite.name in unchanged)
         for suite in session.spec.job.benchmark.suites
     ]
-    fixed = session.claimed.fix_listing([each.to_mapping() for each in found])
-    return tuple(map(Listing.from_mapping, fixed))
+    return tuple(session.claimed.fix_listings(found))
 
 
 def without_choice(

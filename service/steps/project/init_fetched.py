@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SUBBUILD: Final = "-subbuild"
 
 
-class _Found(NamedTuple):
+class _FoundDownload(NamedTuple):
     """A download that a configure run left; None if nothing names its source. ``kept`` has its archive."""
 
     name: str
@@ -43,15 +43,15 @@ def find_fetched(inquiry: Inquiry, cache: Mapping[str, CacheEntry]) -> tuple[Fet
     return tuple(_pinned(inquiry, downloads, packages.value if packages else ""))
 
 
-def _by_projects(base: Path) -> Iterator[_Found]:
+def _by_projects(base: Path) -> Iterator[_FoundDownload]:
     """Find the downloads for which FetchContent configures a project each."""
     for directory in sorted(base.glob(f"*{_SUBBUILD}")):
         name = directory.name.removesuffix(_SUBBUILD)
         download = download_of(_text_of(directory / "CMakeLists.txt"))
-        yield _Found(name, download, directory / f"{name}-populate-prefix" / "src")
+        yield _FoundDownload(name, download, directory / f"{name}-populate-prefix" / "src")
 
 
-def _by_stamps(base: Path, build: Path) -> Iterator[_Found]:
+def _by_stamps(base: Path, build: Path) -> Iterator[_FoundDownload]:
     """Find the downloads that FetchContent does itself, which it may since CMake 3.30 (policy CMP0168)."""
     for directory in sorted((build / "CMakeFiles" / "fc-stamp").glob("*/")):
         name = directory.name
@@ -59,14 +59,14 @@ def _by_stamps(base: Path, build: Path) -> Iterator[_Found]:
             each: _text_of(directory / f"{name}-{each}.txt") for each in ("gitinfo", "urlinfo", "patch-info")
         }
         download = stamped_download(texts["gitinfo"] or texts["urlinfo"], texts["patch-info"])
-        yield _Found(name, download, base / f"{name}-tmp")
+        yield _FoundDownload(name, download, base / f"{name}-tmp")
 
 
 def _text_of(file: Path) -> str:
     return file.read_text("utf-8", "replace") if file.is_file() else ""
 
 
-def _pinned(inquiry: Inquiry, downloads: Iterable[_Found], packages: str) -> Iterator[Fetched]:
+def _pinned(inquiry: Inquiry, downloads: Iterable[_FoundDownload], packages: str) -> Iterator[Fetched]:
     for name, download, kept in downloads:
         pin = _pin(inquiry, download, kept) if download else ""
         if download and pin:

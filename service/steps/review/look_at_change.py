@@ -70,7 +70,7 @@ def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:
         if not change.is_votable:
             return
         tx.outbox.revive_review(record.patch_set_id)
-        checks = [run for run in tx.runs.runs_of(record.patch_set_id) if run.kind is RunKind.CHECK]
+        checks = [run for run in tx.history.runs_of(record.patch_set_id) if run.kind is RunKind.CHECK]
         for run in checks:
             if run.branch != change.branch and run.state in UNFINISHED:
                 tx.runs.end(run.id, RunState.CANCELLED, moved(change.branch))
@@ -80,12 +80,14 @@ def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:
             run.branch == change.branch and (run.state is not RunState.CANCELLED or run.is_called_off)
             for run in checks
         ):
-            start_run(tx, check_of(change, record.patch_set_id))
+            start_run(tx.runs, tx.outbox, check_of(change, record.patch_set_id))
         return
     tx.runs.cancel(record.change_id, keep_patch_set=None)
     if change.status is ChangeStatus.MERGED and change.merged_as and _is_news(tx.events, change):
         # Of another kind: it measures the branch, and casts no vote.
-        start_run(tx, run_of(change, RunKind.POST_SUBMIT, record.patch_set_id, change.merged_as))
+        start_run(
+            tx.runs, tx.outbox, run_of(change, RunKind.POST_SUBMIT, record.patch_set_id, change.merged_as)
+        )
 
 
 def _is_news(stored: Events, change: Change) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import Permission
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.overrides import OverrideKind
@@ -141,7 +142,7 @@ def ended_builds(compared: Compared) -> Sequence[EndedBuild]:
     return [
         EndedBuild(
             job=build.job,
-            kind=build.kind,
+            kind=JobKind(build.kind),
             outcome=build.outcome,
             seed=build.seed,
             slower=build.blamed,

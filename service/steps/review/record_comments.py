@@ -50,7 +50,7 @@ def _record_person_overrides(
     tx: Transaction, change: Change, record: ChangeRecord, messages: Sequence[PostedMessage], account: str
 ) -> None:
     bot = person_of(account, messages)
-    run = tx.runs.newest_check(record.patch_set_id)
+    run = tx.history.newest_check(record.patch_set_id)
     if bot is None or run is None:
         return
     known = {o.account for o in tx.overrides.of(record.patch_set_id) if o.kind is OverrideKind.PERSON_VOTE}

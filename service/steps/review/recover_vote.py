@@ -50,7 +50,7 @@ def _lost(
     tx: Transaction, patch_set_id: int, change: Change, messages: Sequence[PostedMessage], account: str
 ) -> tuple[Review | None, Mapping[str, int]]:
     # This locks the run. An override that is being decided is committed before the last review is read.
-    run = tx.runs.newest_check(patch_set_id)
+    run = tx.history.newest_check(patch_set_id)
     review = tx.outbox.sent_review(patch_set_id)
     if review is None or review.revision != change.current.revision or not change.is_votable:
         return None, {}

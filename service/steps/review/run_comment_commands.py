@@ -23,9 +23,8 @@ from service.domain.runs.states import RunState
 from service.domain.values.errors import BadInput, Permanent
 from service.domain.values.text import literal
 from service.domain.wording import replies
-from service.ports.runs.decisions import NewOverride
 from service.steps.project.read_project_file import NoProjectFile, read_project_file
-from service.steps.runs.apply_override import accept_benchmarks, override_builds, undo_overrides
+from service.steps.runs.apply_override import accept_benchmarks, asked_by, override_builds, undo_overrides
 from service.steps.runs.measure_longer import measure_longer
 from service.steps.runs.new_run import check_of, start_run
 from service.steps.runs.rerun import recheck
@@ -151,7 +150,7 @@ def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand) -> st
     change, comment, links = request.change, request.comment, request.links
     if change.current.number != comment.patch_set or not change.is_open:
         return replies.reply_to(command.word, replies.outdated(comment.patch_set))
-    run = tx.runs.newest_check(comment.patch_set_id)
+    run = tx.history.newest_check(comment.patch_set_id)
     match command:
         case OverrideCommand():
             reply = override_builds(tx, run, comment, command, links)
@@ -172,7 +171,7 @@ def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand) -> st
 
 def _recheck(tx: Transaction, request: CommandRequest, run: RunRecord | None, command: RecheckCommand) -> str:
     if run is None or run.state in {RunState.CANCELLED, RunState.REFUSED}:
-        start_run(tx, check_of(request.change, request.comment.patch_set_id))
+        start_run(tx.runs, tx.outbox, check_of(request.change, request.comment.patch_set_id))
         return ""
     if run.state is RunState.PLANNING:
         return ""  # all of its builds are about to start
@@ -182,14 +181,7 @@ def _recheck(tx: Transaction, request: CommandRequest, run: RunRecord | None, co
 def _allow(tx: Transaction, request: CommandRequest, run: RunRecord | None) -> str:
     """Allow the code of exactly this patch set to run."""
     comment = request.comment
-    override = NewOverride(
-        OverrideKind.TRUST,
-        comment.account,
-        comment.person,
-        comment_id=comment.id,
-        signed_in_as=comment.signed_in_as,
-    )
-    tx.overrides.add(comment.patch_set_id, override)
+    tx.overrides.add(comment.patch_set_id, asked_by(comment, OverrideKind.TRUST))
     if run is not None and run.state is not RunState.REFUSED:
         return ""
     return _recheck(tx, request, run, RecheckCommand())

@@ -29,7 +29,7 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | 
         if build.state is not BuildState.EXECUTED:
             return
         if report.outcome is None:
-            end = judge_compared(tx.measurements, artifacts, build)
+            end = judge_compared(tx.measurements, tx.evidence, artifacts, build)
             end = replace(end, causes=(*end.causes, *report.causes), cleared=report.cleared)
         else:
             end = BuildEnd(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.project.benchmark_names import is_chosen
@@ -37,15 +38,11 @@ def override_builds(
     ]
     if run is None or not failed:
         return nothing_to_override(command.job)
-    override = NewOverride(
-        OverrideKind.OVERRIDE,
-        comment.account,
-        comment.person,
+    override = replace(
+        asked_by(comment, OverrideKind.OVERRIDE),
         builds=[build.id for build in failed],
         bug=command.bug,
         reason=command.reason,
-        comment_id=comment.id,
-        signed_in_as=comment.signed_in_as,
     )
     # Before the new decision, so that it counts them already.
     known = make_known(tx, run, failed, comment, command, links) if command.is_known else ""
@@ -63,14 +60,10 @@ def accept_benchmarks(
     blamed = [name for build in failed for name in build.blamed]
     if run is None or not any(is_chosen(command.filter, name) for name in blamed):
         return nothing_to_accept(blamed)
-    override = NewOverride(
-        OverrideKind.ACCEPT,
-        comment.account,
-        comment.person,
+    override = replace(
+        asked_by(comment, OverrideKind.ACCEPT),
         pattern=command.filter,
         reason=command.reason,
-        comment_id=comment.id,
-        signed_in_as=comment.signed_in_as,
         levels=_levels(failed, command.filter),
     )
     return _add_override(tx, run, comment, override, links)
@@ -91,14 +84,13 @@ def undo_overrides(tx: Transaction, run: RunRecord | None, comment: ReviewCommen
     active = () if run is None else active_overrides(tx.overrides.of(comment.patch_set_id), run.revision)
     if run is None or not any(o.kind in {OverrideKind.OVERRIDE, OverrideKind.ACCEPT} for o in active):
         return NO_OVERRIDE
-    override = NewOverride(
-        OverrideKind.UNDO,
-        comment.account,
-        comment.person,
-        comment_id=comment.id,
-        signed_in_as=comment.signed_in_as,
-    )
-    return _add_override(tx, run, comment, override, links)
+    return _add_override(tx, run, comment, asked_by(comment, OverrideKind.UNDO), links)
+
+
+def asked_by(comment: ReviewComment, kind: OverrideKind) -> NewOverride:
+    """Make the entry that a comment asks for."""
+    who = comment.account, comment.person
+    return NewOverride(kind, *who, comment_id=comment.id, signed_in_as=comment.signed_in_as)
 
 
 def _add_override(

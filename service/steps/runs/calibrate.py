@@ -79,4 +79,4 @@ def _start(store: Store, key: BranchKey, head: str) -> bool:
         pool=key.pool,
     )
     with store.transaction() as tx:
-        return start_run(tx, run)
+        return start_run(tx.runs, tx.outbox, run)

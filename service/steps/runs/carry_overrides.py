@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from service.domain.runs.overrides import Override
+    from service.ports.review.changes import Changes
     from service.ports.runs.builds import BuildRecord, Builds
+    from service.ports.runs.decisions import Overrides
+    from service.ports.runs.history import RunHistory
     from service.ports.runs.runs import RunRecord
     from service.ports.store import Transaction
 
@@ -34,32 +37,36 @@ def carry_overrides(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecor
     failed = [build for build in failed if build.id not in covered]
     accepted = {(each.filter, each.levels) for each in here if each.kind is OverrideKind.ACCEPT}
     may_accept = any(build.outcome in ACCEPTABLE for build in failed)
-    for number, each in _earlier(tx, run):
+    for number, each in _earlier(tx.overrides, tx.changes, run):
         if each.kind is OverrideKind.OVERRIDE:
-            same = [build.id for build in failed if _is_covered(tx.builds, run, build, each.builds)]
+            same = [
+                build.id for build in failed if _is_covered(tx.builds, tx.history, run, build, each.builds)
+            ]
             if same:
                 tx.overrides.add(run.patch_set_id, _copy(each, number, same))
         elif may_accept and (each.filter, each.levels) not in accepted:
             tx.overrides.add(run.patch_set_id, _copy(each, number, ()))
 
 
-def _earlier(tx: Transaction, run: RunRecord) -> Iterator[tuple[int, Override]]:
+def _earlier(overrides: Overrides, changes: Changes, run: RunRecord) -> Iterator[tuple[int, Override]]:
     """Yield the overrides in force on the last patch set with the same code, with that of their origin."""
     if run.change is None:
         return
-    made = tx.overrides.of_change(run.change, tx.changes.same_code(run.change, run.revision)[1:])
+    made = overrides.of_change(run.change, changes.same_code(run.change, run.revision)[1:])
     last = max(made, default=0)
     for each in active_overrides(made[last], made[last][0].revision) if last else ():
         if each.kind in {OverrideKind.OVERRIDE, OverrideKind.ACCEPT}:
             yield each.carried_from or last, each
 
 
-def _is_covered(stored: Builds, run: RunRecord, build: BuildRecord, overridden: Collection[int]) -> bool:
+def _is_covered(
+    builds: Builds, history: RunHistory, run: RunRecord, build: BuildRecord, overridden: Collection[int]
+) -> bool:
     if build.id in overridden:
         return True
-    of_job = stored.of_job(run, build.job)
+    of_job = history.builds_of(run, build.job)
     is_first = bool(of_job) and of_job[0].id == build.id
-    return is_first and any(_is_alike(stored.lock(each), build) for each in sorted(overridden))
+    return is_first and any(_is_alike(builds.lock(each), build) for each in sorted(overridden))
 
 
 def _is_alike(old: BuildRecord, new: BuildRecord) -> bool:

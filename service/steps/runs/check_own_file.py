@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.building.findings import MOST, Finding, finding_at
+from service.domain.project.configuration import Configuration
 from service.domain.project.job import Job
-from service.domain.project.job_kinds import OWN_FILE, Configuration, JobKind
+from service.domain.project.job_kinds import OWN_FILE, JobKind
 from service.domain.project.own_renames import with_own_renames
 from service.domain.project.project_file import FILE_NAME, parse_project_file, problems_of
 from service.domain.runs.machine_report import BuildEnd

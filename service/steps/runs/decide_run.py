@@ -13,7 +13,7 @@ from service.domain.review.change import Review
 from service.domain.review.inline_comments import comments_to_post
 from service.domain.runs.machine_report import CHECKED, PATCH_BUILT
 from service.domain.runs.overrides import JudgedBuild, OverrideKind, beyond_acceptance, waived_by
-from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
+from service.domain.runs.vote import CONSEQUENCES, Ballot, Outcome, vote_of
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.wording.failures import also_on_parent
 from service.domain.wording.message import (
@@ -58,7 +58,7 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     """Store the decision of a run and queue its review; called again after each override."""
     bind_run(run)
     keep_matches(tx.failures, run, builds)
-    judged = list(zip(builds, waivers_on(tx, run, builds), strict=True))
+    judged = list(zip(builds, waivers_on(tx.failures, tx.overrides, run, builds), strict=True))
     specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
     # One voting job with ``none`` is enough to withhold the vote.
     policies = [specs[build.id].job.policy for build in builds if build.is_voting]
@@ -70,7 +70,7 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
         vote = None  # the run measures a branch; a merged commit needs no vote
     number = tx.decisions.next_number(run)
     rates = _rates(tx.failures, judged)
-    again, parents = _lines_beyond(tx, run, builds), _parents(tx.failures, run, judged)
+    again, parents = _lines_beyond(tx.failures, tx.overrides, run, builds), _parents(tx.failures, run, judged)
     reports = [_report(each, rates, links.build, _causes(each, again, parents)) for each in reported]
     last = last_line(_next_steps(tx.measurements, judged, specs)) if run.kind is RunKind.CHECK else ""
     kept = _kept(tx.changes, run, builds, specs)
@@ -97,9 +97,11 @@ def _kept(
     return result_kept(min(same_code)) if len(same_code) > 1 else ""
 
 
-def waivers_on(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Waiver | None, ...]:
+def waivers_on(
+    failures: Failures, overrides: Overrides, run: RunRecord, builds: Sequence[BuildRecord]
+) -> tuple[Waiver | None, ...]:
     """Find the waiver of each finished build's failure; None for a build without one."""
-    return waived_by(_judged(tx.failures, run, builds), _overrides_of(tx.overrides, run), run.revision)
+    return waived_by(_judged(failures, run, builds), _overrides_of(overrides, run), run.revision)
 
 
 def _judged(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> Sequence[JudgedBuild]:
@@ -111,14 +113,14 @@ def _judged(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> 
 
 
 def _lines_beyond(
-    tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]
+    failures: Failures, overrides: Overrides, run: RunRecord, builds: Sequence[BuildRecord]
 ) -> Mapping[int, tuple[str, ...]]:
     """Return the lines about accepted benchmarks that count again, by build."""
-    overrides = _overrides_of(tx.overrides, run)
-    if not any(each.kind is OverrideKind.ACCEPT for each in overrides):
+    made = _overrides_of(overrides, run)
+    if not any(each.kind is OverrideKind.ACCEPT for each in made):
         return {}
-    judged = _judged(tx.failures, run, builds)
-    return {e.id: beyond_sentences(beyond_acceptance(e, overrides, run.revision)) for e in judged}
+    judged = _judged(failures, run, builds)
+    return {e.id: beyond_sentences(beyond_acceptance(e, made, run.revision)) for e in judged}
 
 
 def _overrides_of(stored: Overrides, run: RunRecord) -> Sequence[Override]:
@@ -134,7 +136,7 @@ def outcome_of(build: BuildRecord) -> Outcome:
 
 def has_failed(build: BuildRecord) -> bool:
     """Return whether a finished build votes −1 unless it is waived."""
-    return build.is_voting and CONSEQUENCES[outcome_of(build)].counts is Counts.FAIL
+    return _ballot((build, None)).fails
 
 
 def _reported(judged: Sequence[_BuildAndWaiver]) -> Sequence[_BuildAndWaiver]:
@@ -177,7 +179,7 @@ def _ballot(judged: _BuildAndWaiver) -> Ballot:
 
 def _failed_headers(judged: Sequence[_BuildAndWaiver], specs: Mapping[int, BuildSpec]) -> tuple[Header, ...]:
     """Return the header of each build that fails and counts."""
-    failed = (build for build, waiver in judged if waiver is None and has_failed(build))
+    failed = (each[0] for each in judged if _ballot(each).fails)
     return tuple(header_of_failed(each.kind, is_built=_is_built(each, specs[each.id])) for each in failed)
 
 
@@ -195,7 +197,7 @@ def _remarks(
 
     Waived builds and builds that do not vote get none: an unresolved comment may block the submit.
     """
-    failed = (build for build, waiver in judged if waiver is None and has_failed(build))
+    failed = (each[0] for each in judged if _ballot(each).fails)
     named = [(build.job, finding) for build in failed for finding in build.findings]
     jobs = [build.job for build, _ in judged]
     return comments_to_post(named, jobs, stored.remarks_on(change, revision)) if named else ()

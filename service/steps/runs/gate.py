@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from service.domain.building.spec import LOCAL, BuildSpec, MorePairs, Revision
-from service.domain.measuring.listing import Listing
 from service.domain.project.own_renames import with_own_renames
 from service.domain.project.project_file import FILE_NAME, concerns, parse_job, parse_project_file
 from service.domain.runs.judge_build import judge_measured
@@ -30,9 +29,9 @@ from service.steps.sources.find_workspace import find_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
     from service.domain.building.findings import Finding
+    from service.domain.measuring.listing import Listing
     from service.domain.project.job import Job
     from service.domain.runs.judge_build import Measured
     from service.domain.runs.machine_report import MachineReport
@@ -47,9 +46,9 @@ ALL: Final = "*"
 
 
 class LocalClaimed(Claimed, Protocol):
-    """A build that also remembers the listing that was fixed."""
+    """A build that also remembers the listings that were fixed."""
 
-    listing: Sequence[Mapping[str, Any]]
+    listings: Sequence[Listing]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +195,10 @@ def as_asked(spec: BuildSpec, asked: Asked) -> BuildSpec:
 
 def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progress) -> LocalVerdict:
     """Build, measure and judge."""
-    report = execute_build(build, host, progress)
-    if report is None:
-        raise BadInput("the build was handed back")
-    if unfitting := without_choice(spec, build, report):
-        return unfitting
-    if report.outcome is not None:
-        return ended(spec.job.name, report.outcome, report)
-    found = judge_measured(spec.judged, build.listing, build.pairs(), circumstances=report.circumstances)
+    report = execute(spec, build, host, progress)
+    if isinstance(report, LocalVerdict):
+        return report
+    found = judge_measured(spec.judged, build.listings, build.pairs(), circumstances=report.circumstances)
     requested = tuple(_about_pairs(spec, found, report))
     if spec.longer and report.pairs >= spec.longer.pairs:
         # The machine time did not end it.
@@ -216,17 +211,24 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
     return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds)
 
 
-def ended(job: str, outcome: Outcome, report: MachineReport) -> LocalVerdict:
-    """Make the verdict of a build that has an outcome without a comparison."""
-    return LocalVerdict(job, (), BuildEnd(outcome, report.causes), report.seconds, report.findings)
+def execute(
+    spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progress
+) -> MachineReport | LocalVerdict:
+    """Execute a build, and return its report, or the verdict if there is nothing to compare."""
+    report = execute_build(build, host, progress)
+    if report is None:
+        raise BadInput("the build was handed back")
+    if (unfitting := _without_choice(spec, build, report)) or report.outcome is None:
+        return unfitting or report
+    end = BuildEnd(report.outcome, report.causes)
+    return LocalVerdict(spec.job.name, (), end, report.seconds, report.findings)
 
 
-def without_choice(spec: BuildSpec, build: LocalClaimed, report: MachineReport) -> LocalVerdict | None:
+def _without_choice(spec: BuildSpec, build: LocalClaimed, report: MachineReport) -> LocalVerdict | None:
     """Make the verdict of a job without a benchmark that the filter chooses; None if it may choose one."""
-    listings = [Listing.from_mapping(each) for each in build.listing]
-    if not (spec.filter and listings) or any(each.base or each.patch for each in listings):
+    if not (spec.filter and build.listings) or any(each.base or each.patch for each in build.listings):
         return None
-    others = [name for each in listings for name in each.not_chosen]
+    others = [name for each in build.listings for name in each.not_chosen]
     end = BuildEnd(Outcome.NO_PARENT, (none_chosen(spec.filter, others),))
     return LocalVerdict(spec.job.name, (), end, report.seconds, is_chosen=False)
 

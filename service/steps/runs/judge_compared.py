@@ -28,19 +28,21 @@ from service.ports.verdict import Compared, StoredComparison, StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
     from service.domain.measuring.launch import Launch
+    from service.domain.measuring.listing import Listing
     from service.domain.runs.build_outcome import Withheld
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
     from service.ports.runs.builds import BuildRecord
-    from service.ports.verdict import Measurements
+    from service.ports.verdict import Evidence, Measurements
 
     _Former = Mapping[tuple[str, str], str]  # by suite and benchmark
 
 
-def judge_compared(stored: Measurements, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:
+def judge_compared(
+    stored: Measurements, evidence: Evidence, artifacts: Artifacts, build: BuildRecord
+) -> BuildEnd:
     """Compare the pairs of a build, store the results, and decide how the build ends."""
     spec = BuildSpec.from_mapping(build.spec)
     sequence = build.sequence_id
@@ -51,13 +53,13 @@ def judge_compared(stored: Measurements, artifacts: Artifacts, build: BuildRecor
         for each in stored.stored_pairs(sequence)
     )
     job, is_calibration = spec.judged, spec.kind is RunKind.CALIBRATION
-    listing = stored.listing(sequence)
-    former = _former(spec, listing)
+    listings = stored.listings(sequence)
+    former = _former(spec, listings)
     measured = judge_measured(
         job,
-        listing,
+        listings,
         records,
-        lambda rows: _withheld(stored, build, spec, rows, former),
+        lambda rows: _withheld(evidence, build, spec, rows, former),
         build.report.circumstances,
     )
     everything = tuple(suite.name for suite in job.benchmark.suites)
@@ -75,7 +77,7 @@ def judge_compared(stored: Measurements, artifacts: Artifacts, build: BuildRecor
     stored.store_slowdowns(build.id, tuple(Slowdown.of(spec.job.name, row) for row in slower))
     sessions = sessions_of(rows, measured.launches, suites)
     if suites:
-        stored.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
+        evidence.store(build, {series_of(spec, row): session for row, session in sessions.items()})
     if is_calibration:  # a false alarm is evidence about the machine, not a failure
         return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
     policy, judgement = spec.job.policy, measured.judgement
@@ -86,14 +88,14 @@ def judge_compared(stored: Measurements, artifacts: Artifacts, build: BuildRecor
     return BuildEnd(judgement.outcome, causes, judgement.blamed, notes)
 
 
-def _former(spec: BuildSpec, listing: Sequence[Mapping[str, Any]]) -> _Former:
+def _former(spec: BuildSpec, listings: Sequence[Listing]) -> _Former:
     """Map suite and name of each benchmark that was renamed to its former name.
 
     A patch set's own file may be unreviewed: only the benchmarks that the patch renames count then.
     """
     if spec.is_renaming:
-        return {(each["suite"], new): old for each in listing for new, old in each.get("renamed", {}).items()}
-    names = {each["suite"]: each["patch"] for each in listing}
+        return {(each.suite, new): old for each in listings for new, old in each.renamed.items()}
+    names = {each.suite: each.patch for each in listings}
     return {
         (suite.name, new): old
         for suite in spec.judged.benchmark.suites
@@ -104,22 +106,22 @@ def _former(spec: BuildSpec, listing: Sequence[Mapping[str, Any]]) -> _Former:
 def _successors(spec: BuildSpec, rows: Sequence[Comparison], former: _Former) -> dict[SeriesKey, SeriesKey]:
     """Map the series of each renamed benchmark to the one that it continues."""
     before = {row.row: former.get((row.row.suite, row.row.benchmark)) for row in rows}
-    return {_series(spec, row): _series(spec, row, old) for row, old in before.items() if old}
+    return {series_of(spec, row): series_of(spec, row, old) for row, old in before.items() if old}
 
 
 def _withheld(
-    stored: Measurements, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison], former: _Former
+    evidence: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison], former: _Former
 ) -> Withheld:
     """Map each slower row that may not vote to the reason, by the evidence on the build's machine.
 
     A renamed benchmark has the evidence of its former name until it has as much of its own.
     """
     policy = spec.job.policy
-    slower = {row: _series(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
+    slower = {row: series_of(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
     if not policy.probation or not slower:
         return {}
     before = _successors(spec, list(slower), former)
-    histories = stored.evidence(build.machine, [*slower.values(), *before.values()])
+    histories = evidence.of(build.machine, [*slower.values(), *before.values()])
 
     def history(key: SeriesKey) -> History:
         known = [histories.get(each, History()) for each in (key, before.get(key, key))]
@@ -138,7 +140,7 @@ def _store(
     rows: Sequence[Comparison],
     launches: Sequence[Launch],
 ) -> None:
-    keys = [_series(spec, row.row) for row in rows]
+    keys = [series_of(spec, row.row) for row in rows]
     series = {
         key: (row.row.metric.unit, str(row.row.metric.better)) for key, row in zip(keys, rows, strict=True)
     }
@@ -154,7 +156,8 @@ def _store(
     stored.store_results(build, spec.kind, series, results, comparisons)
 
 
-def _series(spec: BuildSpec, row: ComparedRow, benchmark: str = "") -> SeriesKey:
+def series_of(spec: BuildSpec, row: ComparedRow, benchmark: str = "") -> SeriesKey:
+    """Return the series of a row, perhaps under another name of its benchmark."""
     return SeriesKey(
         instance=spec.instance,
         project=spec.project,

@@ -7,18 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import MorePairs
-from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import read_pairs
-from service.domain.values.errors import BadInput
 from service.domain.values.identity import RunKind, Side
-from service.steps.machines.execute import execute_build
 from service.steps.measuring.course import Course
-from service.steps.runs.gate import ALL, LocalVerdict, ended, without_choice
+from service.steps.runs.gate import ALL, LocalVerdict, execute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from service.domain.building.spec import BuildSpec
+    from service.domain.measuring.listing import Listing
     from service.ports.building import Progress
     from service.steps.building.session import BuildHost
     from service.steps.runs.gate import LocalClaimed
@@ -84,14 +82,9 @@ def list_benchmarks(
     """
     # The load never differs from itself, so no pair is measured again because other work disturbed it.
     load = host.read_load()
-    report = execute_build(build, replace(host, read_load=lambda: load), _Phases(progress))
-    if report is None:
-        raise BadInput("the build was handed back")
-    if unfitting := without_choice(spec, build, report):
-        return unfitting
-    if report.outcome is not None:
-        return ended(spec.job.name, report.outcome, report)
-    listings = tuple(map(Listing.from_mapping, build.listing))
+    report = execute(spec, build, replace(host, read_load=lambda: load), _Phases(progress))
+    if isinstance(report, LocalVerdict):
+        return report
     seconds: defaultdict[str, dict[Side, float]] = defaultdict(dict)
     for launch in read_pairs(build.pairs(), spec.job.benchmark.suites).as_built:
         seconds[launch.suite][launch.side] = launch.seconds
@@ -104,8 +97,8 @@ def list_benchmarks(
         part = pair * sum(seconds[suite].values()) / launched if launched else 0.0
         return int(time / part) if part else None
 
-    suites = tuple(ListedSuite(each, seconds[each.suite], pairs_of(each.suite)) for each in listings)
-    course = Course.of(spec, listings)
+    suites = tuple(ListedSuite(each, seconds[each.suite], pairs_of(each.suite)) for each in build.listings)
+    course = Course.of(spec, tuple(build.listings))
     outlook = course.cost(pair)
     return ListedJob(
         spec.job.name, suites, time, pair, course.decisive, outlook, report.seconds, report.causes

@@ -52,7 +52,7 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
         return _why_not_longer(tx.measurements, builds, wanted)
     specs: dict[str, BuildSpec | None] = {}
     refused: list[str] = []
-    for build, waiver in zip(undecided, waivers_on(tx, run, undecided), strict=True):
+    for build, waiver in zip(undecided, waivers_on(tx.failures, tx.overrides, run, undecided), strict=True):
         spec = _longer(tx.measurements, build, wanted)
         if isinstance(waiver, Override) and waiver.kind is OverrideKind.OVERRIDE:
             refused.append(f"{build.job}: {OVERRIDDEN}")
@@ -82,8 +82,8 @@ def _why_not_longer(stored: Measurements, builds: Sequence[BuildRecord], wanted:
         name
         for build in builds
         if build.sequence_id is not None
-        for listing in stored.listing(build.sequence_id)
-        for name in (*listing["patch"], *listing["base"])
+        for listing in stored.listings(build.sequence_id)
+        for name in (*listing.patch, *listing.base)
         if is_chosen(wanted.filter, name)
     }
     return NO_PAIRS_NEEDED if selected else no_measured_match(wanted.filter)

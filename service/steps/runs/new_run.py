@@ -10,7 +10,8 @@ from service.ports.runs.runs import NewRun
 
 if TYPE_CHECKING:
     from service.domain.review.change import Change
-    from service.ports.store import Transaction
+    from service.ports.runs.decisions import Outbox
+    from service.ports.runs.runs import Runs
 
 
 def check_of(change: Change, patch_set_id: int) -> NewRun:
@@ -32,9 +33,9 @@ def run_of(change: Change, kind: RunKind, patch_set_id: int, revision: str) -> N
     )
 
 
-def start_run(tx: Transaction, run: NewRun) -> bool:
+def start_run(runs: Runs, outbox: Outbox, run: NewRun) -> bool:
     """Store a run and queue its planning; return False if the same one exists."""
-    run_id = tx.runs.add(run)
+    run_id = runs.add(run)
     if run_id is not None:
-        tx.outbox.queue_task(Task.PLAN, run_id)
+        outbox.queue_task(Task.PLAN, run_id)
     return run_id is not None

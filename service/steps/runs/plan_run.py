@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from service.domain.project.project_file import ProjectFile
     from service.domain.sources.workspace import Workspace
     from service.ports.review.server import ReviewServer
+    from service.ports.runs.builds import Builds
+    from service.ports.runs.decisions import Outbox
+    from service.ports.runs.history import RunHistory
     from service.ports.runs.runs import RunRecord
     from service.ports.sources import Source
     from service.ports.store import Store, Transaction
@@ -64,7 +67,7 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
     with store.transaction() as tx:
         if tx.runs.lock(run.id).state is RunState.PLANNING:
             _store(tx, run, plan)
-            _announce(tx, run, plan, run_url)
+            _announce(tx.history, tx.outbox, run, plan, run_url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
 
     waits = False
     for position, build in enumerate(plan.builds):
-        waits |= _place(tx, run, position, spec_of(build.job), is_needed=build.is_needed)
+        waits |= _place(tx.builds, tx.outbox, run, position, spec_of(build.job), is_needed=build.is_needed)
     if own := plan.own_file:
         new = _new_build(spec_of(own.job), own.end)
         tx.measurements.store_findings(tx.builds.add(run.id, len(plan.builds), new), own.findings)
@@ -159,7 +162,9 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
         tx.outbox.queue_task(Task.VOTE, run.id)
 
 
-def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, is_needed: bool) -> bool:
+def _place(
+    builds: Builds, outbox: Outbox, run: RunRecord, position: int, spec: BuildSpec, *, is_needed: bool
+) -> bool:
     """Adopt or queue the build at a position of the run; return whether the run must wait for it.
 
     A build of another CI waits for its result, and no machine executes it. It belongs to one run, unless its
@@ -169,12 +174,12 @@ def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, i
     if not is_needed:
         ended = BuildEnd(Outcome.NOT_BUILT, (NO_MATCHING_FILES,))
     if ended is None and run.kind is RunKind.CHECK and spec.shared_sequence:
-        adopted = tx.builds.adopt(run, position, spec.shared_sequence, DEADLINE)
+        adopted = builds.adopt(run, position, spec.shared_sequence, DEADLINE)
         if adopted is not None:
             return adopted.state is not BuildState.FINISHED
-    build_id = tx.builds.add(run.id, position, _new_build(spec, ended))
+    build_id = builds.add(run.id, position, _new_build(spec, ended))
     if ended is None and not spec.job.kind.is_external:
-        tx.outbox.queue_task(Task.EXECUTE, build_id)
+        outbox.queue_task(Task.EXECUTE, build_id)
     return ended is None
 
 
@@ -195,14 +200,14 @@ def _new_build(spec: BuildSpec, ended: BuildEnd | None) -> NewBuild:
     )
 
 
-def _announce(tx: Transaction, run: RunRecord, plan: _Plan, run_url: str) -> None:
+def _announce(history: RunHistory, outbox: Outbox, run: RunRecord, plan: _Plan, run_url: str) -> None:
     """Post the start of a merged change's builds on the change, because no vote will show them."""
     if run.kind is not RunKind.POST_SUBMIT or run.change is None:
         return
     if any(build.is_needed for build in plan.builds):
-        outlook = expected_duration(tx.runs.last_durations(run, LAST_RUNS), run.branch)
+        outlook = expected_duration(history.last_durations(run, LAST_RUNS), run.branch)
         started = "\n\n".join(filter(None, (f"{Header.STARTED} {run_url}", outlook)))
-        tx.outbox.queue_review(f"run/{run.id}/started", Review(run.change, run.revision, started))
+        outbox.queue_review(f"run/{run.id}/started", Review(run.change, run.revision, started))
 
 
 def _refuse(

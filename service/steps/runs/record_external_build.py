@@ -191,7 +191,7 @@ class _Place:
 def _place_of(tx: Transaction, report: Report) -> _Place | None:
     """Find and lock the build of another CI's job; None if the run ended before it was planned."""
     target, job = report.target, report.build.job
-    run = tx.runs.newest_run(target.change, target.kind, target.revision)
+    run = tx.history.newest_run(target.change, target.kind, target.revision)
     # The same answer for a change of another project: the sender may not know whether it exists.
     if run is None or target.project not in {None, run.project}:
         # Another CI may learn of a patch set first, or of a merged change.
@@ -210,7 +210,7 @@ def _place_of(tx: Transaction, report: Report) -> _Place | None:
         raise NotFound(f"run {run.id} has no job {job}")
     if not build.is_external:
         raise BadInput(f"{job} is not of kind external", "job")
-    place = _Place(run, tx.builds.lock(build.id), tuple(tx.builds.of_job(run, job)))
+    place = _Place(run, tx.builds.lock(build.id), tuple(tx.history.builds_of(run, job)))
     _check_number(tx.external, place, report.build)
     return place
 
@@ -236,6 +236,6 @@ def _adopt(tx: Transaction, place: _Place, report: Report) -> int:
     (build_id,) = run_again(tx, place.run, {report.build.job: None})
     if place.is_late and place.run.state is RunState.FINISHED:
         # The new run only shows the result beside the other builds.
-        new = tx.runs.newest_run(target.change, target.kind, target.revision)
+        new = tx.history.newest_run(target.change, target.kind, target.revision)
         tx.runs.end((new or place.run).id, RunState.CANCELLED, LATE_RESULT)
     return build_id

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from service.domain.project.project_file import ProjectFile
     from service.domain.review.comment_commands import RecheckCommand
     from service.domain.sources.workspace import Workspace
-    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.builds import BuildRecord, Builds
+    from service.ports.runs.decisions import Outbox
     from service.ports.runs.runs import RunRecord
     from service.ports.store import Transaction
     from service.ports.verdict import Measurements
@@ -101,7 +102,7 @@ def run_again(
     builds = tx.builds.of_run(run.id)
     by_job = {build.job: build for build in builds}
     # In the order of their names, so that two concurrent reruns of the same jobs cannot deadlock.
-    new = {job: _repeat(tx, by_job[job], jobs[job]) for job in sorted(jobs)}
+    new = {job: _repeat(tx.builds, tx.outbox, by_job[job], jobs[job]) for job in sorted(jobs)}
     if run.state is RunState.FINISHED:
         run_id = tx.runs.follow(run, comment_id)
         places = next_run([Place(build.job, build.id) for build in builds], [*jobs])
@@ -127,7 +128,7 @@ def _targets(
     ours = [build for build in finished if not build.is_external]
     if wanted.is_all:
         return tuple(build.job for build in ours if build.outcome is not Outcome.NOT_BUILT)
-    waived_by = waivers_on(tx, run, ours)
+    waived_by = waivers_on(tx.failures, tx.overrides, run, ours)
     counted = {
         build.job: outcome_of(build)
         for build, waiver in zip(ours, waived_by, strict=True)
@@ -167,16 +168,16 @@ def _nothing_to_measure(stored: Measurements, build: BuildRecord) -> str:
         return ""
     undecided = len(stored.unresolved_benchmarks(build.id))
     listed = {
-        (each["suite"], name)
-        for each in stored.listing(build.sequence_id)
-        for name in (*each["patch"], *each["base"])
+        (each.suite, name)
+        for each in stored.listings(build.sequence_id)
+        for name in (*each.patch, *each.base)
     }
     return nothing_to_measure(build.job, len(listed) - undecided, undecided) if listed else ""
 
 
-def _repeat(tx: Transaction, build: BuildRecord, spec: BuildSpec | None) -> int:
-    build_id = tx.builds.repeat(build, spec, DEADLINE)
+def _repeat(builds: Builds, outbox: Outbox, build: BuildRecord, spec: BuildSpec | None) -> int:
+    build_id = builds.repeat(build, spec, DEADLINE)
     kind = build.kind if spec is None else spec.job.kind
     if not kind.is_external:  # the other CI starts its own builds
-        tx.outbox.queue_task(Task.EXECUTE, build_id)
+        outbox.queue_task(Task.EXECUTE, build_id)
     return build_id

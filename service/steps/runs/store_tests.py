@@ -5,22 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import BuildSpec
-from service.domain.measuring.metric import Better
+from service.domain.measuring.metric import Better, metric_named
 from service.domain.measuring.tests.cases import CaseStatus
 from service.domain.measuring.tests.record import RECORD_BYTES, read_tests
 from service.domain.runs.vote import Outcome
-from service.domain.values.identity import RunKind, SeriesKey, Side
-from service.domain.verdict.inference.verdict import Verdict
+from service.domain.values.identity import RunKind, Side
+from service.domain.verdict.inference.verdict import ComparedRow, Verdict
 from service.ports.verdict import StoredComparison, StoredResult
+from service.steps.runs.judge_compared import series_of
 
 if TYPE_CHECKING:
     from service.domain.runs.machine_report import MachineReport
+    from service.domain.values.identity import SeriesKey
     from service.ports.building import Artifacts
     from service.ports.runs.builds import BuildRecord
     from service.ports.verdict import Measurements
 
 _MOST: Final = 5000  # series of a job; of more tests, the slowest, because their durations matter
-_METRIC: Final = "real_time"
+_METRIC: Final = metric_named("real_time")
 _TESTED: Final = frozenset({Outcome.PASSED, Outcome.FAILED})
 
 
@@ -43,26 +45,15 @@ def store_tests(
         if case.status is CaseStatus.PASSED and case.seconds
     ]
     slowest = sorted(passed, key=lambda each: -each[1].seconds)[:_MOST]
-    seconds = {_series(spec, program, case.name): case.seconds for program, case in slowest}
+    seconds = {
+        series_of(spec, ComparedRow(program, case.name, _METRIC)): case.seconds for program, case in slowest
+    }
     stored.store_results(
         build,
         spec.kind,
         dict.fromkeys(seconds, ("s", str(Better.LOWER))),
         [StoredResult(key, Side.PATCH, (value,)) for key, value in seconds.items()],
         [_point(key, position, value) for position, (key, value) in enumerate(seconds.items())],
-    )
-
-
-def _series(spec: BuildSpec, program: str, test: str) -> SeriesKey:
-    return SeriesKey(
-        instance=spec.instance,
-        project=spec.project,
-        branch=spec.branch,
-        machine_class=spec.job.pool,
-        job=spec.job.name,
-        suite=program,
-        benchmark=test,
-        metric=_METRIC,
     )
 
 

@@ -33,7 +33,7 @@ def reason_to_hold(
     with store.transaction() as tx:
         if is_allowed(tx.overrides, run):
             return ""
-        parents = tx.runs.checks_of(run.instance, base.commit) if base and base.is_under_review else None
+        parents = tx.history.checks_of(run.instance, base.commit) if base and base.is_under_review else None
     change = server.change(run.change)
     if change.current.revision != run.revision:
         raise Transient("there is a newer patch set, which comes first")

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+
+from service.domain.values.errors import NotAllowed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Browsers accept this prefix only with Secure, Path=/ and no Domain: no other host can plant such a cookie.
 _HOST_PREFIX: Final = "__Host-"
@@ -60,6 +65,19 @@ class Address:
         age = "" if seconds is None else f"; Max-Age={seconds}"
         secure = "; Secure" if self.is_secure else ""
         return f"{name}={value}; Path=/; HttpOnly; SameSite=Lax{age}{secure}"
+
+    def require_same_origin(self, headers: Mapping[str, str]) -> None:
+        """Check by headers that scripts cannot set that a page of this address sent a request.
+
+        A browser that sends no ``Origin`` must say by ``Sec-Fetch-Site`` that the page is Benchgate's.
+
+        Raises:
+            NotAllowed: another site sent the request, or nothing says which one did.
+        """
+        origin = headers.get("origin")
+        is_own = headers.get("sec-fetch-site") == "same-origin" if origin is None else origin == self.origin
+        if not is_own:
+            raise NotAllowed(f"only pages at {self.origin} may send this; open Benchgate there and try again")
 
     def _name(self, name: str) -> str:
         if self.is_secure:

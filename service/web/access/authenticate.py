@@ -1,29 +1,30 @@
-"""Identify the caller of a request by a session's cookie or an API token."""
+"""Authenticate the caller of a request, by a session's cookie or an API token, and check their rights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from fastapi import Request  # noqa: TC002 - FastAPI reads the annotation
 from starlette.concurrency import run_in_threadpool
 
 from service.domain.access.caller import Anonymous, User
+from service.domain.access.needs import Need, refusal
 from service.domain.values.errors import BadInput, NotAllowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
     from typing import Any
 
-    from fastapi import Request
     from starlette.datastructures import MutableHeaders
 
     from service.domain.access.caller import Caller, TokenHolder
-    from service.domain.access.needs import Need
     from service.web.access.address import Address
     from service.web.access.rate_limits import RateLimits
 
 _CALLER: Final = "caller"
 _ENDED: Final = "ended_cookie"
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _BAD_TOKEN: Final = (
     "the API token is not valid: it expired, was revoked or never existed; "
     "make a new one with `benchgate token create`"
@@ -53,6 +54,33 @@ class Access:
     has_way_in: bool
 
 
+async def authorize(request: Request) -> None:
+    """Let a request pass to its route, or raise what forbids it.
+
+    Raises:
+        NotAllowed: the caller lacks the right, or another site sent the request.
+        TooMany: the caller changes too much at once.
+        BadInput: there are two kinds of credentials.
+        Transient: the database cannot be used now.
+    """
+    access: Access = request.app.state.access
+    need = access.rights.get((request.method, request.scope["route"].path))
+    if need is None:
+        raise NotAllowed("nobody may use this address: Benchgate's table of rights does not list it")
+    if need is Need.NOTHING:
+        leave_anonymous(request)
+        return
+    changes = request.method not in _SAFE_METHODS
+    caller = await caller_of(request)
+    if changes and isinstance(caller, User):
+        access.address.require_same_origin(request.headers)
+    refused = refusal(caller, need, is_public=access.is_public)
+    if refused is not None:
+        raise refused
+    if changes:
+        access.limits.change(caller)
+
+
 async def caller_of(request: Request) -> Caller:
     """Authenticate the caller of a request, once; without credentials, this costs neither thread nor query.
 
@@ -80,6 +108,14 @@ def person_of(request: Request) -> User:
     if not isinstance(caller, User):
         raise NotAllowed("only a person who signed in can do this")
     return caller
+
+
+def person_who_may_act(request: Request) -> User | None:
+    """Return the person who sent a request, or None if their role does not admit them to the forms."""
+    caller = known_caller(request)
+    if isinstance(caller, User) and refusal(caller, Need.ACT, is_public=True) is None:
+        return caller
+    return None
 
 
 def leave_anonymous(request: Request) -> None:

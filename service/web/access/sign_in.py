@@ -18,7 +18,6 @@ from service.web.access.account_link import SIGN_IN, account_link
 from service.web.access.attempt_cookie import SECONDS, StoredAttempt, decode, encode, return_path
 from service.web.access.authenticate import Access, person_of
 from service.web.access.forms import form_of
-from service.web.access.same_origin import require_same_origin
 
 if TYPE_CHECKING:
     from service.domain.access.caller import AccountLink, TokenHolder, User
@@ -183,7 +182,7 @@ def _add_local(router: APIRouter, ways: WaysIn) -> None:
     @router.post(f"{SIGN_IN}/local")
     def sign_in_locally(request: Request, form: Form) -> Response:
         ways.limits.sign_in(_client(request))
-        require_same_origin(request.headers, ways.address)
+        ways.address.require_same_origin(request.headers)
         if ways.local is None:
             raise NotFound("the user of this machine signs in by the identity provider, like everybody else")
         ways.local.check(request, form.get("secret", ""))

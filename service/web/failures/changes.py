@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import RedirectResponse
 
-from service.domain.access.caller import User
-from service.domain.access.needs import Need, refusal
 from service.domain.failures.known import MOST_DAYS, TRANSITIONS, TriageState
 from service.domain.values.errors import BadInput
 from service.domain.values.text import brief, plain
 from service.ports.failures.storing import KnownChange
-from service.web.access.authenticate import known_caller, person_of
+from service.web.access.authenticate import person_of, person_who_may_act
 from service.web.access.forms import Form, form_of
 from service.web.access.tickets import check_ticket, ticket_for
 from service.web.failures.fields import bug_in, days_in
@@ -22,6 +20,7 @@ from service.web.failures.fields import bug_in, days_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from service.domain.access.caller import User
     from service.ports.failures.reading import FailureReading, KnownDetail
     from service.steps.failures.change_known import KnownChanges
 
@@ -60,13 +59,13 @@ class PageKnownChanges:
 
     def form_for(self, request: Request, detail: KnownDetail) -> KnownForm | None:
         """Return the form of a page, or why the person has none; None if the caller may not act at all."""
-        caller = known_caller(request)
-        if not isinstance(caller, User) or refusal(caller, Need.ACT, is_public=True) is not None:
+        person = person_who_may_act(request)
+        if person is None:
             return None
-        missing = self._changes.refusal(caller.email, detail.row.instance, detail.groups)
+        missing = self._changes.refusal(person.email, detail.row.instance, detail.groups)
         state = detail.row.state
         states = [each for each in TriageState if each is state or each in TRANSITIONS[state]]
-        return KnownForm(states, f"/failures/{detail.row.id}", caller, str(missing or ""))
+        return KnownForm(states, f"/failures/{detail.row.id}", person, str(missing or ""))
 
     def change(self, request: Request, known_id: int, form: Form) -> RedirectResponse:
         """Change a known failure by a form, and send the browser back to the page.

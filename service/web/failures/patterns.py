@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse
 
-from service.domain.access.caller import User
-from service.domain.access.needs import Need, refusal
 from service.domain.failures.known import DEFAULT_DAYS, MOST_DAYS, Scope, pattern_of
 from service.domain.review.comment_commands import MAX_REASON, MIN_REASON
 from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.text import plain
 from service.ports.failures.storing import NewKnown
-from service.web.access.authenticate import known_caller, person_of
+from service.web.access.authenticate import person_of, person_who_may_act
 from service.web.access.forms import Form, form_of
 from service.web.access.tickets import check_ticket, ticket_for
 from service.web.failures.fields import bug_in, days_in
@@ -26,6 +24,7 @@ from service.web.failures.fields import bug_in, days_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from service.domain.access.caller import User
     from service.ports.failures.reading import FailureReading, PatternMatches
     from service.steps.failures.change_known import KnownChanges
 
@@ -77,8 +76,7 @@ class PagePatterns:
 
     def may_begin(self, request: Request) -> bool:
         """Return whether the caller's role admits it; the review server's groups decide later."""
-        caller = known_caller(request)
-        return isinstance(caller, User) and refusal(caller, Need.ACT, is_public=True) is None
+        return person_who_may_act(request) is not None
 
     def form_for(self, request: Request) -> PatternForm:
         """Return the form with the values of the query, and what they would have matched."""

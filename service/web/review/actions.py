@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import RedirectResponse
 
-from service.domain.access.caller import User
-from service.domain.access.needs import Need, refusal
+from service.domain.project.job_kinds import JobKind
 from service.domain.review.form_commands import command_from
 from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.steps.review.request_command import request_command
-from service.web.access.authenticate import known_caller, person_of
+from service.web.access.authenticate import person_of, person_who_may_act
 from service.web.access.forms import form_of
 from service.web.access.tickets import check_ticket, ticket_for
 
 if TYPE_CHECKING:
+    from service.domain.access.caller import User
     from service.ports.reading import BuildReading
     from service.ports.review.shown import PatchSetDetail
     from service.ports.store import Store
@@ -57,13 +57,10 @@ class PageActions:
 
     def forms_for(self, request: Request, page: PatchSetDetail, compared: Compared) -> ActionForms | None:
         """Return the forms of a page; None if its caller may not act at all."""
-        caller = known_caller(request)
-        if not isinstance(caller, User):
+        person = person_who_may_act(request)
+        if person is None:
             return None
-        # The right of the route that the forms are sent to.
-        if refusal(caller, Need.ACT, is_public=True) is not None:
-            return None
-        return ActionForms(self._offers.offered(caller.email, page, compared), _path(page), caller)
+        return ActionForms(self._offers.offered(person.email, page, compared), _path(page), person)
 
     def act(self, request: Request, change: str, patch_set: int, form: Mapping[str, str]) -> RedirectResponse:
         """Store the request of a form, and send the browser back to the page, which shows it.
@@ -117,7 +114,7 @@ def _compared(reading: BuildReading, page: PatchSetDetail) -> Compared:
         (
             build,
             build.waived_by,
-            reading.comparisons(build.id, build.created_at) if build.kind.may_compare else (),
+            reading.comparisons(build.id, build.created_at) if JobKind(build.kind).may_compare else (),
         )
         for build in page.builds
     ]

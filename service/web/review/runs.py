@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.metric import Better, metric_named
+from service.domain.project.job_kinds import JobKind
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome
 from service.domain.values.identity import BuildName, ChangeKey
@@ -84,7 +85,7 @@ class _Findings:
 
 
 def _findings(build: BuildOfRun, read_rows: ReadRows) -> _Findings:
-    is_measured = build.kind.may_compare and build.state is BuildState.FINISHED
+    is_measured = JobKind(build.kind).may_compare and build.state is BuildState.FINISHED
     rows = read_rows(build) if is_measured else ()
     return _Findings(
         override=plain(build.waived_by, _MAX_CAUSE),
@@ -150,8 +151,7 @@ def _category(outcome: Outcome, build: Build, findings: _Findings) -> Category |
     """Return how much the outcome matters: only a failure that counts prevents submitting."""
     category = _CATEGORIES[outcome]
     if CONSEQUENCES[outcome].counts is Counts.FAIL:
-        ballot = Ballot(outcome, is_voting=build.is_voting, is_waived=bool(findings.override))
-        return category if ballot.counts is Counts.FAIL else Category.WARNING
+        return category if _fails(build, findings) else Category.WARNING
     has_news = findings.worst is not None or findings.best is not None
     # Gerrit collapses successes; a change in performance is worth a look.
     return Category.INFO if category is Category.SUCCESS and has_news else category
@@ -196,7 +196,7 @@ def _links(build: Build, run: Run, findings: _Findings, links: Links) -> tuple[L
         Link(url=page, tooltip=f"Build {name}", primary=True, icon="external"),
         Link(url=links.run(run.id), tooltip="All builds of this run", icon="view_timeline"),
     )
-    if _may_be_overridden(build, findings) and run.change is not None and run.patch_set is not None:
+    if _fails(build, findings) and run.change is not None and run.patch_set is not None:
         known = build.job if build.outcome is Outcome.FAILED else ""  # measurements are never known
         form = links.override_form(ChangeKey(run.instance, run.change), run.patch_set, known)
         tooltip = "Override it, or make it a known failure" if known else "Override it"
@@ -205,10 +205,10 @@ def _links(build: Build, run: Run, findings: _Findings, links: Links) -> tuple[L
     return common if build.url else (*common, Link(url=f"{page}#log", tooltip="Log", icon="file_present"))
 
 
-def _may_be_overridden(build: Build, findings: _Findings) -> bool:
-    if build.outcome is None or not build.is_voting or findings.override:
+def _fails(build: Build, findings: _Findings) -> bool:
+    if build.outcome is None:
         return False
-    return CONSEQUENCES[build.outcome].counts is Counts.FAIL
+    return Ballot(build.outcome, is_voting=build.is_voting, is_waived=bool(findings.override)).fails
 
 
 def _page_of(build: Build, links: Links) -> str:

@@ -10,6 +10,7 @@ import pytest
 from service.adapters.machines.local_build import LocalBuild
 from service.adapters.postgres.store import PostgresStore
 from service.domain.building.spec import BinaryKey
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.project.project_file import parse_job
 from service.domain.values.errors import LeaseLost
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 KEY: Final = BinaryKey("t" * 40, "b" * 64, "gcc-12")
 OTHER: Final = BinaryKey("t" * 40, "b" * 64, "clang-20")
-LISTING: Final[Sequence[Mapping[str, Any]]] = [{"suite": "bench", "base": ["BM_a"], "patch": ["BM_a"]}]
+LISTINGS: Final = (Listing("bench", ("BM_a",), ("BM_a",)),)
 LAUNCHES: Final[Sequence[Mapping[str, Any]]] = [
     {"suite": "bench", "side": side, "facts": {}} for side in ("base", "patch")
 ]
@@ -62,9 +63,9 @@ class TestPairLog:
             build.record(pairs[number], LAUNCHES)
         assert list(build.pairs()) == pairs
 
-    def test_the_first_listing_stays(self, build: Claimed) -> None:
-        assert build.fix_listing(LISTING) == LISTING
-        assert build.fix_listing([{"suite": "other"}]) == LISTING
+    def test_the_listings_that_were_fixed_first_stay(self, build: Claimed) -> None:
+        assert build.fix_listings(LISTINGS) == LISTINGS
+        assert build.fix_listings([Listing("other", (), ())]) == LISTINGS
 
 
 class TestBinaries:
@@ -78,7 +79,7 @@ class TestLease:
     WRITES: Final[Mapping[str, Callable[[Claimed], object]]] = {
         "find": lambda build: build.find(KEY),
         "keep": lambda build: build.keep(KEY, "artifact", {}),
-        "fix_listing": lambda build: build.fix_listing(LISTING),
+        "fix_listings": lambda build: build.fix_listings(LISTINGS),
         "pairs": lambda build: build.pairs(),
         "record": lambda build: build.record(PairRecord(0, b"raw"), LAUNCHES),
         "complete": lambda build: build.complete({}),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.measuring.metric import Better
+from service.domain.project.job_kinds import JobKind
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.errors import NotFound
@@ -49,7 +50,7 @@ class BuildReadingContract:
         found = site.reading.build(name.job, name.number)
         assert [(each.id, each.change, each.patch_set) for each in found.runs] == [(run, CHANGE, 1)]
         assert (found.build.state, found.build.result) == (BuildState.QUEUED, None)
-        assert found.build.kind.may_compare
+        assert JobKind(found.build.kind).may_compare
         assert found.build.compares
 
     def test_a_build_has_no_log_before_a_machine_writes_one(self, site: ReadingSite) -> None:

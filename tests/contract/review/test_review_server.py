@@ -239,8 +239,10 @@ class TestReviewServer:
         stage.server.post(Review(KEY, FIRST, "Build Successful\n\nlink", {"Verified": 1}))
         message = stage.server.messages(KEY)[-1]
         assert message.patch_set == 1
-        assert message.text.startswith("Patch Set 1:")
-        assert message.text.endswith("\n\nBuild Successful\n\nlink")
+        assert message.votes == {"Verified": 1}
+        assert message.shown.startswith("Patch Set 1:")
+        assert message.shown.endswith("\n\nBuild Successful\n\nlink")
+        assert message.text == "Build Successful\n\nlink"
 
     def test_messages_are_listed_oldest_first(self, stage: Stage) -> None:
         stage.upload(7, 1, FIRST)
@@ -271,7 +273,7 @@ class TestReviewServer:
         remarks = (InlineComment("no/such/file.cc", 3, "perf: error: no"),)
         answer = stage.server.post(Review(KEY, FIRST, "text", {"Verified": -1}, remarks)).labels
         assert answer == {"Verified": -1}
-        assert stage.server.messages(KEY)[-1].text.endswith("\n\ntext")
+        assert stage.server.messages(KEY)[-1].text == "text"
 
     def test_an_outdated_patch_set_accepts_a_vote(self, stage: Stage) -> None:
         """The caller must therefore check the patch set before it votes."""
@@ -352,4 +354,4 @@ class TestReviewServer:
         stage.upload(7, 1, FIRST)
         stage.merge(7, FIRST)
         assert stage.server.post(Review(KEY, FIRST, "Build Started")).labels == {}
-        assert stage.server.messages(KEY)[-1].text.endswith("\n\nBuild Started")
+        assert stage.server.messages(KEY)[-1].text == "Build Started"

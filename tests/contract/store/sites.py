@@ -10,6 +10,7 @@ from sqlalchemy import update
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.tokens import PostgresTokens
+from service.adapters.postgres.persisted import mappings_of_listings
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.upkeep import PostgresUpkeep
 from service.domain.runs.vote import Outcome
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.adapters.postgres.machines.worklist import ClaimedBuild
+    from service.domain.measuring.listing import Listing
     from service.ports.access import AuditLog
     from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
@@ -78,8 +80,8 @@ class StoreSite(Protocol):
     def record_pair(self, build_id: int, pair: StoredPair, *, is_disturbed: bool = False) -> None:
         """Store a pair of a build's sequence."""
 
-    def fix_listing(self, build_id: int, listing: Sequence[Mapping[str, Any]]) -> None:
-        """Fix the listing of a build's sequence."""
+    def fix_listings(self, build_id: int, listings: Sequence[Listing]) -> None:
+        """Fix the listings of a build's sequence."""
 
     def finish_check(self) -> None:
         """Finish a branch's check in a pool with nothing else to do: ``IDLE_JOB`` is asked for."""
@@ -105,8 +107,8 @@ class MemorySite:
         if is_disturbed:
             memory.disturbed.add((sequence, pair.pair))
 
-    def fix_listing(self, build_id: int, listing: Sequence[Mapping[str, Any]]) -> None:
-        self.store.memory.listings[self._sequence(build_id)] = listing
+    def fix_listings(self, build_id: int, listings: Sequence[Listing]) -> None:
+        self.store.memory.listings[self._sequence(build_id)] = listings
 
     def _sequence(self, build_id: int) -> int:
         sequence = self.store.memory.builds[build_id - 1].sequence_id
@@ -165,12 +167,12 @@ class PostgresSite:
                 is_disturbed=is_disturbed,
             )
 
-    def fix_listing(self, build_id: int, listing: Sequence[Mapping[str, Any]]) -> None:
+    def fix_listings(self, build_id: int, listings: Sequence[Listing]) -> None:
         with self._database.owner.begin() as connection:
             connection.execute(
                 update(t.sequence)
                 .where(t.sequence.c.id == t.build.c.sequence_id, t.build.c.id == build_id)
-                .values(listing=listing)
+                .values(listing=mappings_of_listings(listings))
             )
 
     def finish_check(self) -> None:

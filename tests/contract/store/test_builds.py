@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.domain.building.findings import Finding
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.metric import Better
 from service.domain.project.job_kinds import JobKind
 from service.domain.runs.slowdown import Slowdown
@@ -199,7 +200,7 @@ class TestPairs:
         with store.transaction() as tx:
             for sequence in (build.sequence_id, 99):
                 assert list(tx.measurements.stored_pairs(sequence)) == []
-                assert tx.measurements.listing(sequence) == []
+                assert tx.measurements.listings(sequence) == ()
                 assert tx.measurements.disturbed_pairs(sequence) == {}
 
     def test_pairs_come_in_order_of_variant_and_number(self, site: StoreSite, build: BuildRecord) -> None:
@@ -211,12 +212,12 @@ class TestPairs:
             assert tx.measurements.stored_pairs(build.sequence_id) == pairs
             assert tx.measurements.disturbed_pairs(build.sequence_id) == {0: False, 2: True}
 
-    def test_a_listing_is_that_of_the_sequence(self, site: StoreSite, build: BuildRecord) -> None:
-        listing = [{"suite": "executor", "base": ["BM_a"], "patch": ["BM_a"]}]
-        site.fix_listing(build.id, listing)
+    def test_listings_are_those_of_the_sequence(self, site: StoreSite, build: BuildRecord) -> None:
+        listings = (Listing("executor", ("BM_a",), ("BM_a",)),)
+        site.fix_listings(build.id, listings)
         assert build.sequence_id is not None
         with site.store.transaction() as tx:
-            assert tx.measurements.listing(build.sequence_id) == listing
+            assert tx.measurements.listings(build.sequence_id) == listings
 
 
 class TestMeasurements:
@@ -285,12 +286,12 @@ class TestRenamedSeries:
             session = Session((0.0,) * (1 + "abc".index(name)), Verdict.SAME)
             with store.transaction() as tx:
                 tx.measurements.store_results(build, RunKind.CHECK, {key(name): UNIT}, [], [])
-                tx.measurements.store_evidence(build, {key(name): session})
+                tx.evidence.store(build, {key(name): session})
 
     def sessions(self, store: Store) -> dict[str, int]:
         """Return by series how many pairs its history has."""
         with store.transaction() as tx:
-            found = tx.measurements.evidence("perf-01", [key(name) for name in "abc"])
+            found = tx.evidence.of("perf-01", [key(name) for name in "abc"])
         return {series.benchmark: history.pairs for series, history in found.items()}
 
     def rename(self, store: Store, **former: str) -> dict[str, int]:
@@ -333,7 +334,7 @@ class TestEvidence:
             build = tx.builds.lock(tx.builds.add(run, 0, named("cv-perf", sequence=sequence)))
             build = replace(build, machine=machine)
             tx.measurements.store_results(build, RunKind.CALIBRATION, dict.fromkeys(sessions, UNIT), [], [])
-            tx.measurements.store_evidence(build, sessions)
+            tx.evidence.store(build, sessions)
             tx.builds.finish(build.id, Outcome.PASSED, [])
             tx.runs.end(run, RunState.FINISHED)
 
@@ -342,8 +343,8 @@ class TestEvidence:
         self.calibrate(store, "2", {key(): ALARM})
         self.calibrate(store, "3", {key(): QUIET}, "perf-02")
         with store.transaction() as tx:
-            found = tx.measurements.evidence("perf-01", [key(), key("BM_unknown")])
-            assert tx.measurements.evidence("perf-01", []) == {}
+            found = tx.evidence.of("perf-01", [key(), key("BM_unknown")])
+            assert tx.evidence.of("perf-01", []) == {}
         assert set(found) == {key()}
         assert found[key()].newest == (ALARM, QUIET)
         assert (found[key()].sessions, found[key()].pairs, found[key()].alarms) == (2, 7, 1)
@@ -353,13 +354,13 @@ class TestEvidence:
         self.calibrate(store, "1", {key(): ALARM})
         self.calibrate(store, "1", {key(): QUIET}, "perf-02")
         with store.transaction() as tx:
-            assert tx.measurements.evidence("perf-01", [key()])[key()].newest == (ALARM,)
-            assert tx.measurements.evidence("perf-02", [key()]) == {}
+            assert tx.evidence.of("perf-01", [key()])[key()].newest == (ALARM,)
+            assert tx.evidence.of("perf-02", [key()]) == {}
 
     def test_sessions_beyond_the_newest_are_counted(self, store: Store) -> None:
         for number in range(RECALLED + 2):
             self.calibrate(store, str(number), {key(): QUIET if number else ALARM})
         with store.transaction() as tx:
-            history = tx.measurements.evidence("perf-01", [key()])[key()]
+            history = tx.evidence.of("perf-01", [key()])[key()]
         assert len(history.newest) == RECALLED
         assert (history.sessions, history.pairs, history.alarms) == (RECALLED + 2, 157, 1)

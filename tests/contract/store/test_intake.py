@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.review.change import Change, ChangeStatus, CommentSource, Person, PostedMessage
+from service.domain.review.change import (
+    Change,
+    ChangeStatus,
+    CommentSource,
+    PatchSetKind,
+    Person,
+    PostedMessage,
+)
 from service.domain.review.comment_commands import CancelCommand, RecheckCommand
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey
@@ -80,7 +87,7 @@ class TestChanges:
     def test_patch_sets_with_the_same_code_are_found_up_to_a_gap(self, store: Store) -> None:
         def pushed(number: int, kind: str) -> Change:
             its = change(patch_set=number, minutes=number)
-            return replace(its, current=replace(its.current, kind=kind))
+            return replace(its, current=replace(its.current, kind=PatchSetKind(kind)))
 
         kinds = ("REWORK", "REWORK", "NO_CODE_CHANGE", "NO_CHANGE", "TRIVIAL_REBASE", "", "NO_CODE_CHANGE")
         with store.transaction() as tx:

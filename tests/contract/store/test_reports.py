@@ -128,7 +128,7 @@ class TestOutdatedRuns:
 
     def is_outdated(self, store: Store) -> bool:
         with store.transaction() as tx:
-            run = tx.runs.newest_run(self.KEY, RunKind.CHECK, "1" * 40)
+            run = tx.history.newest_run(self.KEY, RunKind.CHECK, "1" * 40)
             assert run is not None
             assert run.state is RunState.RUNNING
             return run.is_outdated

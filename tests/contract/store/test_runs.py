@@ -137,48 +137,48 @@ class TestRuns:
 class TestRunHistory:
     def test_the_runs_of_a_patch_set_come_oldest_first(self, store: Store, patch_set: int) -> None:
         with store.transaction() as tx:
-            assert tx.runs.runs_of(patch_set) == []
+            assert tx.history.runs_of(patch_set) == []
             first = start(tx, check_run(patch_set))
             tx.runs.end(first, RunState.FINISHED)
             second = start(tx, check_run(patch_set))
             start(tx, check_run(tx.changes.upsert(change(8)).patch_set_id))
-            assert [run.id for run in tx.runs.runs_of(patch_set)] == [first, second]
-            assert tx.runs.runs_of(patch_set)[0] == tx.runs.lock(first)
+            assert [run.id for run in tx.history.runs_of(patch_set)] == [first, second]
+            assert tx.history.runs_of(patch_set)[0] == tx.runs.lock(first)
 
     def test_the_newest_check_is_the_last_that_no_person_cancelled(
         self, store: Store, patch_set: int
     ) -> None:
         with store.transaction() as tx:
-            assert tx.runs.newest_check(patch_set) is None
+            assert tx.history.newest_check(patch_set) is None
             first = start(tx, check_run(patch_set))
             tx.runs.end(first, RunState.CANCELLED)
             tx.runs.cancel_check(start(tx, check_run(patch_set)))
             start(tx, replace(post_submit_run(), patch_set_id=patch_set))
-            assert tx.runs.newest_check(patch_set) == tx.runs.lock(first)
+            assert tx.history.newest_check(patch_set) == tx.runs.lock(first)
 
     def test_the_newest_run_is_of_the_change_the_kind_and_the_revision(
         self, store: Store, patch_set: int
     ) -> None:
         with store.transaction() as tx:
-            assert tx.runs.newest_run(KEY, RunKind.CHECK, REVISION) is None
+            assert tx.history.newest_run(KEY, RunKind.CHECK, REVISION) is None
             first = start(tx, check_run(patch_set, REVISION))
-            assert tx.runs.newest_run(KEY, RunKind.CHECK, REVISION) == tx.runs.lock(first)
+            assert tx.history.newest_run(KEY, RunKind.CHECK, REVISION) == tx.runs.lock(first)
             tx.runs.end(first, RunState.FINISHED)
             second = start(tx, check_run(patch_set, REVISION))
-            assert tx.runs.newest_run(KEY, RunKind.CHECK, REVISION) == tx.runs.lock(second)
-            assert tx.runs.newest_run(KEY, RunKind.CHECK, "2" * 40) is None
-            assert tx.runs.newest_run(KEY, RunKind.POST_SUBMIT, REVISION) is None
-            assert tx.runs.newest_run(ChangeKey("review", 8), RunKind.CHECK, REVISION) is None
+            assert tx.history.newest_run(KEY, RunKind.CHECK, REVISION) == tx.runs.lock(second)
+            assert tx.history.newest_run(KEY, RunKind.CHECK, "2" * 40) is None
+            assert tx.history.newest_run(KEY, RunKind.POST_SUBMIT, REVISION) is None
+            assert tx.history.newest_run(ChangeKey("review", 8), RunKind.CHECK, REVISION) is None
 
     def test_the_checks_of_a_commit_say_whether_they_were_planned(self, store: Store, patch_set: int) -> None:
         with store.transaction() as tx:
-            assert tx.runs.checks_of("review", REVISION) == ()
+            assert tx.history.checks_of("review", REVISION) == ()
             start(tx, check_run(patch_set, REVISION))
             assert tx.runs.add(check_run(tx.changes.upsert(change(8)).patch_set_id, REVISION)) is not None
             start(tx, check_run(tx.changes.upsert(change(9)).patch_set_id, "2" * 40))
             start(tx, post_submit_run(REVISION))
-            found = tx.runs.checks_of("review", REVISION)
-            assert tx.runs.checks_of("other", REVISION) == ()
+            found = tx.history.checks_of("review", REVISION)
+            assert tx.history.checks_of("other", REVISION) == ()
         assert sorted(found) == [(RunState.PLANNING, False), (RunState.RUNNING, True)]
 
     def test_a_job_lists_its_builds_in_all_runs_of_a_revision_with_replaced_ones(self, store: Store) -> None:
@@ -192,7 +192,7 @@ class TestRunHistory:
             tx.builds.put(following, 0, "a", third, None)
             patch_set = tx.changes.upsert(change(patch_set=2, minutes=1)).patch_set_id
             tx.builds.add(start(tx, check_run(patch_set, "2" * 40)), 0, named("a"))
-            found = tx.builds.of_job(tx.runs.lock(following), "a")
+            found = tx.history.builds_of(tx.runs.lock(following), "a")
         assert [build.id for build in found] == [first, second, third]
 
 
@@ -212,7 +212,7 @@ class TestReruns:
             assert tx.runs.lock(following) == replace(first, id=following, state=RunState.RUNNING)
             assert tx.builds.of_run(following) == []
             assert first.patch_set_id is not None
-            assert tx.runs.newest_check(first.patch_set_id) == tx.runs.lock(following)
+            assert tx.history.newest_check(first.patch_set_id) == tx.runs.lock(following)
 
     def test_a_repeated_build_has_the_next_number_and_begins_anew(
         self, site: StoreSite, builds: list[int]
@@ -294,7 +294,7 @@ class TestDurations:
         with site.store.transaction() as tx:
             other = start(tx, replace(post_submit_run(), branch="stable"))
             now = tx.runs.lock(start(tx, post_submit_run("e" * 40)))
-            durations = tx.runs.last_durations(now, 2)
+            durations = tx.history.last_durations(now, 2)
             assert [round(seconds) for seconds in durations] == [120, 60]
-            assert len(tx.runs.last_durations(now, 5)) == 3
-            assert tx.runs.last_durations(tx.runs.lock(other), 5) == []
+            assert len(tx.history.last_durations(now, 5)) == 3
+            assert tx.history.last_durations(tx.runs.lock(other), 5) == []

@@ -51,9 +51,9 @@ LOCKS: Final[Mapping[str, tuple[Work, Work]]] = {
     "lock_run": (lock_run, lock_run),
     "lock_run, its change": (lock_run, upsert),
     "cancel_runs": (lambda tx, _: tx.runs.cancel(1, keep_patch_set=None), lock_run),
-    "newest_check": (lambda tx, _: tx.runs.newest_check(1), lock_run),
+    "newest_check": (lambda tx, _: tx.history.newest_check(1), lock_run),
     "newest_run": (
-        lambda tx, _: tx.runs.newest_run(ChangeKey("review", 7), RunKind.CHECK, "1" * 40),
+        lambda tx, _: tx.history.newest_run(ChangeKey("review", 7), RunKind.CHECK, "1" * 40),
         lock_run,
     ),
     "lock_build": (lock_build, lock_build),

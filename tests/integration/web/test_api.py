@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -116,8 +115,8 @@ def test_a_build_has_the_commits_of_other_repositories() -> None:
     reading = sample_project()
     others = (OtherProject("libs/net", "./net", "d" * 40), OtherProject("", "https://h/all", "e" * 40))
     workspace = Workspace("https://h/manifest", "c" * 40, "core", others).to_mapping()
-    reading.builds[-1] = replace(reading.builds[-1], workspace=workspace)
     name = reading.builds[-1].build
+    reading.about[name.id] = {"workspace": workspace}
     found = call(build_app(reading), "GET", f"/api/v1/builds/{name.job}/{name.number}").json()
 
     assert found["repositories"] == [

@@ -17,6 +17,7 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.machines.environment import Load
 from service.domain.values.errors import Incomplete, LeaseLost, NotFound
 from service.domain.values.identity import RunKind
+from service.kinds.runners import RUNNERS
 from service.steps.building.session import BuildHost, BuildSession
 from tests.support.memory.dependencies import MemoryDependencies, MemoryManifest
 from tests.support.memory.files import (
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from service.domain.building.sandbox_command import Command
     from service.domain.building.spec import BinaryKey
     from service.domain.measuring.lint.touched_lines import Lines
+    from service.domain.measuring.listing import Listing
     from service.domain.measuring.pair_record import PairRecord
     from service.domain.project.job import Job
     from service.domain.sources.workspace import Workspace
@@ -284,7 +286,7 @@ class MemoryClaimed:
     them. ``is_lost_at_last``: the lease is found to be lost only when the end is reported.
     """
 
-    fixed: Sequence[Mapping[str, Any]] | None = None
+    fixed: Sequence[Listing] = ()
     records: list[PairRecord] = field(default_factory=list)
     reads: int = 0
     spec: Mapping[str, Any] = field(default_factory=dict)
@@ -310,11 +312,10 @@ class MemoryClaimed:
         self._hold()
         self.phases.append(phase)
 
-    def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    def fix_listings(self, listings: Sequence[Listing]) -> Sequence[Listing]:
         self._hold()
-        if self.fixed is None:
-            self.fixed = json.loads(json.dumps(listing))
-        return self.fixed or ()
+        self.fixed = self.fixed or listings
+        return self.fixed
 
     def pairs(self) -> Sequence[PairRecord]:
         self._hold()
@@ -385,6 +386,7 @@ def memory_host(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **o
         dependencies=other.get("dependencies", MemoryDependencies(scratch)),
         linkers=other.get("linkers", scratch),
         read_load=other.get("read_load", lambda: nothing),
+        runners=RUNNERS,
         clock=lambda: sandbox.clock,
     )
 

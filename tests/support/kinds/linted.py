@@ -12,6 +12,7 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.project.project_file import parse_job
 from service.domain.values.errors import BadInput
 from service.domain.values.identity import RunKind
+from service.kinds.runners import RUNNERS
 from service.steps.building.session import BuildSession
 from tests.support.building.build_host import MemoryClaimed, MemorySource, Silence, memory_host
 
@@ -130,5 +131,4 @@ def lint(
     parent = base if "base" in source.commits else None
     spec = BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", parent, patch, job)
     host = memory_host(source, sandbox, scratch)  # type: ignore[arg-type]
-    report: MachineReport = job.kind.part("runner").run(BuildSession(MemoryClaimed(), spec, host, Silence()))
-    return report
+    return RUNNERS[job.kind](BuildSession(MemoryClaimed(), spec, host, Silence()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from service.domain.runs.states import UNFINISHED, BuildState
 from service.domain.runs.vote import LASTING
@@ -12,7 +12,7 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, has_kind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.builds import BuildRecord, Builds
-from service.ports.verdict import Measurements
+from service.ports.verdict import Evidence, Measurements
 from tests.support.memory.state import InMemory, Waiting, row
 from tests.support.memory.state import Results as StoredResults
 from tests.support.runs.build_states import BuildEvent, state_after
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.findings import Finding
     from service.domain.building.spec import BuildSpec
+    from service.domain.measuring.listing import Listing
     from service.domain.runs.slowdown import Slowdown
     from service.domain.runs.vote import Outcome
     from service.domain.values.identity import RunKind, SeriesKey
@@ -105,12 +106,6 @@ class MemoryBuilds(InMemory, Builds):
         runs = sorted(run for run, number in self._m.run_builds if number == build_id)
         return [run for run in runs if self._m.runs[run - 1].state in UNFINISHED]
 
-    def of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
-        wanted = (run.patch_set_id, run.kind, run.revision)
-        runs = {each.id for each in self._m.runs if (each.patch_set_id, each.kind, each.revision) == wanted}
-        ids = {build for number, build in self._m.run_builds + self._m.replaced if number in runs}
-        return [build for build in self._m.builds if build.id in ids and build.job == job]
-
     def take(self, run_id: int, position: int, build_id: int) -> None:
         self._place(run_id, position, build_id)
 
@@ -177,8 +172,8 @@ class MemoryMeasurements(InMemory, Measurements):
         pairs = self._m.pairs.get(sequence_id, ())
         return sorted(pairs, key=lambda pair: (pair.variant, pair.pair))
 
-    def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
-        return self._m.listings.get(sequence_id, [])
+    def listings(self, sequence_id: int) -> Sequence[Listing]:
+        return self._m.listings.get(sequence_id, ())
 
     def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
         as_built = [each.pair for each in self._m.pairs.get(sequence_id, ()) if not each.variant]
@@ -227,7 +222,9 @@ class MemoryMeasurements(InMemory, Measurements):
         build = row(self._m.builds, build_id, "build")
         self._m.put_build(replace(build, slowdowns=tuple(slowdowns)))
 
-    def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
+
+class MemoryEvidence(InMemory, Evidence):
+    def store(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
         assert build.sequence_id is not None
         assert sessions.keys() <= self._m.results[build.id].series.keys(), "results are stored first"
         for key, session in sessions.items():
@@ -235,7 +232,7 @@ class MemoryMeasurements(InMemory, Measurements):
             if machine == build.machine:
                 self._m.evidence[key, build.sequence_id] = (machine, session)
 
-    def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+    def of(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
         found: dict[SeriesKey, list[Session]] = {}
         for (key, _), (where, session) in sorted(self._m.evidence.items(), key=lambda each: -each[0][1]):
             for each in series:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.values.identity import RunKind
+from service.ports.runs.history import RunHistory
 from service.ports.runs.runs import RunRecord, Runs
 from tests.support.memory.state import InMemory, row
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.values.identity import ChangeKey
+    from service.ports.runs.builds import BuildRecord
     from service.ports.runs.runs import NewRun
 
 
@@ -85,6 +87,8 @@ class MemoryRuns(InMemory, Runs):
         self._m.planned.add(number)
         return number
 
+
+class MemoryRunHistory(InMemory, RunHistory):
     def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
         return [run for run in self._m.runs if run.patch_set_id == patch_set_id]
 
@@ -119,6 +123,12 @@ class MemoryRuns(InMemory, Runs):
             and each.state is RunState.FINISHED
         )
         return [self._m.ended[each.id] - self._m.created[each.id] for each in islice(newest_first, count)]
+
+    def builds_of(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+        wanted = (run.patch_set_id, run.kind, run.revision)
+        runs = {each.id for each in self._m.runs if (each.patch_set_id, each.kind, each.revision) == wanted}
+        ids = {build for number, build in self._m.run_builds + self._m.replaced if number in runs}
+        return [build for build in self._m.builds if build.id in ids and build.job == job]
 
 
 def _is_same(other: RunRecord, run: NewRun) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from service.domain.review.change import PatchSetKind
 from service.domain.values.errors import NotFound
 from service.ports.runs.decisions import ReviewState
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from service.domain.access.audit import AuditEntry
     from service.domain.failures.failure import Failure
     from service.domain.failures.known import KnownFailure
+    from service.domain.measuring.listing import Listing
     from service.domain.review.change import Change, Review
     from service.domain.runs.overrides import Override
     from service.domain.values.identity import ChangeKey, SeriesKey
@@ -49,7 +51,7 @@ class StoredPatchSet:
     number: int
     revision: str
     ref: str
-    kind: str = "REWORK"
+    kind: PatchSetKind = PatchSetKind.OTHER_CODE
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class Memory:
     positions: dict[tuple[int, int], int] = field(default_factory=dict)
     replaced: list[tuple[int, int]] = field(default_factory=list)
     sequences: list[str] = field(default_factory=list)
-    listings: dict[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    listings: dict[int, Sequence[Listing]] = field(default_factory=dict)
     pairs: dict[int, Sequence[StoredPair]] = field(default_factory=dict)
     disturbed: set[tuple[int, int]] = field(default_factory=set)  # sequence and pair
     results: dict[int, Results] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from service.domain.values.errors import Transient
 from service.ports.runs.queue import Queue
 from service.ports.store import Store, Transaction
 from tests.support.memory.audit import MemoryAudit
-from tests.support.memory.builds import MemoryBuilds, MemoryMeasurements
+from tests.support.memory.builds import MemoryBuilds, MemoryEvidence, MemoryMeasurements
 from tests.support.memory.decisions import MemoryDecisions, MemoryOutbox, MemoryOverrides
 from tests.support.memory.failures import MemoryFailures, MemoryKnownFailures
 from tests.support.memory.intake import (
@@ -20,7 +20,7 @@ from tests.support.memory.intake import (
     MemoryVisibility,
 )
 from tests.support.memory.reports import MemoryExternalBuilds
-from tests.support.memory.runs import MemoryRuns
+from tests.support.memory.runs import MemoryRunHistory, MemoryRuns
 from tests.support.memory.upkeep import MemoryUpkeep
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ def unit_of_work(memory: Memory) -> Transaction:
         visibility=MemoryVisibility(memory),
         comments=MemoryReviewComments(memory),
         runs=MemoryRuns(memory),
+        history=MemoryRunHistory(memory),
         builds=MemoryBuilds(memory),
         external=MemoryExternalBuilds(memory),
         measurements=MemoryMeasurements(memory),
+        evidence=MemoryEvidence(memory),
         failures=MemoryFailures(memory),
         known=MemoryKnownFailures(memory),
         overrides=MemoryOverrides(memory),

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
 from service.domain.building.logs.stored_log import StoredLog
+from service.domain.project.job_kinds import JobKind
 from service.domain.runs.health import PoolQueue
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Result
 from service.domain.values.errors import Ambiguous, NotFound, Transient
-from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
+from service.domain.values.identity import BuildName, ChangeAddress, ChangeKey, RunKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.wording.health import failure_sentences
+from service.domain.wording.health import HIDDEN_ERROR, failure_sentences
 from service.ports.reading import Reading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
 from service.ports.runs.shown import BuildDetail, BuildOfRun, Override, RunWithBuilds
 from service.ports.verdict import (
+    Compared,
     Comparison,
     MeasuredBuild,
     MeasuredPatchSet,
     MeasuredPatchSets,
+    Point,
     Samples,
     Series,
     SeriesWithPoints,
 )
-from tests.support.reading.seeing import as_seen
 from tests.support.reading.views import (
     ENVIRONMENT,
     decision_view,
@@ -38,7 +40,7 @@ from tests.support.reading.views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from service.domain.runs.health import Condition, FailingStep
@@ -56,13 +58,13 @@ T = TypeVar("T")
 class FakeReading(Reading):
     """Answers from lists; every method behaves as its port promises.
 
-    A change and a patch set show what follows from ``runs``: votes, states, counts, causes and builds.
+    Each fact is in one row: votes, states, counts, causes and builds of changes and patch sets follow from
+    ``runs``, and so do the pages of builds, except for what is ``about`` one by its id.
     """
 
-    change_rows: list[Change] = field(default_factory=list)
     patch_set_rows: list[PatchSetDetail] = field(default_factory=list)
     runs: list[RunWithBuilds] = field(default_factory=list)
-    builds: list[BuildDetail] = field(default_factory=list)
+    about: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     rows: dict[int, list[Comparison]] = field(default_factory=dict)
     trends: list[SeriesWithPoints] = field(default_factory=list)
     continued: dict[int, int] = field(default_factory=dict)  # by the newer series, the older
@@ -79,7 +81,27 @@ class FakeReading(Reading):
     @override
     def seen_by(self, viewer: Viewer | None) -> FakeReading:
         seen = viewer.sees(self.hidden) if viewer and self.hidden else frozenset()
-        return replace(as_seen(self, self.hidden - seen), viewer=viewer)
+        return replace(_as_seen(self, self.hidden - seen), viewer=viewer)
+
+    @property
+    def change_rows(self) -> Sequence[Change]:
+        """Each change as its patch set that was stored last has it."""
+        return list({each.change.id: each.change for each in self.patch_set_rows}.values())
+
+    @property
+    def builds(self) -> Sequence[BuildDetail]:
+        """Each build as its newest run has it."""
+        placed = [(each.run, build) for each in self.runs for build in each.builds]
+        builds = {build.id: build for _, build in placed}
+
+        def page(build: BuildOfRun) -> BuildDetail:
+            runs = tuple(run for run, each in placed if each.id == build.id)
+            plain = BuildDetail(
+                build=build, runs=runs, environment_id=1, fingerprint="a1b2c3", environment=ENVIRONMENT
+            )
+            return replace(plain, **self.about.get(build.id, {}))
+
+        return [page(build) for build in builds.values()]
 
     def _only(self, matching: Iterator[T], message: str, instance: str | None = None) -> T:
         for value in matching:
@@ -202,7 +224,7 @@ class FakeReading(Reading):
             measured = tuple(
                 MeasuredBuild(build.job, build.number, tuple(self.rows[build.id]))
                 for build in run.builds
-                if build.kind.may_compare and self.rows.get(build.id)
+                if JobKind(build.kind).may_compare and self.rows.get(build.id)
             )
             if measured and run.run.kind is RunKind.CHECK:
                 # Nothing in memory has trees of its own: equal parents have equal ones.
@@ -220,7 +242,7 @@ class FakeReading(Reading):
         of_job = [each for each in reversed(self.builds) if each.build.job == job]
         elsewhere = [each for each in of_job if each.build.external_number == number]
         here = [each for each in of_job if each.build.number == number]
-        found = sorted(elsewhere + here, key=lambda each: each.build.kind.is_external)
+        found = sorted(elsewhere + here, key=lambda each: each.build.is_external)
         detail = self._only(iter(found), f"there is no build {job}/{number}")
         build = replace(detail.build, undecided=self._undecided(detail.build))
         return replace(detail, build=build, runs=tuple(map(self._addressed, detail.runs)))
@@ -273,11 +295,28 @@ class FakeReading(Reading):
         same = self._former(newest)
         matching = (each for each in self.trends if each.series.id == newest)
         trend = self._only(matching, f"there is no series {series_id}")
-        of_all = [point for each in self.trends if each.series.id in same for point in each.points]
-        ordered = sorted(of_all, key=lambda point: point.measured_at)
+        stored = [point for each in self.trends if each.series.id in same for point in each.points]
+        ordered = sorted(stored or self._points(same), key=lambda point: point.measured_at)
         last = [[p for p in ordered if p.kind is kind][-limit:] for kind in RunKind]
         shown = {id(point) for points in last for point in points}
         return replace(trend, points=tuple(point for point in ordered if id(point) in shown))
+
+    def _points(self, series: Sequence[int]) -> Iterator[Point]:
+        """Yield the points of builds, for series whose trends have none of their own."""
+        for detail in self.builds:
+            build, run = detail.build, self._addressed(min(detail.runs, key=lambda run: run.id))
+            for row in self.rows.get(build.id, ()):
+                if row.series_id in series:
+                    yield Point(
+                        **{each.name: getattr(row, each.name) for each in fields(Compared)},
+                        **{each: getattr(run, each) for each in _OF_RUN},
+                        run_id=run.id,
+                        measured_at=build.created_at,
+                        job=build.job,
+                        number=build.number,
+                        environment_id=detail.environment_id,
+                        machine=build.machine or "",
+                    )
 
     def _former(self, series_id: int) -> list[int]:
         """Return a series and those of its former names."""
@@ -319,6 +358,8 @@ class FakeReading(Reading):
         )
 
 
+_ONE_SERVER = "gerrit"  # of runs without a change
+_OF_RUN = ("kind", "revision", "subject", "author", "change", "change_address", "patch_set")
 # As the page of changes orders builds to name the cause of the worst.
 _WORST_FIRST = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS)
 
@@ -336,6 +377,53 @@ def _names_of(series: Series) -> str:
     return " ".join((*names, series.machine_class))
 
 
+def _as_seen(store: FakeReading, hidden: Collection[ChangeKey]) -> FakeReading:
+    """Leave out what belongs to hidden changes only, and what is on closed branches."""
+    sees_more = len(hidden) < len(store.hidden)
+    closed = set() if sees_more else store.closed  # a memory has one branch
+
+    def shows_run(run: Run) -> bool:
+        if run.change_address is None:
+            return (_ONE_SERVER, run.project, run.branch) not in closed
+        address = ChangeAddress.parse(run.change_address)
+        return not any(
+            key.number == address.number and address.instance in {None, key.instance} for key in hidden
+        )
+
+    def shows_series(series: Series) -> bool:
+        return (series.instance, series.project, series.branch) not in closed
+
+    seen = replace(store, runs=[run for run in store.runs if shows_run(run.run)])
+    names = {BuildName(each.build.job, each.build.number): each.build.id for each in seen.builds}
+    visible = set(names.values())
+    rows = {build_id: rows for build_id, rows in store.rows.items() if build_id in visible}
+    measured = {row.series_id for each in rows.values() for row in each}
+
+    def seen_failure(failing: FailingStep) -> FailingStep:
+        numbers = {key.number for key in store.hidden}
+        is_hidden = failing.change is None or ChangeAddress.parse(failing.change).number in numbers
+        return replace(failing, change=None, error=HIDDEN_ERROR) if is_hidden else failing
+
+    return replace(
+        seen,
+        patch_set_rows=[
+            row
+            for row in store.patch_set_rows
+            if ChangeKey(row.change.instance, row.change.number) not in hidden
+        ],
+        rows=rows,
+        trends=[
+            trend for trend in store.trends if shows_series(trend.series) and trend.series.id in measured
+        ],
+        machine_rows=[
+            row if row.build is None or row.build in names else replace(row, build=None)
+            for row in store.machine_rows
+        ],
+        voting_status_rows=[row for row in store.voting_status_rows if shows_series(row.series)],
+        failing=[seen_failure(each) for each in store.failing],
+    )
+
+
 def add_patch_set(
     reading: FakeReading,
     change: Change,
@@ -345,7 +433,6 @@ def add_patch_set(
     overrides: Sequence[Override] = (),
 ) -> None:
     """Store a patch set, with one run of builds if the change has a ``run_id``."""
-    run = run_view(change, parent)
     detail = PatchSetDetail(
         change=change,
         patch_set=patch_set_view(change),
@@ -356,18 +443,9 @@ def add_patch_set(
         overrides=tuple(overrides),
         problems=(),
     )
-    reading.change_rows = [row for row in reading.change_rows if row.id != change.id] + [change]
     reading.patch_set_rows.append(detail)
     if change.run_id is not None:
         decisions = (decision_view(change, message),) if change.header else ()
+        run = run_view(change, parent)
         reading.runs.append(RunWithBuilds(run, tuple(build for build, _ in builds), decisions))
-    for build, rows in builds:
-        stored = BuildDetail(
-            build=build,
-            runs=(run,),
-            environment_id=1,
-            fingerprint="a1b2c3",
-            environment=ENVIRONMENT,
-        )
-        reading.builds.append(stored)
-        reading.rows[build.id] = list(rows)
+    reading.rows |= {build.id: list(rows) for build, rows in builds}

@@ -18,16 +18,16 @@ from service.domain.runs.vote import Outcome, Result
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.verdict.calibration.evidence import History, Session, voting_status_of
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.machines import Machine
-from service.ports.verdict import Series, SeriesVotingStatus, SeriesWithPoints
+from service.ports.verdict import SeriesVotingStatus, SeriesWithPoints
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import (
-    ENVIRONMENT,
     NOW,
     build_view,
     change_view,
     comparison,
+    machine_view,
     override_view,
+    series_view,
     trend_point,
 )
 
@@ -63,19 +63,11 @@ def sample_project() -> FakeReading:
     _add_alternatives(reading, ALTERNATIVES, tries=3)
     _add_alternatives(reading, REBASED, tries=8)
     _add_trends(reading)
+    busy = BuildName("kv-engine-cv-perf", 5907)
     reading.machine_rows = [
-        Machine(
-            name="perf-01", machine_class="epyc-9354p", pool="perf", host="perf-01",
-            first_seen_at=NOW - timedelta(days=80),
-            last_seen_at=NOW, environment_id=1, environment=ENVIRONMENT, build=None, obstacle="",
-        ),
-        Machine(
-            name="perf-02", machine_class="epyc-9354p", pool="perf", host="perf-02",
-            first_seen_at=NOW - timedelta(days=80),
-            last_seen_at=NOW - timedelta(seconds=4), environment_id=1, environment=ENVIRONMENT,
-            build=BuildName("kv-engine-cv-perf", 5907), obstacle="",
-        ),
-    ]  # fmt: skip
+        machine_view("perf-01"),
+        machine_view("perf-02", last_seen_at=NOW - timedelta(seconds=4), build=busy),
+    ]
     _add_voting_statuses(reading)
     return reading
 
@@ -302,11 +294,6 @@ def _add_trends(reading: FakeReading) -> None:
         *HOSTILE_NAMES,
     ]
     for series_id, name in enumerate(names, start=1):
-        series = Series(
-            id=series_id, instance="gerrit", project="kv_engine", branch="master",
-            machine_class="epyc-9354p", job="kv-engine-cv-perf", suite="executor", benchmark=name,
-            metric="items_per_second", unit="1/s", better=Better.HIGHER,
-        )  # fmt: skip
         hostile = name in HOSTILE_NAMES
         shown = [replace(p, subject=name, author="<b>M</b>%{x}") for p in points] if hostile else points
-        reading.trends.append(SeriesWithPoints(series, tuple(shown)))
+        reading.trends.append(SeriesWithPoints(series_view(series_id, name), tuple(shown)))

@@ -16,9 +16,10 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
+from service.ports.machines import Machine
 from service.ports.review.shown import Change, PatchSet
 from service.ports.runs.shown import BuildOfRun, Decision, Override, Run
-from service.ports.verdict import Comparison, Point
+from service.ports.verdict import Comparison, Point, Series
 
 if TYPE_CHECKING:
     from service.domain.runs.overrides import OverrideKind
@@ -199,6 +200,41 @@ def decision_view(change: Change, message: str) -> Decision:
         review_state="",
         review_note="",
     )
+
+
+def series_view(series_id: int, benchmark: str, **more: object) -> Series:
+    """A series of items per second."""
+    series = Series(
+        id=series_id,
+        instance="gerrit",
+        project="kv_engine",
+        branch="master",
+        machine_class="epyc-9354p",
+        job="kv-engine-cv-perf",
+        suite="executor",
+        benchmark=benchmark,
+        metric="items_per_second",
+        unit="1/s",
+        better=Better.HIGHER,
+    )
+    return replace(series, **more)  # type: ignore[arg-type]
+
+
+def machine_view(name: str, **more: object) -> Machine:
+    """An idle machine that was just seen."""
+    machine = Machine(
+        name=name,
+        machine_class="epyc-9354p",
+        pool="perf",
+        host=name,
+        first_seen_at=NOW - timedelta(days=80),
+        last_seen_at=NOW,
+        environment_id=1,
+        environment=ENVIRONMENT,
+        build=None,
+        obstacle="",
+    )
+    return replace(machine, **more)  # type: ignore[arg-type]
 
 
 def trend_point(index: int, value: float, **more: object) -> Point:

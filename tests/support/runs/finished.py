@@ -41,7 +41,7 @@ class Farm:
         claimed = MemoryClaimed(spec=build.spec)
         host = memory_host(self.service.source, self.sandbox, self.scratch, artifacts=self.artifacts)
         execution = execute_build(claimed, host, Silence())
-        memory.listings[build.sequence_id] = claimed.fixed or ()
+        memory.listings[build.sequence_id] = claimed.fixed
         memory.pairs[build.sequence_id] = [
             StoredPair(each.pair, self.artifacts.put(each.raw), each.variant) for each in claimed.pairs()
         ]

@@ -29,7 +29,7 @@ def test_the_baseline_checks_no_rights() -> None:
 
 def test_pages_that_differ_are_not_compared() -> None:
     other = sample_project()
-    other.change_rows.clear()
+    other.patch_set_rows.clear()
     compared = Compared(build_app(sample_project()), without_access_control(build_app(other)), 1, 1)
     with pytest.raises(click.ClickException, match="/ differs without access control"):
         asyncio.run(compared.times(Page("list of changes", "/"), 1))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.cli.services.find_site import settings_of_running_site
-from service.cli.services.home_instance import instance_of, keep_instance
+from service.cli.services.find_site import instance_of, keep_instance, settings_of_running_site
 from service.cli.services.start_site import running_site
 from service.config import ControlSettings
 from service.domain.values.errors import BadInput

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
-import json
+from pathlib import Path
+from typing import Final
 
 from click.testing import CliRunner
 
 from service import cli
-from service.domain.project.project_file import editor_schema
+
+SCHEMA: Final = Path(__file__).parents[2] / "samples" / "project" / "benchgate.schema.json"
 
 
 def test_the_schema_is_printed_as_json() -> None:
     done = CliRunner().invoke(cli.benchgate, ["schema"])
 
     assert done.exit_code == 0
-    assert json.loads(done.stdout) == editor_schema()
+    assert done.stdout == SCHEMA.read_text(encoding="utf-8")

@@ -10,9 +10,9 @@ import pytest
 from service.domain.building.findings import Finding
 from service.domain.building.sandbox_command import Completed, StoppedBy
 from service.domain.failures.failure import FailureKind
-from service.domain.project.job_kinds import JobKind
 from service.domain.runs.machine_report import CHECKED
 from service.domain.runs.vote import Outcome
+from service.kinds.runners import RUNNERS
 from tests.support.kinds.linted import ReplayedTidy, TooMuch, lint, patch_set
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def test_the_analyzer_is_the_same_tool_with_other_checks(tmp_path: Path) -> None
     run(tmp_path, tool, touching(a_cpp=1), "clang-analyzer")
 
     assert tool.checks == [("build", r"(^|/)(a\.cpp)$", "-*,clang-analyzer-*", "/src/a.cpp")]
-    assert JobKind("clang-analyzer").part("runner").run is JobKind("clang-tidy").part("runner").run
+    assert RUNNERS["clang-analyzer"] is RUNNERS["clang-tidy"]
 
 
 def test_a_patch_set_without_touched_lines_is_not_built(tmp_path: Path) -> None:

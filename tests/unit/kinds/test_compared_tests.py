@@ -20,6 +20,7 @@ from service.domain.runs.judge_build import judge_measured
 from service.domain.runs.vote import Outcome
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.measured_causes import measured_causes, measured_notes
+from service.kinds.runners import RUNNERS
 from tests.support.building.build_host import (
     MemoryClaimed,
     MemorySandbox,
@@ -132,12 +133,11 @@ class Site:
         self.session = session_of(host, job, self.claimed)
 
     def run(self) -> MachineReport:
-        report: MachineReport = self.session.spec.job.kind.part("runner").run(self.session)
-        return report
+        return RUNNERS[self.session.spec.job.kind](self.session)
 
     def judged(self) -> Measured:
         assert self.run().outcome is None
-        return judge_measured(self.session.spec.judged, self.claimed.fixed or (), self.claimed.pairs())
+        return judge_measured(self.session.spec.judged, self.claimed.fixed, self.claimed.pairs())
 
     def verdicts(self) -> dict[str, Verdict]:
         return {each.row.benchmark: each.verdict for each in self.judged().comparisons}

@@ -1,4 +1,4 @@
-"""A kind of jobs is one folder and one line: a tiny kind goes all the way from the file to the vote."""
+"""A kind is a configuration and a function: a tiny one goes all the way from the file to the vote."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ from typing import TYPE_CHECKING
 import pytest
 from typing_extensions import override
 
+from service.adapters.project.editor_schema import editor_schema
 from service.domain.building.sandbox_command import Completed
 from service.domain.building.spec import BuildSpec
 from service.domain.measuring.formats.program import RESULT
+from service.domain.measuring.formats.suites import OWN
+from service.domain.project.benchmark import BenchmarkConfiguration
 from service.domain.project.job_kinds import KINDS
-from service.domain.project.project_file import editor_schema, parse_project_file
+from service.domain.project.project_file import parse_project_file
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadProjectFile
 from service.domain.verdict.calibration.schedule import is_calibrated
 from service.domain.wording.message import Header
+from service.kinds.comparing import compare_sides
+from service.kinds.runners import RUNNERS
 from service.steps.machines.execute import execute_build
 from tests.support.building.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
-from tests.support.forbidden_word.configuration import WordConfiguration
+from tests.support.kinds.forbidden_word import WordConfiguration, find_word
+from tests.support.kinds.stopwatch import LAPS, StopwatchConfiguration
 from tests.support.review.changes import PROJECT_FILE, Service, project
 from tests.support.runs.finished import Farm
 
@@ -36,7 +42,8 @@ WORDS = f"  words:\n    kind: {KIND}\n    word: WORD\n"
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, KIND, "tests.support.forbidden_word")
+    monkeypatch.setitem(KINDS, KIND, WordConfiguration)
+    monkeypatch.setitem(RUNNERS, KIND, find_word)
 
 
 def farm_with(scratch: Path, word: str) -> Farm:
@@ -117,7 +124,7 @@ def test_a_machine_without_the_kind_reports_that(tmp_path: Path, monkeypatch: py
     )
 
 
-LAPS = """\
+FILE = """\
 version: 1
 jobs:
   laps:
@@ -144,8 +151,10 @@ class Stopwatch(MemorySandbox):
 def test_a_kind_that_compares_brings_the_format_of_its_programs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(KINDS, "stopwatch", "tests.support.stopwatch")
-    farm = Farm(tmp_path, Service(source=project(LAPS)), sandbox=Stopwatch())
+    monkeypatch.setitem(KINDS, "stopwatch", StopwatchConfiguration)
+    monkeypatch.setitem(RUNNERS, "stopwatch", compare_sides)
+    monkeypatch.setitem(OWN, StopwatchConfiguration, lambda _own: LAPS)
+    farm = Farm(tmp_path, Service(source=project(FILE)), sandbox=Stopwatch())
     farm.review()
     farm.execute()
     farm.analyse()
@@ -157,3 +166,11 @@ def test_a_kind_that_compares_brings_the_format_of_its_programs(
     assert decision.vote == -1
     assert decision.message.startswith(Header.BENCHMARKS_FAILED)
     assert "1 of 2 results is slower; worst: BM_a real time" in decision.message
+
+
+def test_every_kind_that_no_other_ci_runs_has_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(KINDS, KIND)
+    monkeypatch.delitem(RUNNERS, KIND)
+    assert RUNNERS.keys() == {kind for kind, configuration in KINDS.items() if not configuration.is_external}
+    comparing = {configuration for configuration in KINDS.values() if configuration.may_compare}
+    assert OWN.keys() == comparing - {BenchmarkConfiguration}

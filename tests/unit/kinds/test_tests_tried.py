@@ -15,6 +15,7 @@ from service.domain.measuring.tests.record import read_tests
 from service.domain.project.project_file import parse_job
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Unfit
+from service.kinds.runners import RUNNERS
 from tests.support.building.build_host import MemorySandbox, MemorySource, memory_host, session_of
 from tests.support.memory.files import MemoryArtifacts
 
@@ -59,7 +60,7 @@ def run(
     sandbox, artifacts = Replay(tries=list(tries)), MemoryArtifacts()
     parsed = parse_job("tests", job)
     host = memory_host(source, sandbox, scratch, artifacts=artifacts)
-    report: MachineReport = parsed.kind.part("runner").run(session_of(host, parsed))
+    report = RUNNERS[parsed.kind](session_of(host, parsed))
     assert len(sandbox.launched) == len(tries)
     return report, sandbox, artifacts
 

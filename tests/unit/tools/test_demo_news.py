@@ -24,7 +24,7 @@ CHANGE = Change(
 
 
 def message(text: str) -> PostedMessage:
-    return PostedMessage("1", 1, Person(name="buildbot", account="buildbot"), NOW, text)
+    return PostedMessage("1", 1, Person(name="buildbot", account="buildbot"), NOW, text, shown=text)
 
 
 def test_a_message_is_shown_with_its_change() -> None:

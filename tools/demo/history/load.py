@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
+from service.adapters.postgres.persisted import listings_from
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.values.errors import BadInput
 from service.steps.building.build_log import BuildLog
@@ -94,7 +95,7 @@ def report_recorded(recorded: Mapping[str, RecordedBuild], claimed: Claimed) -> 
             f"no results of {job} are recorded for this commit; run `python -m tools.demo.history.record`",
             "the demo's history",
         )
-    claimed.fix_listing(build.listing)
+    claimed.fix_listings(listings_from(build.listing))
     for pair in build.pairs:
         claimed.record(PairRecord(pair.pair, pair.raw.encode(), pair.variant), pair.launches)
     log = BuildLog()

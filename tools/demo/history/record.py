@@ -21,6 +21,7 @@ from service.adapters.machines.linux import read_environment
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.postgres.migrate import migrate
+from service.adapters.postgres.persisted import mappings_of_listings
 from service.cli import run
 from service.cli.operating.status_lines import StatusLines
 from service.cli.services.preconditions import make_home
@@ -207,7 +208,7 @@ def _recorded(plane: Control, change: int, build: BuildRecord) -> RecordedBuild:
     if sequence is None or execution is None:
         raise ValueError(f"change {change} was not measured")
     with plane.store.transaction() as tx:
-        listing, stored = tx.measurements.listing(sequence), tx.measurements.stored_pairs(sequence)
+        listings, stored = tx.measurements.listings(sequence), tx.measurements.stored_pairs(sequence)
     with plane.engine.connect() as connection:
         launches = connection.execute(_FACTS, {"build": build.id}).all()
         log = connection.execute(_LOG, {"build": build.id}).scalar_one()
@@ -221,7 +222,7 @@ def _recorded(plane: Control, change: int, build: BuildRecord) -> RecordedBuild:
         raw = plane.artifacts.get(each.artifact).decode()
         pairs.append(RecordedPair(each.variant, each.pair, raw, facts))
     text_of_log = plane.artifacts.get(log).decode(errors="replace")
-    return RecordedBuild(change, build.job, listing, pairs, execution, text_of_log)
+    return RecordedBuild(change, build.job, mappings_of_listings(listings), pairs, execution, text_of_log)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from service.adapters.building.sandbox.launcher import (
     require_tools,
     settings_of,
 )
-from service.adapters.building.sandbox.limits import Group, describe, find_hierarchies
+from service.adapters.building.sandbox.limits import ControlGroups, describe, find_hierarchies
 from service.adapters.building.sandbox.mounts import (
     ENVIRONMENT,
     SYNTHETIC,
@@ -31,7 +31,7 @@ from service.adapters.building.sandbox.mounts import (
     mount_arguments,
 )
 from service.adapters.building.sandbox.namespace import START_WITHIN_SECONDS, Namespace
-from service.adapters.building.sandbox.supervision import Output, supervise
+from service.adapters.building.sandbox.supervision import BoundedOutput, supervise
 from service.adapters.building.sandbox.syscalls import filter_for
 from service.domain.building.sandbox_command import Command, Completed, Limits, StoppedBy
 from service.domain.values.errors import Permanent, Transient, Unfit
@@ -134,7 +134,7 @@ class BubblewrapSandbox(Sandbox):
         started = time.monotonic()
         with ExitStack() as cleanup:
             try:
-                group = Group(self._hierarchies, command.limits, command.cpus)
+                group = ControlGroups(self._hierarchies, command.limits, command.cpus)
             except OSError as refused:
                 raise Transient(f"the control groups of a run cannot be created: {refused}") from refused
             cleanup.callback(group.close)
@@ -143,7 +143,7 @@ class BubblewrapSandbox(Sandbox):
             process, status = self._start(group, command, (stdout, kept_write), cleanup)
             tree = Namespace(process, status, is_measured=not group.limits_memory)
             cleanup.callback(tree.close)
-            output = Output(kept, log, command.limits.log_bytes)
+            output = BoundedOutput(kept, log, command.limits.log_bytes)
             stopped_by = supervise(process, tree, command.limits, output, watch)
             seconds = time.monotonic() - started
             exit_code = tree.exit_code()
@@ -159,7 +159,7 @@ class BubblewrapSandbox(Sandbox):
             return Completed(code, seconds, stopped_by, group.cpu_seconds(), is_host_out_of_memory)
 
     def _start(
-        self, group: Group, command: Command, outputs: tuple[int, int], cleanup: ExitStack
+        self, group: ControlGroups, command: Command, outputs: tuple[int, int], cleanup: ExitStack
     ) -> tuple[subprocess.Popen[bytes], int]:
         """Start bubblewrap; ``cleanup`` ends it."""
         status, status_write = _pipe(cleanup)
@@ -209,7 +209,7 @@ class BubblewrapSandbox(Sandbox):
         return process, status
 
 
-def _is_host_out_of_memory(group: Group) -> bool | None:
+def _is_host_out_of_memory(group: ControlGroups) -> bool | None:
     """Return whether the kernel killed a process of a group below its limit; None if it counts no kills."""
     if not group.limits_memory:
         return None

@@ -46,7 +46,7 @@ class Hierarchy:
     version: int
 
 
-class Group:
+class ControlGroups:
     """The control groups of one run.
 
     Args:
@@ -123,7 +123,7 @@ class Group:
 def can_divide(hierarchy: Hierarchy) -> bool:
     """Return whether a program can join a new group; only a trial covers all permissions and rules."""
     try:
-        with closing(Group([hierarchy], Limits())) as group:
+        with closing(ControlGroups([hierarchy], Limits())) as group:
             command = [*group.join, "/bin/true"]
             # A fixed program of the system.
             return subprocess.run(command, check=False, capture_output=True).returncode == 0  # noqa: S603

@@ -37,7 +37,7 @@ class Tree(Protocol):
         """Return the resident memory of all processes in bytes, or None if the kernel enforces the limit."""
 
 
-class Output:
+class BoundedOutput:
     """The output of a program, copied up to a limit.
 
     Args:
@@ -85,7 +85,7 @@ def supervise(
     process: subprocess.Popen[bytes],
     tree: Tree,
     limits: Limits,
-    output: Output,
+    output: BoundedOutput,
     watch: Callable[[], None],
 ) -> StoppedBy | None:
     """Wait for the end of ``process``, and kill the rest of its tree.
@@ -111,7 +111,7 @@ def _follow(
     process: subprocess.Popen[bytes],
     tree: Tree,
     limits: Limits,
-    output: Output,
+    output: BoundedOutput,
     watch: Callable[[], None],
 ) -> StoppedBy | None:
     handle = os.pidfd_open(process.pid)

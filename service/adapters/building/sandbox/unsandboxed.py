@@ -18,7 +18,7 @@ from service.adapters.building.sandbox.launcher import (
     resident_bytes,
     settings_of,
 )
-from service.adapters.building.sandbox.supervision import END_WITHIN_SECONDS, Output, Tree, supervise
+from service.adapters.building.sandbox.supervision import END_WITHIN_SECONDS, BoundedOutput, Tree, supervise
 from service.domain.building.sandbox_command import Completed
 from service.domain.values.errors import Permanent, Transient
 from service.ports.building import Sandbox
@@ -62,7 +62,7 @@ class DirectRunner(Sandbox):
         own = {name: value for name, value in os.environ.items() if name not in self._without}
         with _start(command, own, discard_output=log is None) as process:
             tree = _ProcessGroup(process)
-            output = Output(cast("IO[bytes]", process.stderr).fileno(), log, command.limits.log_bytes)
+            output = BoundedOutput(cast("IO[bytes]", process.stderr).fileno(), log, command.limits.log_bytes)
             stopped_by = supervise(process, tree, command.limits, output, watch)
         code = process.returncode if process.returncode >= 0 else 128 - process.returncode
         return Completed(code, time.monotonic() - started, stopped_by, tree.cpu_seconds)

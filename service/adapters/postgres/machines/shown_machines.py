@@ -105,7 +105,7 @@ ORDER BY c.machine, c.job, c.suite, c.id, e.place
 """)  # noqa: S608 - put together from constants
 
 
-class PostgresMachines(Sighted, MachineReading):
+class PostgresMachineReading(Sighted, MachineReading):
     """Machines, their voting statuses and the service's condition, from the database."""
 
     @override

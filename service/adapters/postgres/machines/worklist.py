@@ -12,6 +12,7 @@ from typing_extensions import override
 from service.adapters.postgres.machines.calls import call
 from service.adapters.postgres.machines.lease_renewal import RETRY_SECONDS, Renewal
 from service.adapters.postgres.machines.log_shipping import LogChunks, LogShipping
+from service.adapters.postgres.persisted import listings_from, mappings_of_listings
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.values.errors import Transient
 from service.ports.machines import Claimed, Upcoming, Worklist
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine, Row
 
     from service.domain.building.spec import BinaryKey
+    from service.domain.measuring.listing import Listing
     from service.ports.building import Artifacts
     from service.ports.machines import BuildOutput
 
@@ -164,9 +166,8 @@ class ClaimedBuild(Claimed):
         self._call("keep_binary", digest=key.digest, artifact=artifact, manifest=manifest)
 
     @override
-    def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        fixed: Sequence[Mapping[str, Any]] = self._call("fix_listing", listing=listing)[0][0]
-        return fixed
+    def fix_listings(self, listings: Sequence[Listing]) -> Sequence[Listing]:
+        return listings_from(self._call("fix_listing", listing=mappings_of_listings(listings))[0][0])
 
     @override
     def pairs(self) -> Sequence[PairRecord]:

@@ -160,7 +160,7 @@ class PostgresChanges(Connected, Changes):
             number=current.number,
             revision=current.revision,
             ref=current.ref,
-            kind=current.kind,
+            kind=current.kind.value,
             author=current.author.shown,
             subject=change.subject,
             message=change.message,
@@ -184,7 +184,7 @@ class PostgresComments(Connected, ReviewComments):
             person=message.author.shown,
             written_at=message.written,
             # A server's own ids are of no use: they change when it rewrites its history.
-            digest=hashlib.sha256(message.text.encode("utf-8", "replace")).digest(),
+            digest=hashlib.sha256((message.shown or message.text).encode("utf-8", "replace")).digest(),
             text=message.text,
         )
         return self._execute(new.on_conflict_do_nothing().returning(t.heard.c.id)).scalar()

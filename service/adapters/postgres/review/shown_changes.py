@@ -123,7 +123,7 @@ WHERE p.change_id = :change_id ORDER BY p.number
 """)  # noqa: S608 - put together from constants
 
 
-class PostgresChanges(Sighted, ChangeReading):
+class PostgresChangeReading(Sighted, ChangeReading):
     """Changes and patch sets in the database."""
 
     @override

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Text, cast, delete, func, literal, select, union, update
+from sqlalchemy import Text, cast, delete, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
@@ -89,20 +89,6 @@ class PostgresBuilds(Connected, Builds):
             .join(t.run_build, t.run_build.c.build_id == t.build.c.id)
             .where(t.run_build.c.run_id == run_id)
             .order_by(t.run_build.c.position, t.build.c.id)
-        )
-        return [build_record(row) for row in found.mappings()]
-
-    @override
-    def of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
-        runs = select(t.run.c.id).where(
-            t.run.c.patch_set_id == run.patch_set_id,
-            t.run.c.kind == run.kind.value,
-            t.run.c.revision == run.revision,
-        )
-        tables = (t.run_build, t.replaced_build)
-        ids = union(*(select(table.c.build_id).where(table.c.run_id.in_(runs)) for table in tables))
-        found = self._execute(
-            select(t.build).where(t.build.c.job == job, t.build.c.id.in_(ids)).order_by(t.build.c.id)
         )
         return [build_record(row) for row in found.mappings()]
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Float, cast, exists, false, func, literal, select, true, update
+from sqlalchemy import Float, cast, exists, false, func, literal, select, true, union, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.runs.builds import build_record
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.values.identity import ChangeKey, RunKind
+from service.ports.runs.history import RunHistory
 from service.ports.runs.runs import RunRecord, Runs
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, RowMapping
 
+    from service.ports.runs.builds import BuildRecord
     from service.ports.runs.runs import NewRun
 
 _UNFINISHED: Final = t.run.c.state.in_(UNFINISHED)
@@ -106,6 +109,18 @@ class PostgresRuns(Connected, Runs):
         self._execute(ended.values(state=state, finished_at=func.now(), **values))
 
     @override
+    def follow(self, previous: RunRecord, comment_id: int | None) -> int:
+        new = {"state": RunState.RUNNING.value, "previous_id": previous.id, "asked_by": comment_id}
+        columns = (*(t.run.c[name] for name in _COPIED), *map(literal, new.values()))
+        copied = select(*columns).where(t.run.c.id == previous.id)
+        statement = insert(t.run).from_select([*_COPIED, *new], copied)
+        return int(self._execute(statement.returning(t.run.c.id)).scalar_one())
+
+
+class PostgresRunHistory(Connected, RunHistory):
+    """Rows of the table ``run``, and of ``build`` by run."""
+
+    @override
     def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
         found = self._execute(_RUNS.where(t.run.c.patch_set_id == patch_set_id).order_by(t.run.c.id))
         return [_run_record(row) for row in found.mappings()]
@@ -143,12 +158,18 @@ class PostgresRuns(Connected, Runs):
         return self._execute(query.order_by(t.run.c.id.desc()).limit(count)).scalars().all()
 
     @override
-    def follow(self, previous: RunRecord, comment_id: int | None) -> int:
-        new = {"state": RunState.RUNNING.value, "previous_id": previous.id, "asked_by": comment_id}
-        columns = (*(t.run.c[name] for name in _COPIED), *map(literal, new.values()))
-        copied = select(*columns).where(t.run.c.id == previous.id)
-        statement = insert(t.run).from_select([*_COPIED, *new], copied)
-        return int(self._execute(statement.returning(t.run.c.id)).scalar_one())
+    def builds_of(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+        runs = select(t.run.c.id).where(
+            t.run.c.patch_set_id == run.patch_set_id,
+            t.run.c.kind == run.kind.value,
+            t.run.c.revision == run.revision,
+        )
+        tables = (t.run_build, t.replaced_build)
+        ids = union(*(select(table.c.build_id).where(table.c.run_id.in_(runs)) for table in tables))
+        found = self._execute(
+            select(t.build).where(t.build.c.job == job, t.build.c.id.in_(ids)).order_by(t.build.c.id)
+        )
+        return [build_record(row) for row in found.mappings()]
 
 
 def _run_record(row: RowMapping) -> RunRecord:

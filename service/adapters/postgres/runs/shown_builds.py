@@ -109,7 +109,7 @@ WHERE build_id = :id AND token = :token ORDER BY number
 _ON_PARENT: Final = failing_on_parent(measured_in_sight("of_parent.id"))
 
 
-class PostgresBuilds(Sighted, BuildReading):
+class PostgresBuildReading(Sighted, BuildReading):
     """Runs and builds in the database."""
 
     @override

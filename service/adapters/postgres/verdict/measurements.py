@@ -6,7 +6,7 @@ import json
 from dataclasses import fields
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import psycopg
 from sqlalchemy import delete, false, func, or_, select, text, update
@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
-from service.adapters.postgres.persisted import mappings_of
+from service.adapters.postgres.persisted import listings_from, mappings_of
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import clean, clean_json
 from service.domain.values.identity import RunKind, Side
@@ -23,7 +23,7 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
-from service.ports.verdict import Compared, Measurements, StoredPair
+from service.ports.verdict import Compared, Evidence, Measurements, StoredPair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, RowMapping
 
     from service.domain.building.findings import Finding
+    from service.domain.measuring.listing import Listing
     from service.domain.runs.slowdown import Slowdown
     from service.domain.values.identity import SeriesKey
     from service.domain.verdict.inference.reasons import ReasonKind
@@ -106,7 +107,7 @@ ORDER BY s.digest, e.place
 
 
 class PostgresMeasurements(Connected, Measurements):
-    """Rows of the tables ``launch``, ``series``, ``result``, ``comparison`` and ``evidence``.
+    """Rows of the tables ``launch``, ``series``, ``result`` and ``comparison``.
 
     Results are many rows at once; storing them again replaces them.
     """
@@ -122,9 +123,9 @@ class PostgresMeasurements(Connected, Measurements):
         return [StoredPair(row.pair, row.artifact, row.variant) for row in rows]
 
     @override
-    def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
+    def listings(self, sequence_id: int) -> Sequence[Listing]:
         fixed = self._execute(select(t.sequence.c.listing).where(t.sequence.c.id == sequence_id)).scalar()
-        return fixed or []
+        return listings_from(fixed or ())
 
     @override
     def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
@@ -196,29 +197,6 @@ class PostgresMeasurements(Connected, Measurements):
         stored = update(t.build).where(t.build.c.id == build_id)
         self._execute(stored.values(slowdowns=mappings_of(slowdowns)))
 
-    @override
-    def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
-        rows = [
-            {
-                "sequence": build.sequence_id,
-                "machine": build.machine,
-                "build": build.id,
-                "logs": list(session.logs),
-                "verdict": session.verdict.value,
-                "digest": key.digest,
-            }
-            for key, session in sessions.items()
-        ]
-        if rows:
-            self._execute(_STORE, rows)
-
-    @override
-    def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
-        keys = {key.digest: key for key in series}
-        values = {"machine": machine, "digests": list(keys), "recalled": RECALLED}
-        by_series = groupby(self._execute(_FIND, values).mappings(), key=itemgetter("digest"))
-        return {keys[bytes(digest)]: history_of(rows) for digest, rows in by_series}
-
     def _series_ids(self, series: Mapping[SeriesKey, tuple[str, str]]) -> dict[SeriesKey, int]:
         digests = {key: key.digest for key in series}
         found = self._find_series(list(digests.values()))
@@ -260,6 +238,33 @@ class PostgresMeasurements(Connected, Measurements):
         if not isinstance(driver, psycopg.Connection):
             raise TypeError(f"a connection of psycopg is needed, not {type(driver).__name__}")
         return driver
+
+
+class PostgresEvidence(Connected, Evidence):
+    """Rows of the table ``evidence``."""
+
+    @override
+    def store(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
+        rows = [
+            {
+                "sequence": build.sequence_id,
+                "machine": build.machine,
+                "build": build.id,
+                "logs": list(session.logs),
+                "verdict": session.verdict.value,
+                "digest": key.digest,
+            }
+            for key, session in sessions.items()
+        ]
+        if rows:
+            self._execute(_STORE, rows)
+
+    @override
+    def of(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+        keys = {key.digest: key for key in series}
+        values = {"machine": machine, "digests": list(keys), "recalled": RECALLED}
+        by_series = groupby(self._execute(_FIND, values).mappings(), key=itemgetter("digest"))
+        return {keys[bytes(digest)]: history_of(rows) for digest, rows in by_series}
 
 
 def _array(samples: Sequence[float | None]) -> str:

@@ -105,7 +105,7 @@ ORDER BY k.measured_at, k.build_id
 """)  # noqa: S608 - put together from constants
 
 
-class PostgresSeries(Sighted, SeriesReading):
+class PostgresSeriesReading(Sighted, SeriesReading):
     """Series in the database."""
 
     @override

@@ -19,7 +19,8 @@ from service.adapters.review.gerrit.fields import (
     ref_of,
     text_in,
 )
-from service.domain.review.change import Change, ChangeStatus, PatchSet, Person, PostedMessage
+from service.adapters.review.gerrit.messages import GerritMessage
+from service.domain.review.change import Change, ChangeStatus, PatchSet, PatchSetKind, Person
 from service.domain.values.errors import BadEvent
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _patch_set(event: Event, document: Mapping[str, Any]) -> PatchSet | None:
         revision=revision,
         ref=text_in(fields, "ref") or ref_of(event.change or 0, number),
         parents=tuple(filter(is_revision, parents)) if isinstance(parents, list) else (),
-        kind=text_in(fields, "kind") or "REWORK",
+        kind=PatchSetKind(text_in(fields, "kind")),
         author=person_from(fields.get("author")),
     )
 
@@ -163,7 +164,7 @@ def _add_comment(
     if text and all(message.id != digest for message in known.messages):
         writer = user(remover if is_removal else author)
         written = now if at is None else datetime.fromtimestamp(at, UTC)
-        known.messages.append(PostedMessage(digest, patch_set, writer, written, text))
+        known.messages.append(GerritMessage(digest, patch_set, writer, written, text))
 
 
 def user(name: str) -> Person:

@@ -12,8 +12,9 @@ from typing_extensions import override
 from service.adapters.review.console.events import after_event, user
 from service.adapters.review.console.state import ConsoleState, load, save
 from service.adapters.review.gerrit.events import ABOUT_CHANGES, document_from, event_from
+from service.adapters.review.gerrit.messages import GerritMessage
 from service.domain.access.caller import LOCAL_EMAIL
-from service.domain.review.change import Account, Change, ChangeStatus, Posted, PostedMessage
+from service.domain.review.change import Account, Change, ChangeStatus, Posted
 from service.domain.values.errors import BadEvent, NotFound, Permanent
 from service.domain.values.identity import ChangeKey
 from service.ports.review.server import ReviewServer
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.adapters.review.console.state import StoredChange
-    from service.domain.review.change import Review
+    from service.domain.review.change import PostedMessage, Review
 
 LABELS: Final[Mapping[str, range]] = MappingProxyType({"Verified": range(-1, 2), "Code-Review": range(-2, 3)})
 _LOCAL_ACCOUNT: Final = "local"
@@ -107,7 +108,7 @@ class ConsoleReview(ReviewServer):
     @override
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
         with self._state.connected() as connection:
-            return self._stored(connection, key).messages
+            return [message.translated() for message in self._stored(connection, key).messages]
 
     @override
     def is_member(self, account: str, group: str) -> bool:
@@ -165,7 +166,7 @@ class ConsoleReview(ReviewServer):
         if changed or text:
             first = " ".join([f"Patch Set {patch_set}:", *changed])
             whole = f"{first}\n\n{text}" if text else first
-            message = PostedMessage(
+            message = GerritMessage(
                 str(len(stored.messages) + 1), patch_set, user(self._account), self._now(), whole
             )
             stored.messages.append(message)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
-from service.domain.review.change import Change, PostedMessage
+from service.adapters.review.gerrit.messages import GerritMessage
+from service.domain.review.change import Change
 from service.domain.values.errors import Permanent, Transient
 from service.domain.values.text import plain
 
@@ -47,7 +48,7 @@ class StoredChange:
     event_at: float = 0.0
     revisions: dict[int, str] = field(default_factory=dict)
     votes: dict[int, dict[str, dict[str, int]]] = field(default_factory=dict)
-    messages: list[PostedMessage] = field(default_factory=list)
+    messages: list[GerritMessage] = field(default_factory=list)
     is_deleted: bool = False
 
     @property

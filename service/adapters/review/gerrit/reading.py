@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +14,8 @@ from service.adapters.review.gerrit.fields import (
     ref_of,
     text_in,
 )
-from service.domain.review.change import Change, ChangeStatus, PatchSet, PostedMessage
+from service.adapters.review.gerrit.messages import ACCOUNT, GerritMessage
+from service.domain.review.change import Change, ChangeStatus, PatchSet, PatchSetKind
 from service.domain.values.errors import Permanent
 from service.domain.values.identity import ChangeKey
 from service.domain.values.text import plain
@@ -23,7 +23,6 @@ from service.domain.values.text import plain
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_ACCOUNT: Final = re.compile(r"<GERRIT_ACCOUNT_([0-9]+)>")  # a name in a message by the server
 _MICROSECONDS: Final = 26  # characters; Gerrit writes nanoseconds, and always UTC
 _PATCH_SET_LEVEL: Final = "/PATCHSET_LEVEL"
 
@@ -66,7 +65,7 @@ def has_more(page: Sequence[object]) -> bool:
     return bool(page) and object_from(page[-1]).get("_more_changes") is True
 
 
-def messages_from(document: object) -> list[PostedMessage]:
+def messages_from(document: object) -> list[GerritMessage]:
     """Parse the messages on a change, oldest first."""
     messages = [_message(object_from(item)) for item in listed(document)]
     return sorted(messages, key=lambda message: message.written)
@@ -112,7 +111,7 @@ def _current_from(change: Mapping[str, Any], number: int) -> tuple[PatchSet, str
         revision=revision,
         ref=text_in(shown, "ref") or ref_of(number, patch_set),
         parents=tuple(parents),
-        kind=text_in(shown, "kind") or "REWORK",
+        kind=PatchSetKind(text_in(shown, "kind")),
         author=person_from(commit.get("author")),
         uploader=person_from(shown.get("uploader")),
     )
@@ -129,8 +128,8 @@ def _votes(change: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     return votes
 
 
-def _message(fields: Mapping[str, Any]) -> PostedMessage:
-    return PostedMessage(
+def _message(fields: Mapping[str, Any]) -> GerritMessage:
+    return GerritMessage(
         id=_needed(fields, "id"),
         patch_set=number_in(fields, "_revision_number") or 0,
         author=person_from(fields.get("author")),
@@ -146,7 +145,7 @@ def _with_names(message: Mapping[str, Any]) -> str:
     for person in map(person_from, listed(message.get("accounts_in_message", []))):
         address = f"<{person.email}>" if person.email else ""
         names[person.account] = plain(f"{person.name} {address}") or f"Gerrit Account {person.account}"
-    return _ACCOUNT.sub(lambda match: names.get(match[1], match[0]), text_in(message, "message"))
+    return ACCOUNT.sub(lambda match: names.get(match[1], match[0]), text_in(message, "message"))
 
 
 def _moment(holder: Mapping[str, Any], key: str) -> datetime:

@@ -128,15 +128,13 @@ class GerritReview(ReviewServer):
         """
         path = self._path(key)
         messages = messages_from(self._connection.get(f"{path}/messages"))
-        if not any(_COMMENTED.search(m.text) for m in messages if not m.is_by_machine):
-            return messages  # programs comment only on lines
-        replies = replies_from(self._connection.get(f"{path}/comments"))
-        return [
-            replace(message, text=f"{message.text}\n\n{replies[message.id]}")
-            if message.id in replies
-            else message
-            for message in messages
-        ]
+        # Programs comment only on lines.
+        if any(_COMMENTED.search(m.text) for m in messages if not m.is_by_machine):
+            replies = replies_from(self._connection.get(f"{path}/comments"))
+            messages = [
+                replace(m, text=f"{m.text}\n\n{replies[m.id]}") if m.id in replies else m for m in messages
+            ]
+        return [message.translated() for message in messages]
 
     @override
     def post(self, review: Review) -> Posted:

@@ -1,51 +1,25 @@
-"""Lock a bare repository on this machine, and check out its commits."""
+"""Create a bare repository on this machine, and check out its commits."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
-import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.sources.git.command import LOCAL_SECONDS, Until, run_git, unwatched
+from service.adapters.system.locking import locked
 from service.adapters.system.removal import remove_tree
-from service.domain.values.errors import BadInput, Transient
+from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from service.adapters.sources.git.command import Answer, TransferLimits
 
-_LOOK_EVERY_SECONDS: Final = 0.05
 _LFS: Final = b"filter=lfs"
 _ATTRIBUTES_BYTES: Final = 100 << 20  # git ignores larger files of attributes
 _LOCKED: Final = re.compile(r"Unable to create '([^']+\.lock)': File exists")
-
-
-@contextmanager
-def locked(path: Path, seconds: float, watch: Callable[[], None] = unwatched) -> Iterator[int]:
-    """Lock out other processes and threads, and yield the descriptor.
-
-    Raises Transient after ``seconds``, and what ``watch`` raises while it waits.
-    """
-    descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        deadline = time.monotonic() + seconds
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise Transient(f"{path.name} was in use for longer than {seconds:.0f} s") from None
-            watch()
-            time.sleep(_LOOK_EVERY_SECONDS)
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def create(mirror: Path) -> None:

@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Final
 
 import httpx
 
-from service.adapters.sources.git.bare import locked
 from service.adapters.sources.git.command import run_git
+from service.adapters.system.locking import locked
 from service.domain.sources.lfs import (
     BATCH,
     FILE_BYTES,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from service.adapters.sources.git.bare import check_out, create, has_commit, locked, run_locked
+from service.adapters.sources.git.bare import check_out, create, has_commit, run_locked
 from service.adapters.sources.git.command import LOCAL_SECONDS, Answer, Until, run_git, unwatched
 from service.adapters.sources.git.manifests import Manifests
 from service.adapters.sources.git.repository import Repository
 from service.adapters.sources.git.submodules import Submodules
+from service.adapters.system.locking import locked, make_locked, take_unlocked
 from service.adapters.system.removal import remove_tree
 from service.domain.measuring.lint.touched_lines import lines_in
 from service.domain.sources.allowed import NOTHING
@@ -239,9 +239,7 @@ class GitSource(Source):
         """Create a directory that is locked while this process lives and uses it."""
         directory = self._worktrees.absolute() / f"{os.getpid()}-{secrets.token_hex(6)}"
         with locked(self._worktrees / "all", LOCAL_SECONDS):
-            directory.mkdir()
-            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            descriptor = make_locked(directory)
         try:
             yield directory
         finally:
@@ -251,16 +249,11 @@ class GitSource(Source):
                 os.close(descriptor)
 
     def _remove_stale_worktrees(self) -> None:
-        """Remove directories of killed processes. Unlike a process ID, a lock works across containers."""
+        """Remove directories of killed processes."""
         with locked(self._worktrees / "all", LOCAL_SECONDS):
-            for directory in self._worktrees.iterdir():
-                if not directory.is_dir():
-                    continue
-                descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+            for directory, descriptor in take_unlocked(self._worktrees):
                 try:
-                    with suppress(BlockingIOError):
-                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        remove_tree(directory)
+                    remove_tree(directory)
                 finally:
                     os.close(descriptor)
 

@@ -10,13 +10,14 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.sources.git.bare import check_out, create, has_commit, locked, run_locked
+from service.adapters.sources.git.bare import check_out, create, has_commit, run_locked
 from service.adapters.sources.git.command import TOO_LARGE, TransferLimits, Until, run_git, unwatched
 from service.adapters.sources.git.lfs import LfsObjects
 from service.adapters.sources.git.moved import MOST as MOST_MOVES
 from service.adapters.sources.git.moved import moved_to
 from service.adapters.sources.git.placing import put_file, require_free
 from service.adapters.sources.git.repository import Clone, Repository, tree_entries
+from service.adapters.system.locking import locked
 from service.domain.sources.submodules import (
     DEEPEST,
     FILE,

@@ -33,7 +33,7 @@ class _Ctest(NamedTuple):
 
     failure: Failure
     output: ProgramOutput
-    inner: _Found
+    inner: _UniqueFailures
 
 
 def failures_in(log: Iterable[bytes], sources: str = "") -> Iterator[Failure]:
@@ -59,7 +59,7 @@ def failures_in(log: Iterable[bytes], sources: str = "") -> Iterator[Failure]:
     return iter(reading.ended())
 
 
-class _Found:
+class _UniqueFailures:
     """Unique failures, with the tests of CTest that they belong to."""
 
     __slots__ = ("_found", "read")
@@ -102,8 +102,8 @@ class _Reading:
         self._cmake = CMakeErrors(roots)
         self._ctest: _Ctest | None = None  # the last failed test; its output follows
         self._started: set[int] = set()  # tests of `ctest -V`, which puts their numbers before their lines
-        self._numbered: dict[int, tuple[ProgramOutput, _Found]] = {}
-        self._found = _Found()
+        self._numbered: dict[int, tuple[ProgramOutput, _UniqueFailures]] = {}
+        self._found = _UniqueFailures()
         self._weak: Failure | None = None
         self._is_list = False  # the list of failed tests at the end
         self._runs = 0  # of CTest that ended
@@ -118,7 +118,7 @@ class _Reading:
         """Read a line."""
         text, number = cleaned(line)
         if number in self._started:
-            output, inner = self._numbered.setdefault(number, (self._new_output(), _Found()))
+            output, inner = self._numbered.setdefault(number, (self._new_output(), _UniqueFailures()))
             inner.add(output.read(text))
         elif text and (status := status_in(text)):
             self._end_of_ctest()
@@ -167,7 +167,7 @@ class _Reading:
         return any(each.subject == failure.subject and each.headline for each in self._found)
 
     def _begin_ctest(self, status: CtestLine, text: bytes) -> None:
-        output, inner = self._numbered.pop(status.number, (None, _Found()))
+        output, inner = self._numbered.pop(status.number, (None, _UniqueFailures()))
         self._started.discard(status.number)
         if status.has_passed and self._is_retry(status):
             self._found.drop(status.name)

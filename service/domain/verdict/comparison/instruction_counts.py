@@ -14,8 +14,7 @@ from service.domain.verdict.inference.verdict import ComparedRow, Comparison, Ve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.measuring.callgrind import Trial
-    from service.domain.measuring.counted import Counted, Counts
+    from service.domain.measuring.callgrind import Counted, Counts, Trial
     from service.domain.measuring.listing import Listing
 
 

@@ -20,7 +20,7 @@ import pytest
 import redis
 from sqlalchemy import make_url
 
-from service.adapters.embedded.children import State, Supervisor
+from service.adapters.embedded.children import ChildState, Supervisor
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
 from service.domain.values.errors import Permanent, Unfit
@@ -289,7 +289,7 @@ class TestKilledDatabase:
 
             def is_back() -> bool:
                 status = supervisor.statuses()[0]
-                return status.state is State.READY and status.pid != first
+                return status.state is ChildState.READY and status.pid != first
 
             supervisor.run(lambda: is_back() or time.monotonic() > deadline)
             assert ask(database.owner_url, "SELECT 1") == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.adapters.embedded.children import State, Status, Supervisor
+from service.adapters.embedded.children import ChildState, ChildStatus, Supervisor
 from service.adapters.embedded.process import Child
 from service.domain.values.errors import Permanent
 from tests.support.waiting import eventually
@@ -30,7 +30,7 @@ def is_gone(process: int) -> bool:
 
 class TestSupervisor:
     def test_a_killed_child_is_restarted_and_counted(self, tmp_path: Path) -> None:
-        seen: list[Status] = []
+        seen: list[ChildStatus] = []
         child = Child("part", FOREVER, tmp_path / "part.log")
         with Supervisor(seen.append, first_delay=0.01) as supervisor:
             supervisor.start(child)
@@ -40,19 +40,23 @@ class TestSupervisor:
             deadline = time.monotonic() + 20
             supervisor.run(lambda: supervisor.statuses()[0].restarts == 1 or time.monotonic() > deadline)
             supervisor.run(
-                lambda: supervisor.statuses()[0].state is State.READY or time.monotonic() > deadline
+                lambda: supervisor.statuses()[0].state is ChildState.READY or time.monotonic() > deadline
             )
-        assert [status.state for status in seen][:3] == [State.STARTING, State.READY, State.RESTARTING]
+        assert [status.state for status in seen][:3] == [
+            ChildState.STARTING,
+            ChildState.READY,
+            ChildState.RESTARTING,
+        ]
         assert seen[2].note == "ended by SIGKILL"
-        assert (seen[-2].state, seen[-2].restarts) == (State.READY, 1)
-        assert seen[-1].state is State.STOPPED
+        assert (seen[-2].state, seen[-2].restarts) == (ChildState.READY, 1)
+        assert seen[-1].state is ChildState.STOPPED
 
     def test_parts_start_in_order_and_stop_in_reverse(self, tmp_path: Path) -> None:
-        seen: list[tuple[str, State]] = []
+        seen: list[tuple[str, ChildState]] = []
         with Supervisor(lambda status: seen.append((status.name, status.state))) as supervisor:
             supervisor.start(*(Child(name, FOREVER, tmp_path / f"{name}.log") for name in ("a", "b")))
-        ready = [name for name, state in seen if state is State.READY]
-        stopped = [name for name, state in seen if state is State.STOPPED]
+        ready = [name for name, state in seen if state is ChildState.READY]
+        stopped = [name for name, state in seen if state is ChildState.STOPPED]
         assert (ready, stopped) == (["a", "b"], ["b", "a"])
 
     def test_children_that_take_their_time_end_together(self, tmp_path: Path) -> None:
@@ -99,10 +103,10 @@ class TestSupervisor:
 
     def test_a_child_that_never_gets_ready_is_stopped(self, tmp_path: Path) -> None:
         child = Child("part", FOREVER, tmp_path / "part.log", ready=lambda: False, start_seconds=0.1)
-        seen: list[Status] = []
+        seen: list[ChildStatus] = []
         with Supervisor(seen.append) as supervisor, pytest.raises(Permanent, match="not ready within"):
             supervisor.start(child)
-        assert seen[-1].state is State.FAILED
+        assert seen[-1].state is ChildState.FAILED
         pids = [status.pid for status in seen if status.pid is not None]
         assert all(is_gone(pid) for pid in pids)
 

@@ -78,7 +78,7 @@ def test_a_comment_sets_the_votes_of_its_author(review: ConsoleReview) -> None:
     assert review.change(ONE).votes == {"Verified": {"buildbot": -1}, "Code-Review": {"bob": 1}}
     message = review.messages(ONE)[0]
     assert (message.patch_set, message.author.account) == (1, "buildbot")
-    assert message.text == "Patch Set 1: Verified-1\n\nPerformance regression: get_p99 +12.3%"
+    assert message.shown == "Patch Set 1: Verified-1\n\nPerformance regression: get_p99 +12.3%"
 
 
 def test_a_recording_that_starts_with_a_comment_creates_the_change(review: ConsoleReview) -> None:
@@ -241,7 +241,7 @@ def test_a_posted_vote_has_gerrits_message(review: ConsoleReview) -> None:
     replay(review, "stream-patchset-created")
     for text, vote in (("bad", -1), ("bad again", -1), ("good", 1), ("none", 0)):
         review.post(Review(ONE, FIRST, text, {"Verified": vote}))
-    assert [message.text for message in review.messages(ONE)] == [
+    assert [message.shown for message in review.messages(ONE)] == [
         "Patch Set 1: Verified-1\n\nbad",
         "Patch Set 1:\n\nbad again",
         "Patch Set 1: Verified+1\n\ngood",

@@ -86,7 +86,7 @@ def test_processes_that_start_and_post_at_once_lose_nothing(path: Path) -> None:
     assert [process.wait(60) for process in processes] == [0] * 4
     review = ConsoleReview(path, "gerrit")
     assert len(texts(review)) == 40
-    assert sum("Verified+1" in message.text for message in review.messages(ONE)) == 1
+    assert sum("Verified+1" in message.shown for message in review.messages(ONE)) == 1
 
 
 def test_a_process_killed_during_a_write_loses_no_post(path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.domain.building.spec import BinaryKey
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
@@ -55,7 +56,7 @@ CHUNK = {"number": 0, "start": 0, "line": 0, "size": 5, "artifact": "0" * 64}
 WRITES: dict[str, Callable[[ClaimedBuild], object]] = {
     "find": lambda build: build.find(KEY),
     "keep": lambda build: build.keep(KEY, "artifact", {}),
-    "fix_listing": lambda build: build.fix_listing([{"suite": "stale"}]),
+    "fix_listings": lambda build: build.fix_listings([Listing("stale", (), ())]),
     "pairs": lambda build: build.pairs(),
     "record": lambda build: build.record(PairRecord(0, b"stale"), LAUNCHES),
     "execute": lambda build: build.complete({"outcome": "passed"}),

@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.postgres.reading import PostgresReading
 from service.domain.building.spec import BinaryKey
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.runs.states import BuildState
 from service.ports.verdict import StoredPair
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 KEY = BinaryKey("t" * 40, "b" * 64, "gcc-12")
+LISTING = Listing("executor", ("BM_a",), ("BM_a",))
 LAUNCHES = [
     {"suite": "executor", "side": "base", "facts": {"seconds": 1.5}},
     {"suite": "executor", "side": "patch", "facts": {"seconds": 1.4, "note": NASTY}},
@@ -168,15 +170,6 @@ def test_a_machine_is_registered_again_after_its_environment_changed(database: D
     assert database.rows(known) == [("perf-01", "after the update", {"kernel": CLEANED})]
 
 
-def test_the_first_listing_stands(store: PostgresStore, database: Database) -> None:
-    queue(store)
-    with claimed(worklist(database)) as build:
-        assert build.fix_listing([{"suite": "executor", "base": ["BM_a"]}]) == [
-            {"suite": "executor", "base": ["BM_a"]}
-        ]
-        assert build.fix_listing([]) == [{"suite": "executor", "base": ["BM_a"]}]
-
-
 def test_pairs_outlive_the_worker_that_measured_them(store: PostgresStore, database: Database) -> None:
     queue(store)
     work = worklist(database)
@@ -236,12 +229,12 @@ def test_control_reads_what_the_machine_stored(store: PostgresStore, database: D
     [build_id] = queue(store)
     artifacts = MemoryArtifacts()
     with claimed(worklist(database, artifacts=artifacts)) as build:
-        build.fix_listing([{"suite": "executor"}])
+        build.fix_listings([LISTING])
         build.record(PairRecord(0, b"raw"), LAUNCHES)
     with store.transaction() as tx:
         sequence = tx.builds.lock(build_id).sequence_id
         assert sequence is not None
-        assert tx.measurements.listing(sequence) == [{"suite": "executor"}]
+        assert tx.measurements.listings(sequence) == (LISTING,)
         assert tx.measurements.stored_pairs(sequence) == [StoredPair(0, artifacts.put(b"raw"))]
     assert database.value("SELECT facts ->> 'note' FROM launch WHERE side = 'patch'") == CLEANED
 

@@ -152,14 +152,14 @@ class TestResults:
         finish_run(store, LINKS, 2)
 
         with store.transaction() as tx:
-            run = tx.runs.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
+            run = tx.history.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
             assert run is not None
             assert (run.id, run.state) == (2, RunState.FINISHED)
             assert [(each.job, each.external_number) for each in tx.builds.of_run(2)] == [
                 ("macos", 8),
                 ("linux", 6),
             ]
-            assert [each.external_number for each in tx.builds.of_job(run, "macos")] == [7, 8]
+            assert [each.external_number for each in tx.history.builds_of(run, "macos")] == [7, 8]
 
     def test_the_run_remembers_the_replaced_build(self, store: PostgresStore, builds: list[int]) -> None:
         end(store, "linux", 5, "FAILURE")
@@ -168,7 +168,7 @@ class TestResults:
 
         with store.transaction() as tx:
             assert [build.id for build in tx.builds.of_run(1)] == [3, builds[1]]
-            assert [each.id for each in tx.builds.of_job(tx.runs.lock(1), "linux")] == [
+            assert [each.id for each in tx.history.builds_of(tx.runs.lock(1), "linux")] == [
                 builds[0],
                 3,
             ]
@@ -197,7 +197,7 @@ class TestResults:
 
         assert end(store, "macos", 8)
         with store.transaction() as tx:
-            run = tx.runs.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
+            run = tx.history.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
             assert run is not None
             assert (run.id, run.state, run.is_outdated) == (2, RunState.CANCELLED, True)
             assert [each.external_number for each in tx.builds.of_run(2)] == [5, 8]

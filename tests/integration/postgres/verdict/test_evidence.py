@@ -63,7 +63,7 @@ def calibrate(
         tx.measurements.store_results(
             build, RunKind.CALIBRATION, dict.fromkeys(sessions, ("s", "lower")), [], []
         )
-        tx.measurements.store_evidence(build, sessions)
+        tx.evidence.store(build, sessions)
         tx.builds.finish(build.id, Outcome.PASSED, [])
         tx.runs.end(run, RunState.FINISHED)
 
@@ -72,7 +72,7 @@ class TestEvidence:
     def test_the_name_of_a_benchmark_may_be_any_text(self, store: PostgresStore, database: Database) -> None:
         calibrate(store, database, "1", {key(NASTY): QUIET})
         with store.transaction() as tx:
-            assert tx.measurements.evidence("perf-01", [key(NASTY)])[key(NASTY)].newest == (QUIET,)
+            assert tx.evidence.of("perf-01", [key(NASTY)])[key(NASTY)].newest == (QUIET,)
 
     def test_it_is_read_by_machine_and_series(self, store: PostgresStore, database: Database) -> None:
         worklist(database)

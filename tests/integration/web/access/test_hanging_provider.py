@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from dashboards.rendering import sign_in_page
 from service.adapters.access.oidc import OidcProvider
-from service.adapters.system.circuit_breaker import AT_ONCE, MOST_WAITING, SILENT_SECONDS, BoundedCalls
+from service.adapters.system.circuit_breaker import AT_ONCE, MOST_WAITING, SILENT_SECONDS, CircuitBreaker
 from service.domain.values.errors import Transient
 from service.ports.access import SignInAttempt
 from service.steps.access.sign_in import ProviderSignIn
@@ -42,8 +42,8 @@ pytestmark = pytest.mark.integration
 
 
 def provider_at(issuer: str, seconds: float) -> OidcProvider:
-    calls = BoundedCalls("the identity provider", Semaphore(MOST_WAITING), seconds)
-    return OidcProvider(issuer, "id", "secret", calls.run, seconds)
+    breaker = CircuitBreaker("the identity provider", Semaphore(MOST_WAITING), seconds)
+    return OidcProvider(issuer, "id", "secret", breaker.run, seconds)
 
 
 def app_with(provider: OidcProvider) -> FastAPI:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from service.domain.measuring.metric import Better
 from service.domain.measuring.tests.cases import TestRun
 from service.domain.measuring.tests.record import TestSuite, write_tests
 from service.domain.runs.health import FailingStep, Step
-from service.domain.values.identity import BuildName, ChangeKey, RunKind
+from service.domain.values.identity import BuildName, ChangeKey
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.machines import Machine
-from service.ports.verdict import Series, SeriesWithPoints
+from service.ports.verdict import SeriesWithPoints
 from service.web.access.route_rights import RIGHTS
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
-from tests.support.reading.views import NOW, build_view, change_view, comparison, trend_point
+from tests.support.reading.views import (
+    NOW,
+    build_view,
+    change_view,
+    comparison,
+    machine_view,
+    series_view,
+)
 from tests.support.web import build_app, call
 
 if TYPE_CHECKING:
@@ -67,38 +71,11 @@ def stored() -> FakeReading:
     build = build_view(1, 1, job=f"perf-{HIDDEN}", causes=(HIDDEN,))
     add_patch_set(reading, hidden, [(build, [comparison(1, f"BM_{HIDDEN}", 0.9, Verdict.SLOWER)])], HIDDEN)
     add_patch_set(reading, change_view(8, "Shown", run_id=80), [(build_view(2, 2), [])])
-    series = Series(
-        id=1,
-        instance="gerrit",
-        project="kv_engine",
-        branch="master",
-        machine_class="perf",
-        job=build.job,
-        suite="executor",
-        benchmark=f"BM_{HIDDEN}",
-        metric="items_per_second",
-        unit="1/s",
-        better=Better.HIGHER,
-    )
-    point = trend_point(
-        1, 9.0, kind=RunKind.CHECK, job=build.job, number=1, subject=HIDDEN, author=HIDDEN, change=7
-    )
-    reading.trends.append(SeriesWithPoints(series, (point,)))
-    machine = Machine(
-        name="perf-01",
-        machine_class="epyc",
-        pool="perf",
-        host="perf-01",
-        first_seen_at=NOW,
-        last_seen_at=NOW,
-        environment_id=None,
-        environment={},
-        build=BuildName(build.job, 1),
-        obstacle="",
-    )
-    reading.machine_rows.append(machine)
+    series = series_view(1, f"BM_{HIDDEN}", job=build.job)
+    reading.trends.append(SeriesWithPoints(series, ()))
+    reading.machine_rows.append(machine_view("perf-01", build=BuildName(build.job, 1)))
     reading.failing.append(FailingStep(Step.PLAN, "7", 3, f"no route to {HIDDEN}", NOW))
-    reading.builds = [replace(each, tests="tests") for each in reading.builds]
+    reading.about = {each: {"tests": "tests"} for each in (1, 2)}
     reading.hidden.add(ChangeKey("gerrit", 7))
     return reading
 

@@ -159,6 +159,6 @@ def test_the_page_of_a_queued_build_says_that_the_log_will_come() -> None:
     reading = sample_project()
     sample = reading.build("kv-engine-cv-perf", 5904)
     queued = replace(sample.build, state=BuildState.QUEUED, result=None, phase="")
-    reading.builds = [replace(each, build=queued) for each in reading.builds if each.build.number == 5904]
+    reading.about[queued.id] = {"build": queued}
     text = call(build_app(reading), "GET", LOG.removesuffix("log")).text
     assert "The log appears when a machine writes it." in text

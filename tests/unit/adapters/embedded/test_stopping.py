@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from service.adapters.embedded.children import State, Status, Supervisor
+from service.adapters.embedded.children import ChildState, ChildStatus, Supervisor
 from service.adapters.embedded.process import Child, ProcessRun
 
 
@@ -54,7 +54,7 @@ def test_all_children_of_a_group_are_asked_to_end_before_the_first_wait() -> Non
 
 def test_a_server_is_asked_to_end_when_those_who_use_it_have_ended() -> None:
     done: list[str] = []
-    seen: list[Status] = []
+    seen: list[ChildStatus] = []
     with Supervisor(seen.append, run=partial(FakeRun, done)) as supervisor:
         supervisor.start(child("postgres"))
         supervisor.start(child("web"), child("worker"))
@@ -62,5 +62,5 @@ def test_a_server_is_asked_to_end_when_those_who_use_it_have_ended() -> None:
         *("ask worker", "ask web", "wait for worker", "wait for web"),
         *("ask postgres", "wait for postgres"),
     ]
-    stopped = [status.name for status in seen if status.state is State.STOPPED]
+    stopped = [status.name for status in seen if status.state is ChildState.STOPPED]
     assert stopped == ["worker", "web", "postgres"]

@@ -9,8 +9,15 @@ from typing import Any
 
 import pytest
 
-from service.adapters.postgres.persisted import mappings_of, reasons_from, slowdowns_from
+from service.adapters.postgres.persisted import (
+    listings_from,
+    mappings_of,
+    mappings_of_listings,
+    reasons_from,
+    slowdowns_from,
+)
 from service.adapters.postgres.storable import clean_json
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.metric import Better
 from service.domain.runs.slowdown import Slowdown
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
@@ -73,3 +80,41 @@ def test_a_number_that_json_cannot_hold_still_makes_a_sentence() -> None:
 def test_a_kind_of_a_later_version_is_refused() -> None:
     with pytest.raises(ValueError, match="unheard of"):
         reasons_from([{"kind": "unheard of", "facts": []}])
+
+
+PLAIN = Listing("executor", ("BM_a",), ("BM_b", "BM_a"))
+STORED = {"suite": "executor", "base": ["BM_a"], "patch": ["BM_b", "BM_a"], "same_program": False, "long": []}
+EVERYTHING = Listing(
+    *("executor", ("BM_a",), ("BM_a",)),
+    is_same_program=True,
+    long=frozenset({"BM_b", "BM_a"}),
+    renamed={"BM_a": "BM_old"},
+    too_short=3,
+    not_chosen=("BM_c",),
+    set_up=1.5,
+    multiple=2,
+)
+STORED_EVERYTHING = {
+    "suite": "executor",
+    "base": ["BM_a"],
+    "patch": ["BM_a"],
+    "same_program": True,
+    "long": ["BM_a", "BM_b"],
+    "renamed": {"BM_a": "BM_old"},
+    "too_short": 3,
+    "not_chosen": ["BM_c"],
+    "set_up": 1.5,
+    "multiple": 2,
+}
+
+
+@pytest.mark.parametrize(("listing", "stored"), [(PLAIN, STORED), (EVERYTHING, STORED_EVERYTHING)])
+def test_a_listing_is_stored_as_previous_versions_read_it(listing: Listing, stored: Any) -> None:  # noqa: ANN401
+    assert as_json(mappings_of_listings([listing])) == [stored]
+    assert listings_from([stored]) == (listing,)
+
+
+def test_a_listing_that_an_old_worker_stored_is_of_different_programs() -> None:
+    assert listings_from([{"suite": "old", "base": ["a"], "patch": ["b"]}]) == (
+        Listing("old", ("a",), ("b",)),
+    )

@@ -154,7 +154,7 @@ def test_the_vote_is_cast_with_the_comments_that_gerrit_accepts(
             "Verified": -1
         }
     assert set(model.changes[1].comments) == {"a.cc"}
-    assert [message.text for message in server.messages(KEY)][1:] == [
+    assert [message.shown for message in server.messages(KEY)][1:] == [
         "Patch Set 1: Verified-1\n\n(1 comment)\n\nBuild Failed"
     ]
     assert [log["reason"] for log in logs] == ["Gerrit answers 400: file b.cc not found in revision 1,1"]
@@ -227,10 +227,10 @@ def test_a_reply_on_gerrits_pages_is_read_with_its_text(model: GerritModel, serv
     server.post(Review(KEY, FIRST, "Build Failed", {}, (InlineComment("a.cc", 3, "unused"),)))
     messages = {message.id: message for message in server.messages(KEY)}
     assert (
-        messages[reply].text == "Patch Set 1:\n\n(1 comment)\n\noverride MB-37948 known intermittent failure"
+        messages[reply].shown == "Patch Set 1:\n\n(1 comment)\n\noverride MB-37948 known intermittent failure"
     )
     assert messages[reply].author.account == "1000003"
-    assert server.messages(KEY)[-1].text == "Patch Set 1:\n\n(1 comment)\n\nBuild Failed"
+    assert server.messages(KEY)[-1].shown == "Patch Set 1:\n\n(1 comment)\n\nBuild Failed"
 
 
 def test_inline_comments_are_added_once(model: GerritModel, server: GerritReview) -> None:
@@ -238,7 +238,7 @@ def test_inline_comments_are_added_once(model: GerritModel, server: GerritReview
     for _ in range(2):
         server.post(Review(KEY, FIRST, "Build Failed", {}, (InlineComment("a.cc", 3, "unused"),)))
     assert len(model.changes[1].comments["a.cc"]) == 1
-    assert [message.text for message in server.messages(KEY)][-1] == "Patch Set 1:\n\nBuild Failed"
+    assert [message.shown for message in server.messages(KEY)][-1] == "Patch Set 1:\n\nBuild Failed"
 
 
 def test_the_person_who_removed_a_vote_is_known(model: GerritModel, server: GerritReview) -> None:
@@ -247,7 +247,7 @@ def test_the_person_who_removed_a_vote_is_known(model: GerritModel, server: Gerr
     assert server.change(KEY).votes == {"Verified": {server.account: -1}}
     model.remove_vote(1, "buildbot", "Verified", by="bob")
     removal = server.messages(KEY)[-1]
-    assert removal.text == "Removed Verified-1 by Build Bot <buildbot@example.com>\n"
+    assert removal.shown == "Removed Verified-1 by Build Bot <buildbot@example.com>\n"
     assert removal.author.account == "1000003"
     assert server.change(KEY).votes == {}
 
@@ -269,7 +269,7 @@ def test_a_response_can_be_lost_after_the_review_was_applied(
     model.lost_answers = 1
     with pytest.raises(Transient, match="502"):
         server.post(Review(KEY, FIRST, "Build Successful", {"Verified": 1}))
-    assert server.messages(KEY)[-1].text == "Patch Set 1: Verified+1\n\nBuild Successful"
+    assert server.messages(KEY)[-1].shown == "Patch Set 1: Verified+1\n\nBuild Successful"
 
 
 def test_an_outage_ends(model: GerritModel, server: GerritReview) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dashboards.measuring.test_table import MOST_ROWS, lay_out
@@ -101,5 +100,5 @@ def _app_with(record: bytes | None) -> FastAPI:
         7, "Stripe", run_id=1, run_state=RunState.FINISHED, vote=1, header="Build Successful"
     )
     add_patch_set(reading, change, [(build_view(1, 1), [])])
-    reading.builds = [replace(reading.builds[0], tests="tests")]
+    reading.about[1] = {"tests": "tests"}
     return build_app(reading, logs={"log": b""} | ({} if record is None else {"tests": record}))

@@ -78,6 +78,7 @@ DIFFERENT = [
     ("no type T1", "no type T2"),
     ("no member m1", "no member m2"),
     ("data race: f (a.cc)", "data race: f (b.cc)"),
+    ("cannot write /tmp/main-1a2b3c.o", "cannot write /tmp/util-1a2b3c.o"),
     ("undefined reference to `foo1()'", "undefined reference to `foo2()'"),
     ("exit code 134", "exit code 139"),
     ("exit code: 0xc0000005", "exit code: 0xc0000409"),

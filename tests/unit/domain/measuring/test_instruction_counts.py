@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.measuring.callgrind import Trial
-from service.domain.measuring.counted import Counted
+from service.domain.measuring.callgrind import Counted, Trial
 from service.domain.measuring.listing import Listing
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.instruction_counts import (
@@ -21,7 +20,7 @@ from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Comparison, Verdict
 
 if TYPE_CHECKING:
-    from service.domain.measuring.counted import Counts
+    from service.domain.measuring.callgrind import Counts
 
 FLOOR = 0.01
 N = 10_000

@@ -10,7 +10,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from service.domain.project.project_file import editor_schema, parse_project_file
+from service.adapters.project.editor_schema import editor_schema
+from service.domain.project.project_file import parse_project_file
 from tests.support.review.changes import PROJECT_FILE
 from tests.unit.domain.project.test_project_file import JOB, WHOLE
 

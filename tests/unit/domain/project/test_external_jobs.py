@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from service.domain.project.configuration import ExternalConfiguration, Reuse
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.policy import Policy, VoteWhen
 from service.domain.project.project_file import parse_job, parse_project_file
 from service.domain.values.errors import BadProjectFile
-from service.kinds.external.configuration import ExternalConfiguration, Reuse
 
 JOB = "version: 1\njobs:\n  linux:\n    kind: external\n"
 

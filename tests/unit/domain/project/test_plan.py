@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from service.domain.project.benchmark import BenchmarkConfiguration
+from service.domain.project.configuration import ExternalConfiguration
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import ProjectFile, concerns, plan_builds
-from service.kinds.external.configuration import ExternalConfiguration
 
 
 def job(name: str = "perf", *paths: str) -> Job:

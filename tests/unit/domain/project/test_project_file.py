@@ -3,7 +3,8 @@ from __future__ import annotations
 import contextlib
 import json
 from dataclasses import fields
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from service.domain.project.project_file import (
     ProjectFile,
     parse_job,
     parse_project_file,
+    problems_of,
 )
 from service.domain.values.errors import BadProjectFile
 
@@ -74,6 +76,7 @@ jobs:
   perf:
 {}
 """
+SAMPLES: Final = Path(__file__).parents[3] / "samples" / "project"
 SUITES = "    suites: [{name: a, program: build/a}]"
 
 
@@ -361,6 +364,12 @@ class TestRefusals:
         message = f".instructions: {found} is not allowed; allowed are off, report, vote"
         text = job_with(f"instructions: {given}", SUITES.strip())
         assert refusal(text).startswith(f"benchgate.yaml:5: jobs.perf{message}")
+
+    def test_all_problems_of_a_file_with_most_of_those_that_there_are(self) -> None:
+        problems = problems_of((SAMPLES / "wrong.yaml").read_text(encoding="utf-8"), where="wrong.yaml")
+        assert "".join(f"{each}\n" for each in problems) == (SAMPLES / "wrong.txt").read_text(
+            encoding="utf-8"
+        )
 
     def test_a_file_that_is_too_large(self) -> None:
         assert refusal("#" * (MAX_BYTES + 1)) == "benchgate.yaml: larger than 256 KiB"

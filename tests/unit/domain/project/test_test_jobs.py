@@ -7,10 +7,8 @@ import json
 import pytest
 
 from service.domain.project.project_file import parse_job, parse_project_file, problems_of
+from service.domain.project.tests import CommandConfiguration, CTestConfiguration, GTestConfiguration
 from service.domain.values.errors import BadProjectFile
-from service.kinds.command.configuration import CommandConfiguration
-from service.kinds.ctest.configuration import CTestConfiguration
-from service.kinds.gtest.configuration import GTestConfiguration
 
 FILE = "version: 1\njobs:\n  tests:\n    kind: {}\n    {}\n"
 

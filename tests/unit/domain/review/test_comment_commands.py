@@ -19,7 +19,6 @@ from service.domain.review.comment_commands import (
     UndoOverrideCommand,
     commands_in,
     may_be_command,
-    written_lines,
 )
 
 JOBS = ("kv_engine.linux", "kv-engine-cv-perf", "group/kv_engine.macos")
@@ -90,10 +89,6 @@ def test_a_command_is_a_line_of_its_own(line: str, command: object) -> None:
         "{}\r\n",
         "  {} \t ",
         "\n\n{}\n\n",
-        "Patch Set 3: Verified+1 Code-Review-1\n\n{}",
-        "Patch Set 3:\r\n\r\n(1 comment)\r\n\r\n{}\r\n",
-        "Patch Set 3: -Verified\n\n(2 comments)\n\n{}",
-        "Uploaded patch set 2: Code-Review+1.\n\n(3 inline comments)\n{}",
         "I fixed the test.\n\n{}\n\nThank you!",
         "> Build Failed\n> \n> see the log\n\n{}",
         "This one:\n```\nmake\n```\n{}",
@@ -201,7 +196,7 @@ def test_an_ambiguous_word_is_a_filter_only_if_no_sentence_surrounds_it() -> Non
     ("text", "line", "expected"),
     [
         ("recheck kv_engine.linx", "recheck kv_engine.linx", "`recheck JOB…`; the jobs are group/kv_engine"),
-        ("Patch Set 3:\n\n(1 comment)\n\nrecheck.", "recheck.", "`recheck`"),
+        ("\n\nrecheck.", "recheck.", "`recheck`"),
         ("benchmark HTB/Insert x5000", "benchmark HTB/Insert x5000", "N from 1 to 1000"),
         ("cancel!\r\n", "cancel!", "`cancel` alone"),
         ("override MB-1", "override MB-1", "`override BUG-ID REASON`"),
@@ -236,13 +231,13 @@ def test_a_message_that_is_only_a_malformed_command_gets_the_correct_form(
 )
 class TestNearMisses:
     def test_alone_in_a_message_gets_the_right_spelling(self, line: str, expected: str) -> None:
-        found = commands_in(f"Patch Set 3:\n\n{line}\n", JOBS)
+        found = commands_in(f"\n\n{line}\n", JOBS)
 
         (misspelt,) = found
         assert isinstance(misspelt, Misspelt)
         assert misspelt.line == line
         assert expected in misspelt.expected
-        assert may_be_command(f"Patch Set 3:\n\n{line}\n")
+        assert may_be_command(f"\n\n{line}\n")
 
     def test_in_a_longer_message_is_prose(self, line: str, expected: str) -> None:
         assert expected
@@ -263,15 +258,13 @@ def test_without_jobs_the_reply_lists_none() -> None:
 
 
 def test_commands_keep_their_order() -> None:
-    text = "Patch Set 1: Code-Review+2\n\noverride undo\nsome words\nRecheck all\r\ncancel"
+    text = "\n\noverride undo\nsome words\nRecheck all\r\ncancel"
 
     assert commands_in(text, JOBS) == (UndoOverrideCommand(), RecheckCommand(is_all=True), CancelCommand())
 
 
-def test_only_the_first_lines_are_the_servers() -> None:
-    text = "Patch Set 3:\n\n(1 comment)\n\nPatch Set 2: was better\n\n(2 comments)"
-
-    assert [line for line in written_lines(text) if line] == ["Patch Set 2: was better", "(2 comments)"]
+def test_the_first_line_of_a_comment_that_an_earlier_version_stored_is_prose() -> None:
+    assert commands_in("Patch Set 3:\n\nrecheck all", JOBS) == (RecheckCommand(is_all=True),)
 
 
 def test_a_reason_is_one_line_without_control_characters() -> None:
@@ -326,8 +319,6 @@ def test_lengths_and_counts_are_limited() -> None:
         "override https://" + "x" * 1_000_000,
         'accept "' * 125_000,
         "accept " + "a" * 1_000_000 + " b",
-        "Patch Set 1:" + " Verified+1" * 90_000,
-        "(1" + "1" * 1_000_000,
     ],
     ids=lambda text: text[:12],
 )
@@ -341,7 +332,7 @@ def test_a_megabyte_is_read_in_linear_time(text: str) -> None:
 
 LINES = st.one_of(
     st.text(st.characters(codec=None), max_size=30),
-    st.sampled_from([*COMMANDS, "```", "> quoted", "", "Patch Set 1:", "(1 comment)", "recheck nothing"]),
+    st.sampled_from([*COMMANDS, "```", "> quoted", "", "recheck nothing"]),
 )
 
 

@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.review.change import Person, PostedMessage
+from service.adapters.review.gerrit.messages import GerritMessage
+from service.domain.review.change import Person
 from service.domain.review.vote_override import PersonOverride, is_vote_removed, person_overrides
 from service.domain.values.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from service.domain.review.change import PostedMessage
 
 BOT = Person("Build Bot", "buildbot@example.com", "buildbot", "1000001")
 ALICE = Person("Alice Author", "alice@example.com", "alice", "1000002")
@@ -32,7 +35,7 @@ BOT_REMOVED = "Removed reviewer Build Bot with the following votes:\n\n"
 def posted(*posts: tuple[Person, str], patch_set: int = 3) -> list[PostedMessage]:
     """Make the messages m1, m2, … on a patch set, a minute apart."""
     return [
-        PostedMessage(f"m{number}", patch_set, author, START + timedelta(minutes=number), text)
+        GerritMessage(f"m{number}", patch_set, author, START + timedelta(minutes=number), text).translated()
         for number, (author, text) in enumerate(posts, 1)
     ]
 
@@ -71,7 +74,7 @@ def test_the_order_of_vote_removal_and_words_does_not_matter(acts: Sequence[tupl
     assert override is not None
     assert (override.who, override.bug, override.reason) == ("Bob R", "MB-37948", REASON)
     assert override.message_ids == ("m2", "m3", "m4")
-    assert override.at == max(m.written for m in history if m.text in {VOTES[1], REMOVES[1]})
+    assert override.at == max(m.written for m in history if m.shown in {VOTES[1], REMOVES[1]})
 
 
 @pytest.mark.parametrize(

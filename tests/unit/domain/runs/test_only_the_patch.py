@@ -37,7 +37,7 @@ NAMES: Final = ("BM_a", "BM_b")
 
 
 JOB: Final = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=(Suite("s", "build/s"),)))
-LISTING: Final = [Listing("s", NAMES, NAMES).to_mapping()]
+LISTINGS: Final = [Listing("s", NAMES, NAMES)]
 
 
 class Fault(StrEnum):
@@ -134,7 +134,7 @@ def outcome_of(
         for pair in range(RELINKED)
     )
     pairs = MeasuredPairs(tuple(chain.from_iterable(as_built)), tuple(chain.from_iterable(relinked)))
-    return judge_pairs(job, LISTING, pairs).judgement.outcome
+    return judge_pairs(job, LISTINGS, pairs).judgement.outcome
 
 
 def suite_of(slow: Slow) -> Suite:
@@ -238,6 +238,6 @@ def test_a_patch_that_varies_its_own_time_seldom_gets_a_plus(share: float) -> No
         by_pair = [lasting if pair in slow else quick for pair in range(PAIRS)]
         raw = [[launch(side, each, drawn, None) for side in Side] for each in by_pair]
         records = [PairRecord(pair, encode(each)) for pair, each in enumerate(raw)]
-        outcomes.append(judge_measured(JOB, LISTING, records).judgement.outcome)
+        outcomes.append(judge_measured(JOB, LISTINGS, records).judgement.outcome)
 
     assert sum(vote(each) == 1 for each in outcomes) <= 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from service.domain.measuring.launch import SECOND
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import PairRecord, RawLaunch, encode
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
@@ -23,7 +24,7 @@ JOB = Job(
     BenchmarkConfiguration(suites=(Suite("s", "build/s"),)),
     policy=Policy(layout=Layout.OFF),
 )
-LISTING = ({"suite": "s", "base": ["BM_a"], "patch": ["BM_a"]},)
+LISTINGS = (Listing("s", ("BM_a",), ("BM_a",)),)
 PAIRS = 24
 
 
@@ -48,7 +49,7 @@ def records(variant: int, real: float, first: float = 1.0) -> list[PairRecord]:
 
 def test_real_time_that_joined_the_first_sequence_is_judged_by_the_second() -> None:
     """Before, a slow-down of real time stood if the second sequence gave it no reason to join."""
-    found = judge_measured(JOB, LISTING, [*records(0, 1.03, 1.03), *records(SECOND, 1.0)])
+    found = judge_measured(JOB, LISTINGS, [*records(0, 1.03, 1.03), *records(SECOND, 1.0)])
     (real,) = (each for each in found.comparisons if each.row.metric.name == "real_time")
 
     assert real.verdict is Verdict.UNDECIDED
@@ -59,7 +60,7 @@ def test_real_time_that_joined_the_first_sequence_is_judged_by_the_second() -> N
 def test_a_suite_that_names_real_time_has_it_once() -> None:
     suite = Suite("s", "build/s", metrics=("cpu_time", "real_time"))
     job = replace(JOB, configuration=BenchmarkConfiguration(suites=(suite,)))
-    found = judge_measured(job, LISTING, [*records(0, 1.03, 1.03), *records(SECOND, 1.0)])
+    found = judge_measured(job, LISTINGS, [*records(0, 1.03, 1.03), *records(SECOND, 1.0)])
 
     assert [each.row.metric.name for each in found.comparisons] == ["cpu_time", "real_time"]
     assert found.judgement.outcome is Outcome.UNDECIDED

@@ -154,6 +154,12 @@ def test_tests_still_running_at_the_limit_are_named() -> None:
     assert failure.line == "ctest was stopped after 60 s: limit on wall time during a, b"
 
 
+def test_a_kill_beside_a_limit_is_not_reported_twice() -> None:
+    kill = failure_of(FailureKind.CRASH, "a", "killed")
+    tested = ctest(Try(KILLED, None, "none"), named=(kill,))
+    assert [each.headline for each in tested.failures()] == ["timeout"]
+
+
 def test_the_memory_limit_is_a_failure_of_its_own_kind() -> None:
     end = Completed(137, 3.0, StoppedBy.MEMORY)
     ((failure,), _) = failures_of_tests([ctest(Try(end, None, "none"))])

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from service.domain.measuring.callgrind import Trial
-from service.domain.measuring.counted import Counted
+from service.domain.measuring.callgrind import Counted, Trial
 from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job

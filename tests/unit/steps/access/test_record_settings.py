@@ -3,12 +3,12 @@ from __future__ import annotations
 from typing import Final
 
 from service.domain.access.audit import AuditKind
-from service.steps.access.record_settings import Program, record_settings
+from service.steps.access.record_settings import StartedProgram, record_settings
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.store import MemoryStore
 
-WEB: Final = Program("benchgate serve", "web-01")
-WORKER: Final = Program("benchgate worker", "web-01")
+WEB: Final = StartedProgram("benchgate serve", "web-01")
+WORKER: Final = StartedProgram("benchgate worker", "web-01")
 PUBLIC: Final = {"BENCHGATE_READ": "public"}
 SIGNED_IN: Final = {"BENCHGATE_READ": "signed-in"}
 
@@ -28,8 +28,8 @@ def test_each_host_and_each_program_is_compared_with_itself() -> None:
     starts = [
         record_settings(store, log, program, settings)
         for program, settings in (
-            *((WEB, PUBLIC), (Program(WEB.command, "web-02"), SIGNED_IN), (WORKER, PUBLIC)),
-            *((WEB, PUBLIC), (Program(WEB.command, "web-02"), SIGNED_IN), (WORKER, PUBLIC)),
+            *((WEB, PUBLIC), (StartedProgram(WEB.command, "web-02"), SIGNED_IN), (WORKER, PUBLIC)),
+            *((WEB, PUBLIC), (StartedProgram(WEB.command, "web-02"), SIGNED_IN), (WORKER, PUBLIC)),
         )
     ]
     assert starts == [True, True, True, False, False, False]

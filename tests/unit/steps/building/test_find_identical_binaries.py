@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.measuring.launch_order import side_order
+from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
@@ -183,16 +184,16 @@ def test_sameness_is_fixed_with_what_will_be_measured(tmp_path: Path, changed: s
     pair = Pair(tmp_path, {changed: "new"})
     pair.execute()
 
-    assert [each["same_program"] for each in pair.claimed.fixed or ()] == [is_same]
+    assert [each.is_same_program for each in pair.claimed.fixed] == [is_same]
     assert pair.claimed.records
 
 
 def test_the_first_listing_stays(tmp_path: Path) -> None:
     pair = Pair(tmp_path, {"README.md": "new"})
-    pair.claimed.fixed = [{"suite": "bench", "base": ["BM_a"], "patch": ["BM_a"]}]
+    pair.claimed.fixed = [Listing("bench", ("BM_a",), ("BM_a",))]
     pair.execute()
 
-    assert pair.claimed.fixed == [{"suite": "bench", "base": ["BM_a"], "patch": ["BM_a"]}]
+    assert pair.claimed.fixed == [Listing("bench", ("BM_a",), ("BM_a",))]
 
 
 def test_the_same_program_that_crashes_is_not_the_patchs_fault(tmp_path: Path) -> None:
@@ -222,7 +223,7 @@ def test_the_same_program_is_not_blamed_beside_another_that_changed(tmp_path: Pa
     pair.claimed.spec = {**pair.claimed.spec, "config": {**CONFIG, "suites": suites}}
     report = pair.execute()
 
-    assert [each["same_program"] for each in pair.claimed.fixed or ()] == [True, False]
+    assert [each.is_same_program for each in pair.claimed.fixed] == [True, False]
     assert report is not None
     assert report.outcome is Outcome.INFRASTRUCTURE
     assert report.causes[0].startswith("the program is identical on both sides")

@@ -11,6 +11,7 @@ from service.domain.project.project_file import parse_job
 from service.domain.runs.vote import Outcome
 from service.domain.sources.workspace import PlacedFile, Workspace
 from service.domain.values.errors import Incomplete
+from service.kinds.runners import RUNNERS
 from service.steps.building.build_sources import complete_sources
 from tests.support.building.build_host import Commit, MemorySandbox, MemorySource, memory_host, session_of
 from tests.support.kinds.linted import ReplayedTidy
@@ -64,8 +65,7 @@ class TestBuildsOfThePatchAlone:
             source.commits[name] = Commit(None, {"a.cpp": text}, missing)
         parsed = parse_job("checks", {**job, "build": {"configure": "cmake"}})
         host = replace(memory_host(source, MemorySandbox(), tmp_path), sandbox=ReplayedTidy([]))
-        report: MachineReport = parsed.kind.part("runner").run(session_of(host, parsed))
-        return report
+        return RUNNERS[parsed.kind](session_of(host, parsed))
 
     def test_a_patch_that_alone_is_incomplete_has_failed(self, tmp_path: Path, job: dict[str, str]) -> None:
         report = self.run(tmp_path, job, "patch")

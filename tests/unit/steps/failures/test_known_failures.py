@@ -6,7 +6,7 @@ import pytest
 
 from service.domain.access.audit import AuditKind
 from service.domain.failures.known import TriageState
-from service.domain.review.change import PatchSet
+from service.domain.review.change import PatchSet, PatchSetKind
 from service.domain.runs.external import ExternalBuild, ReportedRevision
 from service.ports.failures.storing import Author, KnownChange
 from tests.support.fakes import WRITTEN
@@ -39,7 +39,7 @@ def service() -> Service:
     return service
 
 
-def upload(service: Service, number: int = 2, kind: str = "REWORK") -> None:
+def upload(service: Service, number: int = 2, kind: PatchSetKind = PatchSetKind.OTHER_CODE) -> None:
     current = PatchSet(number, f"patch{number}", f"refs/changes/07/7/{number}", ("parent",), kind)
     service.see(change_at(number, current=current, updated=WRITTEN))
     service.plan(len(service.store.memory.runs))
@@ -217,7 +217,7 @@ class TestCarryOver:
         fail(service, 1, FLAKY)
         say(service, "override MB-1 the machine was full")
         service.source.commits["patch2"] = service.source.commits["patch1"]
-        upload(service, kind="NO_CODE_CHANGE")
+        upload(service, kind=PatchSetKind.OTHER_MESSAGE)
         assert fail(service, 2, NEW) == 1
         line = "overridden by Bob on patch set 1: the machine was full (MB-1)"
         assert line in message(service)
@@ -231,14 +231,14 @@ class TestCarryOver:
     def test_it_does_not_to_other_trees_whatever_the_server_says(self, service: Service) -> None:
         fail(service, 1, FLAKY)
         say(service, "override MB-1 the machine was full")
-        upload(service, kind="NO_CODE_CHANGE")
+        upload(service, kind=PatchSetKind.OTHER_MESSAGE)
         assert fail(service, 2, FLAKY) == -1
 
     def test_a_repeated_build_needs_an_override_of_its_own(self, service: Service) -> None:
         fail(service, 1, FLAKY)
         say(service, "override MB-1 the machine was full")
         service.source.commits["patch2"] = service.source.commits["patch1"]
-        upload(service, kind="NO_CODE_CHANGE")
+        upload(service, kind=PatchSetKind.OTHER_MESSAGE)
         assert fail(service, 2, FLAKY) == 1
         end(service, 2, NEW, number=99)
         assert vote(service) == -1
@@ -248,11 +248,11 @@ class TestCarryOver:
         say(service, "override MB-1 the machine was full")
         service.source.commits["patch2"] = service.source.commits["patch1"]
         service.source.commits["patch3"] = service.source.commits["patch1"]
-        upload(service, kind="NO_CODE_CHANGE")
+        upload(service, kind=PatchSetKind.OTHER_MESSAGE)
         assert fail(service, 2, FLAKY) == 1
         say(service, "override undo", 2)
         assert vote(service) == -1
-        upload(service, 3, kind="NO_CODE_CHANGE")
+        upload(service, 3, kind=PatchSetKind.OTHER_MESSAGE)
         assert fail(service, 3, FLAKY) == -1
 
     def test_it_reaches_the_third_patch_set(self, service: Service) -> None:
@@ -260,6 +260,6 @@ class TestCarryOver:
         say(service, "override MB-1 the machine was full")
         for number in (2, 3):
             service.source.commits[f"patch{number}"] = service.source.commits["patch1"]
-            upload(service, number, kind="NO_CODE_CHANGE")
+            upload(service, number, kind=PatchSetKind.OTHER_MESSAGE)
             assert fail(service, number, FLAKY) == 1
         assert "overridden by Bob on patch set 1: the machine was full (MB-1)" in message(service)

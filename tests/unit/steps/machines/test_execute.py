@@ -72,7 +72,7 @@ class Machine:
 
 def judged(machine: Machine) -> Outcome:
     """Judge the pairs that the machine recorded."""
-    return judge_measured(JOB, machine.claimed.fixed or (), machine.claimed.pairs()).judgement.outcome
+    return judge_measured(JOB, machine.claimed.fixed, machine.claimed.pairs()).judgement.outcome
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ class Bench:
         return self.judge(job)
 
     def judge(self, job: Job = JOB) -> Measured:
-        return judge_measured(job, self.log.fixed or (), self.log.pairs())
+        return judge_measured(job, self.log.fixed, self.log.pairs())
 
 
 def not_counted(why: str) -> tuple[Reason, ...]:

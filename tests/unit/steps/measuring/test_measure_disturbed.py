@@ -56,7 +56,7 @@ def quiet(tmp_path: Path) -> Bench:
 
 def judged(bench: Bench) -> Measured:
     believed = replace(JOB, policy=replace(JOB.policy, layout=Layout.OFF))
-    return judge_measured(believed, bench.log.fixed or [], bench.log.pairs())
+    return judge_measured(believed, bench.log.fixed, bench.log.pairs())
 
 
 @pytest.mark.parametrize("launch", [0, 1, 6, 7, 15, 22, 23])

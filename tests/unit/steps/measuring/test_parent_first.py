@@ -116,9 +116,9 @@ class TestBothSidesFail:
         assert report.causes[0] == (
             "nothing to compare with: the parent does not run (suite BM_b: exit code 139)"
         )
-        assert [(each["base"], each["patch"]) for each in machine.claimed.fixed or ()] == [
-            (["BM_a"], ["BM_a"]),
-            ([], ["BM_b"]),
+        assert [(each.base, each.patch) for each in machine.claimed.fixed] == [
+            (("BM_a",), ("BM_a",)),
+            ((), ("BM_b",)),
         ]
 
     def test_a_patch_without_listed_benchmarks_measured_nothing(self, machine: Machine) -> None:

@@ -62,7 +62,6 @@ def again(bench: Bench, patch: str) -> SecondOpinion:
 
 
 def judged(bench: Bench) -> tuple[Outcome, Comparison]:
-    assert bench.log.fixed is not None
     found = judge_measured(PLAIN, bench.log.fixed, bench.log.pairs())
     (slow,) = (row for row in found.comparisons if row.row.benchmark == "BM_slow")
     return found.judgement.outcome, slow

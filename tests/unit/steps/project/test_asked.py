@@ -10,7 +10,7 @@ import pytest
 from typing_extensions import override
 
 from service.adapters.machines.local_build import LocalBuild
-from service.cli.local.results import Result
+from service.cli.local.results import JobResult
 from service.domain.building.sandbox_command import Completed
 from service.domain.machines.environment import Load
 from service.domain.project.project_file import parse_job
@@ -113,7 +113,7 @@ class TestFilter:
         (cause,) = verdict.end.causes
         assert cause.startswith("no benchmark is named like the filter ^BM_.*, which is a part of a name, or")
         assert cause.endswith("; the job has BM_slow, BM_same")
-        assert Result(verdict).to_mapping()["outcome"] is None
+        assert JobResult(verdict).to_mapping()["outcome"] is None
 
     def test_a_renamed_benchmark_of_another_name_is_no_unused_entry(self, tmp_path: Path) -> None:
         suite = {**CONFIG["suites"][0], "renamed": {"BM_old": "BM_new"}}

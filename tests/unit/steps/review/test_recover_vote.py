@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.review.change import Review
+from service.domain.review.change import PatchSetKind, Review
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.ports.runs.decisions import NewDecision, review_key
 from service.steps.review.recover_vote import recover_vote
-from tests.support.memory.runs import MemoryRuns
+from tests.support.memory.runs import MemoryRunHistory
 from tests.support.memory.store import unit_of_work
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
 
@@ -87,9 +87,9 @@ def test_a_meanwhile_override_is_not_followed_by_the_lost_vote(
 ) -> None:
     """A later review with the vote of the decision before would undo the override's vote."""
     service.server.votes[KEY].clear()
-    read, locks = MemoryRuns.newest_check, []
+    read, locks = MemoryRunHistory.newest_check, []
 
-    def overridden_while_waiting(runs: MemoryRuns, patch_set_id: int) -> RunRecord | None:
+    def overridden_while_waiting(runs: MemoryRunHistory, patch_set_id: int) -> RunRecord | None:
         run = read(runs, patch_set_id)
         assert run is not None
         locks.append(run)
@@ -102,7 +102,7 @@ def test_a_meanwhile_override_is_not_followed_by_the_lost_vote(
             )
         return run
 
-    monkeypatch.setattr(MemoryRuns, "newest_check", overridden_while_waiting)
+    monkeypatch.setattr(MemoryRunHistory, "newest_check", overridden_while_waiting)
     change = service.server.change(KEY)
     recover_vote(service.store, service.server, 1, change, service.server.messages(KEY))
 
@@ -132,7 +132,7 @@ def test_a_removed_vote_stays_removed_on_a_patch_set_with_the_same_code(service:
     service.server.votes[KEY].clear()
     service.server.say(KEY, "bob", "Removed Verified+1 by Benchgate")
     edited = change_at(2)
-    service.see(replace(edited, current=replace(edited.current, kind="NO_CODE_CHANGE")))
+    service.see(replace(edited, current=replace(edited.current, kind=PatchSetKind.OTHER_MESSAGE)))
     service.plan(2)
     service.store.update(2, state=BuildState.FINISHED, outcome=Outcome.PASSED)
     service.vote(2)

@@ -7,7 +7,7 @@ import pytest
 from service.domain.building.spec import BuildSpec
 from service.domain.measuring.metric import Better
 from service.domain.project.job_kinds import KINDS
-from service.domain.review.change import ChangeStatus, PatchSet
+from service.domain.review.change import ChangeStatus, PatchSet, PatchSetKind
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.slowdown import Slowdown
 from service.domain.runs.states import BuildState, RunState
@@ -308,7 +308,7 @@ class TestAccept:
     def test_the_level_carries_over_to_a_patch_set_with_equal_trees(self, service: Service) -> None:
         run_again(service, slowdown(0.14, "BM_a"))
         service.source.commits["patch2"] = service.source.commits["patch1"]
-        current = PatchSet(2, "patch2", "refs/changes/07/7/2", ("parent",), "NO_CODE_CHANGE")
+        current = PatchSet(2, "patch2", "refs/changes/07/7/2", ("parent",), PatchSetKind.OTHER_MESSAGE)
         service.see(change_at(2, current=current, updated=WRITTEN))
         service.plan(3)
         service.vote(3)

@@ -281,8 +281,8 @@ def test_a_patch_set_with_an_unchanged_program_is_evidence(tmp_path: Path) -> No
     farm = Farm(tmp_path, Service(source=source))
     farm.review()
     farm.execute()
-    listing = [{**suite, "same_program": True} for suite in farm.service.store.memory.listings[1]]
-    farm.service.store.memory.listings[1] = listing
+    listings = farm.service.store.memory.listings
+    listings[1] = [replace(each, is_same_program=True) for each in listings[1]]
     farm.analyse()
 
     assert {key.benchmark for key, _ in farm.service.store.memory.evidence} == {"BM_a", "BM_b"}

@@ -8,7 +8,7 @@ from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
 from service.domain.failures.failure import FailureKind, failure_of
-from service.domain.review.change import ChangeStatus
+from service.domain.review.change import ChangeStatus, PatchSetKind
 from service.domain.review.links import Links
 from service.domain.runs.machine_report import CHECKED, PATCH_BUILT, MachineReport
 from service.domain.runs.states import RunState
@@ -229,13 +229,24 @@ def test_a_patch_set_with_the_same_code_says_that_its_result_is_kept(tmp_path: P
     farm.service.vote()
     source, edited = farm.service.source, change_at(2)
     source.commit("patch2", "parent", source.commits["patch1"].files, "refs/changes/07/7/2")
-    farm.service.see(replace(edited, current=replace(edited.current, kind="NO_CODE_CHANGE")))
+    farm.service.see(replace(edited, current=replace(edited.current, kind=PatchSetKind.OTHER_MESSAGE)))
     farm.service.plan(2)
     farm.service.vote(2)
 
     first, second = (stored.review.message for stored in farm.service.store.memory.reviews.values())
     assert second.startswith("Build Failed \n\nSame code as patch set 1: result kept.\n\nhttps://")
     assert "result kept" not in first
+
+
+def test_a_patch_set_with_the_same_code_and_nothing_to_build_keeps_no_result(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path, TWO_JOBS.replace('"bench.json", "src/"', '"docs/"'))
+    source, edited = farm.service.source, change_at(2)
+    source.commit("patch2", "parent", source.commits["patch1"].files, "refs/changes/07/7/2")
+    farm.service.see(replace(edited, current=replace(edited.current, kind=PatchSetKind.OTHER_MESSAGE)))
+    farm.service.plan(2)
+    farm.service.vote(2)
+
+    assert "result kept" not in farm.service.store.memory.decisions[-1].message
 
 
 def test_a_merged_change_that_builds_nothing_gets_no_message(tmp_path: Path) -> None:

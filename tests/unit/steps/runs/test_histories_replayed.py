@@ -72,7 +72,7 @@ class Replay:
     def written(self) -> list[str]:
         """The texts of the service's messages on the change."""
         messages = self.service.server.messages(KEY) if KEY in self.service.server.changes else ()
-        return [message.text for message in messages if message.author.account == BOT]
+        return [message.shown for message in messages if message.author.account == BOT]
 
     def play(self, comment: Comment) -> None:
         """Repeat a person's comment, or the events that led to a comment of the bot."""

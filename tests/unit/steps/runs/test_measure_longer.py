@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.spec import BuildSpec, MorePairs
+from service.domain.measuring.listing import Listing
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
@@ -47,8 +48,8 @@ def measured(service: Service, build: int, verdicts: Mapping[str, Verdict], pair
     memory = service.store.memory
     record = memory.builds[build - 1]
     assert record.sequence_id is not None
-    names = list(verdicts)
-    memory.listings[record.sequence_id] = [{"suite": "s", "patch": names, "base": names}]
+    names = tuple(verdicts)
+    memory.listings[record.sequence_id] = [Listing("s", names, names)]
     memory.pairs[record.sequence_id] = [StoredPair(pair, f"artifact {pair}") for pair in range(pairs)]
     series = {name: SeriesKey("i", "kv", "main", "perf", record.job, "s", name, "cpu_time") for name in names}
     rows = [

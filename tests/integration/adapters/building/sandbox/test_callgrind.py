@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from service.domain.measuring.counted import Counts
+    from service.domain.measuring.callgrind import Counts
 
 pytestmark = pytest.mark.integration
 

@@ -17,9 +17,9 @@ from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.build_commands import BuildCommands
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.domain.project.tests import CTestConfiguration
 from service.domain.values.errors import CommandFailed
 from service.domain.verdict.comparison.link_layout import BATCHES, VARIANTS
-from service.kinds.ctest.configuration import CTestConfiguration
 from service.steps.building.build_log import BuildLog
 from service.steps.building.build_sides import built_tree
 from service.wiring.build_host import make_build_host

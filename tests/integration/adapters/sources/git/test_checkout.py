@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from service.adapters.sources.git.bare import locked
 from service.adapters.sources.git.command import Until, run_git
 from service.adapters.sources.git.mirror import GitSource
+from service.adapters.system.locking import locked
 from service.domain.values.errors import BenchgateError, Cancelled
 from tests.integration.adapters.sources.git.git_repository import Repository
 

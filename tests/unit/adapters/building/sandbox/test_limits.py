@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.building.sandbox.limits import Group, Hierarchy, describe, find_hierarchies
+from service.adapters.building.sandbox.limits import ControlGroups, Hierarchy, describe, find_hierarchies
 from service.domain.building.sandbox_command import Limits
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_groups_that_cannot_be_written_are_reported_and_not_used(tmp_path: Path)
 def test_version_2_gets_its_limits_before_any_process_joins(tmp_path: Path) -> None:
     hierarchy = Hierarchy(tmp_path, frozenset({"memory", "pids", "cpuset"}), 2)
 
-    group = Group([hierarchy], Limits(memory_bytes=1 << 30, processes=100), (2, 3))
+    group = ControlGroups([hierarchy], Limits(memory_bytes=1 << 30, processes=100), (2, 3))
 
     (directory,) = tmp_path.iterdir()
     assert str(directory) in group.join
@@ -81,7 +81,7 @@ def test_version_2_gets_its_limits_before_any_process_joins(tmp_path: Path) -> N
 
 
 def test_version_2_counts_processor_time_and_kills(tmp_path: Path) -> None:
-    group = Group([Hierarchy(tmp_path, frozenset({"memory", "pids"}), 2)], Limits())
+    group = ControlGroups([Hierarchy(tmp_path, frozenset({"memory", "pids"}), 2)], Limits())
     (directory,) = tmp_path.iterdir()
     (directory / "cpu.stat").write_text("usage_usec 1500000\nuser_usec 1000000\n")
     (directory / "memory.events").write_text("low 0\nhigh 0\nmax 7\noom 1\noom_kill 2\n")
@@ -101,7 +101,7 @@ def test_version_2_counts_processor_time_and_kills(tmp_path: Path) -> None:
 def test_version_2_tells_its_own_limit_from_a_lack_of_memory_above_it(
     tmp_path: Path, events: str, *, is_own: bool
 ) -> None:
-    group = Group([Hierarchy(tmp_path, frozenset({"memory", "pids"}), 2)], Limits())
+    group = ControlGroups([Hierarchy(tmp_path, frozenset({"memory", "pids"}), 2)], Limits())
     (directory,) = tmp_path.iterdir()
     (directory / "memory.events").write_text(events)
 
@@ -122,7 +122,7 @@ def test_version_2_tells_its_own_limit_from_a_lack_of_memory_above_it(
 def test_version_1_tells_its_own_limit_from_a_lack_of_memory_above_it(
     tmp_path: Path, peaks: dict[str, int], *, is_own: bool
 ) -> None:
-    group = Group([Hierarchy(tmp_path, frozenset({"memory"}), 1)], Limits())
+    group = ControlGroups([Hierarchy(tmp_path, frozenset({"memory"}), 1)], Limits())
     (directory,) = tmp_path.iterdir()
     (directory / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
     for name, peak in peaks.items():

@@ -21,7 +21,7 @@ from service.domain.measuring.tests.failed import OPENING_OF_OTHERS, failures_of
 from service.domain.runs.side_end import Stage
 from service.domain.runs.tested import Tested, Try, failures_of_tests
 from service.domain.values.errors import BadInput, CommandFailed
-from service.kinds.command.runner import failures_of_command
+from service.kinds.command import failures_of_command
 from service.steps.building.build_sources import NotBuilt, failures_of_build
 from service.steps.measuring.run_tests import Launched
 

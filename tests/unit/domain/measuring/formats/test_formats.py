@@ -6,9 +6,10 @@ import pytest
 
 from service.domain.measuring.formats.gtest import GTest
 from service.domain.measuring.formats.program import RESULT, Invocation, NotMeasured
-from service.domain.measuring.formats.suites import LIBRARIES, OwnSuite, format_of
+from service.domain.measuring.formats.suites import LIBRARIES, format_of
 from service.domain.measuring.repetitions import SHORT
 from service.domain.project.benchmark import Format, Suite
+from service.domain.project.tests import GTestConfiguration
 
 SUITE = Suite("a", "build/a", args=("data.txt", "-v"))
 GOOGLE = LIBRARIES[Format.GOOGLE]
@@ -77,7 +78,8 @@ def test_each_library_of_the_project_file_has_a_format() -> None:
 
 
 def test_a_suite_of_a_kind_has_its_own_format() -> None:
-    assert format_of(OwnSuite(name="a", program="build/a", own_format=GTest(memory=1))) == GTest(memory=1)
+    (suite,) = GTestConfiguration(programs=("build/a",), memory=1).suites
+    assert format_of(suite) == GTest(memory=1)
 
 
 @pytest.mark.parametrize("program", [LIBRARIES[Format.NANOBENCH], GTest()])

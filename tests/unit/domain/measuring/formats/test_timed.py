@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from service.domain.building.sandbox_command import Completed
-from service.domain.measuring.formats.ctest import CTest
-from service.domain.measuring.formats.gtest import GTest
 from service.domain.measuring.formats.program import MAX_LISTED, NotMeasured, Output
 from service.domain.measuring.formats.reader import read_run
-from service.domain.measuring.formats.suites import OwnSuite
+from service.domain.measuring.formats.suites import format_of
 from service.domain.measuring.formats.timed import TimedTests, durations, ran_in, too_short
 from service.domain.measuring.repetitions import SHORT
 from service.domain.measuring.tests.cases import CaseStatus, TestCase, TestRun
-from service.domain.project.tests import TimedTestsConfiguration
+from service.domain.project.tests import CTestConfiguration, GTestConfiguration, TimedTestsConfiguration
+
+if TYPE_CHECKING:
+    from service.domain.project.benchmark import OwnSuite
 
 SAMPLES = Path(__file__).parents[4] / "samples" / "testing"
-CTEST = OwnSuite(
-    name="ctest",
-    program="",
-    filter="a|b",
-    args=("-L", "quick", "-j8"),
-    own_format=CTest(directory="build/x"),
-)
-GTEST = OwnSuite(name="build/t", program="build/t", filter="A.*", args=("--fast",), own_format=GTest())
+(CTEST,) = CTestConfiguration(directory="build/x", filter="a|b", args=("-L", "quick", "-j8")).suites
+(GTEST,) = GTestConfiguration(programs=("build/t",), filter="A.*", args=("--fast",)).suites
 
 
 def arguments(suite: OwnSuite, *names: str) -> tuple[str, ...]:
     """The arguments that choose these tests, or else those of the job."""
-    own = suite.own_format
+    own = format_of(suite)
     return (own.invoke(suite, names, SHORT) if names else own.list(suite)).arguments
 
 
@@ -67,12 +63,12 @@ def test_ctest_runs_exactly_the_named_tests(name: str) -> None:
 
 
 def test_ctest_writes_its_logs_below_its_directory() -> None:
-    assert (CTEST.own_format.written, GTEST.own_format.written) == (("build/x/Testing",), ())
+    assert (format_of(CTEST).written, format_of(GTEST).written) == (("build/x/Testing",), ())
 
 
 def test_tests_are_launched_in_small_groups() -> None:
     names = [f"t{number:02}" for number in range(21)]
-    assert CTEST.own_format.group(names, ()) == (tuple(names[:20]), ("t20",))
+    assert format_of(CTEST).group(names, ()) == (tuple(names[:20]), ("t20",))
 
 
 def test_googletest_runs_the_named_tests() -> None:
@@ -86,8 +82,8 @@ def test_separators_of_googletests_filters_match_any_character() -> None:
 
 
 def test_results_of_both_programs_are_read() -> None:
-    ctest = CTEST.own_format.listed(output("ctest_3.25.1.xml", 8))
-    gtest = GTEST.own_format.listed(output("gtest_1.12.1.json", 1))
+    ctest = format_of(CTEST).listed(output("ctest_3.25.1.xml", 8))
+    gtest = format_of(GTEST).listed(output("gtest_1.12.1.json", 1))
 
     assert {"passes", "times.out"} <= set(ctest.names)
     assert "A.Passes" in gtest.names
@@ -112,7 +108,7 @@ def junit(count: int) -> bytes:
 def test_a_program_that_does_not_end_well_is_not_measured(count: int, exit_code: int, why: str) -> None:
     left = Output(Completed(exit_code, 1.0), junit(count) if count else b"", b"oh no")
     with pytest.raises(NotMeasured) as caught:
-        CTEST.own_format.listed(left)
+        format_of(CTEST).listed(left)
 
     assert caught.value.what == why
 
@@ -166,7 +162,7 @@ def test_a_test_is_too_short_if_it_is_on_both_sides(
 
 def test_a_test_that_passes_on_no_side_is_never_too_short() -> None:
     """Its failure is named, however early it comes."""
-    failed = CTEST.own_format.listed(output("ctest_3.25.1.xml", 8))
+    failed = format_of(CTEST).listed(output("ctest_3.25.1.xml", 8))
 
     assert "fails" in failed.names
     assert "fails" not in too_short(failed.seconds, failed.seconds)

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from service.domain.project.configuration import Configuration
 from service.domain.project.job import Job
-from service.domain.project.job_kinds import Configuration, JobKind
+from service.domain.project.job_kinds import JobKind
 from service.domain.project.policy import Policy
 from service.domain.project.project_file import ProjectFile, parse_job
 from service.domain.verdict.calibration.schedule import (

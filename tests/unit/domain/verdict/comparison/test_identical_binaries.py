@@ -1,9 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
+from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import PairRecord, RawLaunch, encode
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
@@ -18,7 +20,7 @@ from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UN
 from tests.unit.domain.gbench_files import row, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from service.domain.runs.judge_build import Measured
 
@@ -80,11 +82,11 @@ def test_other_suites_are_judged_as_ever() -> None:
     assert treat_as_unchanged([FASTER, BROKEN], {"other"}) == (FASTER, BROKEN)
 
 
-def listing(**more: object) -> list[Mapping[str, Any]]:
-    return [{"suite": suite, "base": ["BM_a"], "patch": ["BM_a"], **more} for suite in SUITES]
+def listings(*, is_same_program: bool = False) -> list[Listing]:
+    return [Listing(suite, ("BM_a",), ("BM_a",), is_same_program) for suite in SUITES]
 
 
-def judged(fixed: Sequence[Mapping[str, Any]]) -> Measured:
+def judged(fixed: Sequence[Listing]) -> Measured:
     """Sixteen pairs in which the patch takes 120 % longer in both suites, more than layout explains."""
     facts = {"seconds": 1.0, "steal": 0.0, "foreign": 0.0, "disturbed": False}
     outputs = [
@@ -102,7 +104,7 @@ def judged(fixed: Sequence[Mapping[str, Any]]) -> Measured:
 
 
 def test_an_identical_programs_slow_down_is_dismissed_and_reported_once() -> None:
-    found = judged(listing(same_program=True))
+    found = judged(listings(is_same_program=True))
 
     assert [each.verdict for each in found.comparisons] == [Verdict.SAME] * 2
     assert found.judgement.outcome is Outcome.PASSED
@@ -111,20 +113,20 @@ def test_an_identical_programs_slow_down_is_dismissed_and_reported_once() -> Non
 
 
 def test_a_slow_down_in_a_suite_beside_it_still_counts() -> None:
-    first, second = listing()
-    found = judged([{**first, "same_program": True}, {**second, "same_program": False}])
+    first, second = listings()
+    found = judged([replace(first, is_same_program=True), second])
 
     assert [each.verdict for each in found.comparisons] == [Verdict.SAME, Verdict.SLOWER]
     assert found.judgement.outcome is Outcome.SLOWER
     assert found.notes.same_program == ("suite",)
 
 
-def test_a_listing_from_before_says_nothing_of_sameness() -> None:
-    assert judged(listing()).judgement.outcome is Outcome.SLOWER
+def test_a_slow_down_of_different_programs_counts() -> None:
+    assert judged(listings()).judgement.outcome is Outcome.SLOWER
 
 
 def test_the_same_program_that_lists_nothing_this_time_has_not_lost_its_benchmarks() -> None:
-    found = judged([{**each, "patch": []} for each in listing(same_program=True)])
+    found = judged([replace(each, patch=()) for each in listings(is_same_program=True)])
 
     assert [each.verdict for each in found.comparisons] == [Verdict.UNDECIDED] * 2
     assert found.judgement.outcome is Outcome.UNDECIDED_WITHHELD

@@ -83,7 +83,7 @@ def test_a_renamed_benchmark_votes_by_the_entry_of_its_former_name(
 ) -> None:
     """Before, a new name could choose a lenient entry, and an honest rename lost that of the old name."""
     job = job_with(vote_at_of)
-    found = judge_measured(job, [LISTING.to_mapping()], records())
+    found = judge_measured(job, [LISTING], records())
 
     assert found.judgement.outcome is outcome
     assert words in measured_causes(found, job.policy, "m")[0]
@@ -107,7 +107,7 @@ def test_a_new_name_does_not_choose_the_entry_of_benchmarks_that_begin_with_it()
 @pytest.mark.parametrize(("name", "is_named"), [("BM_old", True), ("BM_new", False)])
 def test_the_reason_names_the_machine_time_of_the_former_name(name: str, *, is_named: bool) -> None:
     job = replace(JOB, policy=Policy(layout=Layout.OFF, machine_time_of={name: 45.0}))
-    (found,) = judge_measured(job, [LISTING.to_mapping()], scattered()).comparisons
+    (found,) = judge_measured(job, [LISTING], scattered()).comparisons
 
     assert found.verdict is Verdict.UNDECIDED
     assert (Reason(ReasonKind.OWN_TIME, (40.0, 45.0)) in found.reasons) is is_named

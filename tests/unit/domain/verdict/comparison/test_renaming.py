@@ -153,9 +153,3 @@ class TestLaunches:
         others = (launch(Side.PATCH), launch(Side.BASE, "other"))
 
         assert under_new_names(others, [self.listing]) == others
-
-    def test_a_stored_listing_keeps_the_names(self) -> None:
-        assert Listing.from_mapping(self.listing.to_mapping()) == self.listing
-
-    def test_a_listing_without_renamed_benchmarks_is_stored_as_before(self) -> None:
-        assert "renamed" not in Listing("executor", (), ()).to_mapping()

@@ -116,14 +116,6 @@ class TestFamily:
     def test_common_benchmarks_keep_the_patchs_order(self) -> None:
         assert Listing("s", ("a", "b", "c"), ("c", "x", "a")).common == ("c", "a")
 
-    def test_a_listing_that_an_old_worker_stored_is_of_different_programs(self) -> None:
-        stored = {"suite": "old", "base": ["a"], "patch": ["b"]}
-        assert Listing.from_mapping(stored) == Listing("old", ("a",), ("b",), is_same_program=False)
-
-    def test_a_stored_listing_keeps_unchosen_benchmarks(self) -> None:
-        listing = Listing("s", ("a",), ("a",), not_chosen=("b",))
-        assert Listing.from_mapping(listing.to_mapping()) == listing
-
     def test_a_suite_names_the_metrics_or_each_benchmark_does(self) -> None:
         names = ("BM_a/real_time",)
         listing = Listing("s", names, names)

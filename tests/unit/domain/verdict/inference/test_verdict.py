@@ -81,6 +81,12 @@ class TestSizes:
         assert judged(noisy(1.0), noisy(0.95), RATE).worsening == pytest.approx(0.05, abs=0.01)
         assert judged(noisy(1.0), noisy(0.95)).worsening == pytest.approx(-0.05, abs=0.01)
 
+    @pytest.mark.parametrize(("interval", "nearest"), [((0.98, 1.03), 0.0), ((1.1, 1.2), math.log(1.1))])
+    def test_the_nearest_change_is_zero_if_the_interval_contains_it(
+        self, interval: tuple[float, float], nearest: float
+    ) -> None:
+        assert Comparison(row(), Verdict.SLOWER, interval=interval).nearest == nearest
+
     def test_nothing_is_slower_within_the_floor(self) -> None:
         floor = Policy(floor=0.06, same_within=0.08)
 

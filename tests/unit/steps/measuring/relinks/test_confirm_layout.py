@@ -82,7 +82,7 @@ class Machine:
         return found
 
     def judge(self) -> Measured:
-        return judge_measured(self.spec.judged, self.claimed.fixed or (), self.claimed.pairs())
+        return judge_measured(self.spec.judged, self.claimed.fixed, self.claimed.pairs())
 
     @property
     def confirming(self) -> list[int]:

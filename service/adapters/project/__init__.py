@@ -1,0 +1,1 @@
+"""Describe the project file for editors."""

@@ -1,1 +1,0 @@
-"""Jobs of kind benchmark: build both sides, measure them in pairs, compare."""

@@ -1,1 +1,0 @@
-"""Jobs of kind clang-analyzer: findings of the Clang static analyzer on the touched lines of C and C++."""

@@ -1,1 +1,0 @@
-"""Jobs of kind clang-format: the touched lines of C and C++ must be formatted."""

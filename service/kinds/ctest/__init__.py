@@ -1,1 +1,0 @@
-"""Jobs of kind ctest: build the patch's side, and run its tests by CTest."""

@@ -1,1 +1,0 @@
-"""Jobs of kind external: another CI runs them and reports the result."""

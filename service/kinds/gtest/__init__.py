@@ -1,1 +1,0 @@
-"""Jobs of kind gtest: build the patch's side, and run its GoogleTest programs."""
