@@ -15,7 +15,7 @@ import structlog
 from service.config import ControlSettings
 from service.domain.values.errors import Transient
 from service.ports.runs.queue import Task, reconciliation
-from service.steps.failures.known_failures import propose_known
+from service.steps.failures.match_known import propose_known
 from service.steps.runs.sweep import ask_for_heartbeats, delete_old_logs, relay_hints, sweep
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from service.domain.access.caller import Role
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.runs.vote import Outcome
-from service.steps.failures.known_failures import propose_known
+from service.steps.failures.match_known import propose_known
 from tests.integration.postgres.failures.known_site import Site
 from tests.support.web import serving
 

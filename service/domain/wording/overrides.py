@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from service.domain.failures.evidence import Rate
     from service.domain.failures.known import KnownFailure
-    from service.domain.runs.overrides import Beyond, Waiver
     from service.domain.runs.slowdown import Slowdown
+    from service.domain.runs.waivers import Beyond, Waiver
 
 _FORMS: Final[Mapping[OverrideKind, str]] = MappingProxyType(
     {

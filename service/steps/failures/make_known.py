@@ -10,7 +10,7 @@ from service.domain.failures.output.ends import is_specific
 from service.domain.failures.signature import signature_of
 from service.domain.wording.replies import made_known
 from service.ports.failures.storing import Author, NewKnown
-from service.steps.failures.known_failures import place_of
+from service.steps.failures.match_known import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

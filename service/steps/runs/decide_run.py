@@ -12,8 +12,9 @@ from service.domain.project.policy import VoteWhen
 from service.domain.review.change import Review
 from service.domain.review.inline_comments import comments_to_post
 from service.domain.runs.machine_report import CHECKED, PATCH_BUILT
-from service.domain.runs.overrides import JudgedBuild, OverrideKind, beyond_acceptance, waived_by
+from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.vote import CONSEQUENCES, Ballot, Outcome, vote_of
+from service.domain.runs.waivers import JudgedBuild, beyond_acceptance, waived_by
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.wording.failures import also_on_parent
 from service.domain.wording.message import (
@@ -28,7 +29,7 @@ from service.domain.wording.next_steps import EndedBuild, NextStepKind, last_lin
 from service.domain.wording.overrides import beyond_sentences, waiver_sentence
 from service.ports.failures.storing import known_by_build
 from service.ports.runs.decisions import NewDecision, review_key
-from service.steps.failures.known_failures import keep_matches
+from service.steps.failures.match_known import keep_matches
 from service.steps.runs.log_context import bind_run
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from service.domain.failures.evidence import ParentBuild, Rate
     from service.domain.review.change import InlineComment
     from service.domain.review.links import Links
-    from service.domain.runs.overrides import Override, Waiver
+    from service.domain.runs.overrides import Override
+    from service.domain.runs.waivers import Waiver
     from service.domain.values.identity import ChangeKey
     from service.domain.wording.next_steps import NextStep
     from service.ports.failures.storing import Failures

@@ -9,8 +9,9 @@ from sqlalchemy import text
 
 from service.adapters.postgres.persisted import slowdowns_from
 from service.adapters.postgres.rows import from_row
-from service.domain.runs.overrides import JudgedBuild, Override, revoked, waived_by
+from service.domain.runs.overrides import Override, revoked
 from service.domain.runs.vote import Outcome
+from service.domain.runs.waivers import JudgedBuild, waived_by
 from service.domain.values.identity import BuildName
 from service.domain.wording.overrides import accepted_levels, override_sentence
 from service.ports.runs import shown
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
 
     from service.domain.failures.known import KnownMatches
-    from service.domain.runs.overrides import Waiver
+    from service.domain.runs.waivers import Waiver
 
 _COLUMNS: Final = "SELECT run_id, number, vote, header, message, created_at FROM decision "
 _OF_PATCH_SET: Final = text(f"{_COLUMNS} WHERE patch_set_id = :of ORDER BY number DESC LIMIT 100")

@@ -18,7 +18,7 @@ from service.domain.values.errors import NotFound
 from service.ports.failures.bugs import Bug
 from service.ports.failures.reading import KnownStatus
 from service.ports.failures.storing import BuildFailures, KnownChange
-from service.steps.failures.known_failures import propose_known
+from service.steps.failures.match_known import propose_known
 from tests.contract.reading.seen_by import Person
 from tests.integration.postgres.failures.known_site import FLAKY, PEOPLE, SPEC, Site
 from tests.support.store_samples import change, check_run, named, start

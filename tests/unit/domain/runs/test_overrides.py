@@ -10,18 +10,10 @@ from hypothesis import strategies as st
 
 from service.domain.failures.known import KnownMatches
 from service.domain.measuring.metric import Better
-from service.domain.runs.overrides import (
-    Beyond,
-    JudgedBuild,
-    Override,
-    OverrideKind,
-    active_overrides,
-    beyond_acceptance,
-    revoked,
-    waived_by,
-)
+from service.domain.runs.overrides import Override, OverrideKind, active_overrides, revoked
 from service.domain.runs.slowdown import Slowdown
 from service.domain.runs.vote import Outcome
+from service.domain.runs.waivers import Beyond, JudgedBuild, beyond_acceptance, waived_by
 
 REVISION = "e56acc924a4bc8aa0b1a93f480297040f1a91e7b"
 OTHER = "f9b60cd802102402c4e3ec82a153cd6e2f6eec78"

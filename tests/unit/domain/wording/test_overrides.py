@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.measuring.metric import Better
-from service.domain.runs.overrides import Beyond, Override, OverrideKind
+from service.domain.runs.overrides import Override, OverrideKind
 from service.domain.runs.slowdown import Slowdown
+from service.domain.runs.waivers import Beyond
 from service.domain.values.text import plain
 from service.domain.wording.overrides import accepted_levels, beyond_sentences, bug_comment, override_sentence
 
