@@ -71,10 +71,10 @@ def resident_bytes(process: int) -> int:
         if number in seen:
             continue
         seen.add(number)
-        # A process may end meanwhile.
+        # A process or thread may end meanwhile.
         with suppress(OSError, IndexError, ValueError):
             total += int(Path(f"/proc/{number}/statm").read_text().split()[1])
-        for children in Path(f"/proc/{number}/task").glob("*/children"):
-            with suppress(OSError):
-                waiting += map(int, children.read_text().split())
+            for thread in Path(f"/proc/{number}/task").iterdir():
+                with suppress(OSError):
+                    waiting += map(int, (thread / "children").read_text().split())
     return total * os.sysconf("SC_PAGE_SIZE")

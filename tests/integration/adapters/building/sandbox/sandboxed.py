@@ -8,9 +8,11 @@ import os
 import sys
 import traceback
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from service.adapters.building.sandbox.host_faults import HostFaults
 from service.domain.building.sandbox_command import Command, Limits, Mount
 
 if TYPE_CHECKING:
@@ -18,11 +20,18 @@ if TYPE_CHECKING:
 
     from service.domain.building.sandbox_command import Completed
     from service.ports.building import Sandbox
+    from service.steps.building.session import BuildHost
 
 PYTHON = "/usr/bin/python3"
 NOBODY = 65534
 SET_DUMPABLE = 4
 QUICK = Limits(wall_seconds=60.0, memory_bytes=1 << 30, processes=256)
+
+
+def without_neighbours(host: BuildHost) -> BuildHost:
+    """Return a build host that no other test's lack of memory makes at fault."""
+    assert isinstance(host.sandbox, HostFaults)
+    return replace(host, sandbox=replace(host.sandbox, vmstat=Path(os.devnull)))
 
 
 def run(runner: Sandbox, *argv: str, **given: object) -> tuple[Completed, str]:

@@ -23,6 +23,7 @@ from service.domain.verdict.comparison.link_layout import BATCHES, VARIANTS
 from service.steps.building.build_log import BuildLog
 from service.steps.building.build_sides import built_tree
 from service.wiring.build_host import make_build_host
+from tests.integration.adapters.building.sandbox.sandboxed import without_neighbours
 from tests.integration.adapters.sources.git.git_repository import Repository
 from tests.support.building.build_host import MemoryClaimed, session_of
 
@@ -267,9 +268,9 @@ class Builder:
 
     def __init__(self, directory: Path, *, is_sandboxed: bool = True) -> None:
         self.repository = Repository(directory / "repository")
-        self.host = make_build_host(
-            directory / "home", lambda _: str(self.repository.path), (), is_sandboxed=is_sandboxed
-        )
+        remote = str(self.repository.path)
+        host = make_build_host(directory / "home", lambda _: remote, (), is_sandboxed=is_sandboxed)
+        self.host = without_neighbours(host)
         self.claimed = MemoryClaimed()
         self.log = BuildLog()
 

@@ -19,6 +19,7 @@ from service.steps.building.build_sources import build_directory
 from service.steps.building.compiler_cache import Cached
 from service.steps.building.link_again import Relinking, compile_for_relinking
 from service.wiring.build_host import make_build_host
+from tests.integration.adapters.building.sandbox.sandboxed import without_neighbours
 from tests.support.building.build_host import session_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ build/stamp: build/d.o build/e.o
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> BuildHost:
-    return make_build_host(tmp_path_factory.mktemp("home"), lambda _: "", (), is_sandboxed=False)
+    home = tmp_path_factory.mktemp("home")
+    return without_neighbours(make_build_host(home, lambda _: "", (), is_sandboxed=False))
 
 
 class Project:
