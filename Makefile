@@ -26,7 +26,7 @@ message-images: .venv/dev.stamp ## render the messages of docs/images as a phone
 	@tools/need message-images
 	@$(BIN)/python -m tools.message_images
 
-test: .venv/dev.stamp ## run all tests: unit, integration, end-to-end and browser tests; the C++ tests, also under ThreadSanitizer
+test: .venv/dev.stamp ## run all tests: unit, integration, end-to-end and browser tests; the C++ tests
 	@tools/need test
 	@mkdir -p native/build
 	@$(MAKE) --no-print-directory --jobs 2 test-native test-python; status=$$?; cat native/build/test.log; exit $$status
@@ -34,7 +34,7 @@ test: .venv/dev.stamp ## run all tests: unit, integration, end-to-end and browse
 # The other tests wait for servers and clocks for much of their time, so the C++ tests run beside them.
 test-native:
 	@echo "The C++ tests run beside the others; their output follows at the end (native/build/test.log)"
-	@{ nice -n 5 native/test measure && SKIP=alone nice -n 5 native/test tsan; } >native/build/test.log 2>&1
+	@nice -n 5 native/test measure >native/build/test.log 2>&1
 
 test-python: .venv/bytecode.stamp
 	@$(BIN)/python -m pytest -q -n 5 --no-loadscope-reorder
@@ -44,11 +44,12 @@ test-python: .venv/bytecode.stamp
 	@$(BIN)/python -m pytest -q --collect-only >/dev/null 2>&1 || true
 	@touch $@
 
-nightly: .venv/dev.stamp ## run what is too long for each commit: simulations with all seeds, the whole demo, the C++ tests under all sanitizers
+nightly: .venv/dev.stamp ## run what is too long for each commit: simulations with all seeds, the whole demo, the C++ code under sanitizers and the analyzer
 	@tools/need test
 	@$(BIN)/python -m pytest -q -n 3 --no-loadscope-reorder -m nightly
 	@$(MAKE) --no-print-directory demo ONCE=1
 	@native/test tsan asan-ubsan
+	@native/lint --analyze
 
 unit: .venv/dev.stamp ## run the quick tests: domain, steps, web and commands, without servers or simulations
 	@$(BIN)/python -m pytest -q -n 2 -m "not simulation and not nightly" tests/unit tests/integration/web

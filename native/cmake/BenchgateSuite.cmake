@@ -45,14 +45,13 @@ function(benchgate_suite)
                      "-DRESULT=${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}_smoke.json"
                      "-DFILTER=${arg_SMOKE_FILTER}" -P
                      "${_BENCHGATE_CMAKE_DIR}/SmokeRun.cmake")
-    set_tests_properties(${arg_NAME}_smoke PROPERTIES RUN_SERIAL TRUE LABELS alone TIMEOUT 300)
+    set_tests_properties(${arg_NAME}_smoke PROPERTIES RUN_SERIAL TRUE TIMEOUT 300)
   endif()
 endfunction()
 
 # benchgate_test(NAME <name> SOURCES <file>... [LIBRARIES <target>...] [TIMEOUT <seconds>] [RUN_SERIAL])
 #
-# A GoogleTest program `<name>_test`, which is one ctest. RUN_SERIAL makes ctest run it alone, and labels
-# it `alone`.
+# A GoogleTest program `<name>_test`, which is one ctest. RUN_SERIAL makes ctest run it alone.
 function(benchgate_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "RUN_SERIAL" "NAME;TIMEOUT" "SOURCES;LIBRARIES")
   if(NOT BUILD_TESTING)
@@ -66,10 +65,7 @@ function(benchgate_test)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
-  set_tests_properties(${target} PROPERTIES TIMEOUT ${arg_TIMEOUT})
-  if(arg_RUN_SERIAL)
-    set_tests_properties(${target} PROPERTIES RUN_SERIAL TRUE LABELS alone)
-  endif()
+  set_tests_properties(${target} PROPERTIES TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_RUN_SERIAL})
 endfunction()
 
 option(BENCHGATE_LINT_UNITS "Declare the translation units that ./lint checks" OFF)
