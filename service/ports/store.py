@@ -1,4 +1,4 @@
-"""Control plane's store: units of work, each made of parts by subject."""
+"""The control plane's store: units of work, each made of parts by subject."""
 
 from __future__ import annotations
 

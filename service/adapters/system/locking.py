@@ -1,4 +1,4 @@
-"""Lock files and directories for the life of a process; unlike its ID, a lock works across containers."""
+"""Lock files and directories; unlike a process ID, a lock works across containers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import fcntl
 import math
 import os
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from service.domain.values.errors import BadInput, Transient
@@ -19,7 +19,7 @@ _LOOK_EVERY_SECONDS: Final = 0.05
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed; return whether no other process has locked it."""
+    """Lock an open file until it is closed; return False if another open file holds the lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -31,8 +31,7 @@ def try_lock(descriptor: int) -> bool:
 def locked(path: Path, seconds: float = math.inf, watch: Callable[[], None] = lambda: None) -> Iterator[int]:
     """Lock out other processes and threads by the file ``path``.lock, and yield its descriptor.
 
-    Raises Transient after ``seconds``, and what ``watch`` raises while it waits; without a limit, ``watch``
-    is called once.
+    Raises Transient after ``seconds``, and what ``watch`` raises; it is called while others hold the lock.
     """
     descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -41,9 +40,6 @@ def locked(path: Path, seconds: float = math.inf, watch: Callable[[], None] = la
             if time.monotonic() > deadline:
                 raise Transient(f"{path.name} was in use for longer than {seconds:.0f} s")
             watch()
-            if math.isinf(seconds):
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-                break
             time.sleep(_LOOK_EVERY_SECONDS)
         yield descriptor
     finally:
@@ -84,10 +80,15 @@ def own_turn(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     Raises:
         BadInput: ``home`` cannot be written.
     """
-    with ExitStack() as turn:
-        try:
-            home.mkdir(parents=True, exist_ok=True)
-            turn.enter_context(locked(home / "gate", watch=on_wait))
-        except OSError as error:
-            raise BadInput(error.strerror or str(error), str(home)) from None
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(home / "gate.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise BadInput(error.strerror or str(error), str(home)) from None
+    try:
+        if not try_lock(descriptor):
+            on_wait()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(descriptor)

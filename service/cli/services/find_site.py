@@ -1,4 +1,4 @@
-"""Find what runs on this machine from a home: the addresses, and the name of the review server."""
+"""Find the site that runs from a home: its addresses, and the name of its review server."""
 
 from __future__ import annotations
 

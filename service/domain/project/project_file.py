@@ -186,7 +186,7 @@ def _keys_for(kind: JobKind, source: dict[str, Any]) -> Mapping[str, Key]:
 def job_keys(kind: JobKind, *, compares: bool = True) -> Mapping[str, Key]:
     """Return all keys that jobs of a known kind have, with the whole policy if they compare."""
     own = kind.configuration
-    keys = keys_of(Job) | keys_of(own)
+    keys = {**keys_of(Job), **keys_of(own)}
     keys["kind"] = keys["kind"]._replace(hint=Annotated[str, about("what the job runs", const=str(kind))])
     if not (own.may_compare and compares):
         policy = Annotated[VotingPolicy, after(VotingPolicy.whole), about("when it votes")]

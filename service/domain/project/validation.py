@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, Field, fields
 from enum import EnumType
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, get_args, get_origin, get_type_hints
 
 from service.domain.project.forms import NotAllowed, Record, TooShort
@@ -46,15 +47,15 @@ class _Problem(NamedTuple):
     urgency: int = 1
 
 
-def keys_of(record: type) -> dict[str, Key]:
+def keys_of(record: type) -> Mapping[str, Key]:
     """Return the keys of a record by name."""
-    return _keys_of(record)
+    return _keys_of(record)  # mypy takes a class for unhashable
 
 
 @cache
-def _keys_of(record: type) -> dict[str, Key]:
+def _keys_of(record: type) -> Mapping[str, Key]:
     hints = get_type_hints(record, include_extras=True)
-    return {each.name: Key(hints[each.name], each) for each in fields(record)}
+    return MappingProxyType({each.name: Key(hints[each.name], each) for each in fields(record)})
 
 
 def read(keys: Mapping[str, Key], value: object, at: Path, places: Places) -> dict[str, Any]:
@@ -83,7 +84,7 @@ def _errors(problems: list[_Problem], places: Places) -> list[BadProjectFile]:
 
 
 def forms_of(hint: Any) -> tuple[Any, tuple[Form, ...]]:  # noqa: ANN401 - any annotation
-    """Return the type of values and its forms; every key may be left out, so it is not optional."""
+    """Return the type of a key's values and its forms; ``X | None`` is X: a null counts as missing."""
     base, *forms = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     if type(None) in get_args(base):
         inner, own = forms_of(get_args(base)[0])

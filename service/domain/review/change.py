@@ -160,7 +160,7 @@ class PostedMessage:
     """A message on a change, by any author.
 
     ``text`` has the author's words, with the patch-set comments that were posted with it; ``shown`` is the
-    whole message as the server shows it, if that is more. ``votes`` are those that the author set with a
+    whole message as the server shows it. ``votes`` are those that the author set with a
     review of this patch set (0: withdrew), None without a review; ``removed`` those that the author removed.
     ``is_by_machine``: a program or the server wrote it. ``id`` is unique within the change.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class KnownStatus(StrEnum):
-    """List that a known failure is in; time moves it from active to expired."""
+    """States of known failures; time turns an active one into an expired one."""
 
     PROPOSED = "proposed"
     ACTIVE = "active"

@@ -20,7 +20,7 @@ class StepFailure:
 
 
 class LostBuilds(Protocol):
-    """Builds that lost their machine, or their last run."""
+    """Builds that lost their machine or last run, or are past their deadline."""
 
     def requeue_lost_builds(self, max_attempts: int) -> Sequence[int]:
         """Requeue builds with an expired lease; return those that have no attempt left.

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from service.ports.access import AuditLog
     from service.ports.store import Store
 
-_MOST: Final = (
-    200  # newest entries searched for a program's last one; if it is not there, it is recorded again
-)
+# Newest entries searched for a program's last one; if it is not among them, it is recorded again.
+_MOST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)

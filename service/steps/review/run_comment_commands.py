@@ -24,7 +24,7 @@ from service.domain.values.errors import BadInput, Permanent
 from service.domain.values.text import literal
 from service.domain.wording import replies
 from service.steps.project.read_project_file import NoProjectFile, read_project_file
-from service.steps.runs.apply_override import accept_benchmarks, asked_by, override_builds, undo_overrides
+from service.steps.runs.apply_override import accept_benchmarks, override_builds, override_of, undo_overrides
 from service.steps.runs.measure_longer import measure_longer
 from service.steps.runs.new_run import check_of, start_run
 from service.steps.runs.rerun import recheck
@@ -181,7 +181,7 @@ def _recheck(tx: Transaction, request: CommandRequest, run: RunRecord | None, co
 def _allow(tx: Transaction, request: CommandRequest, run: RunRecord | None) -> str:
     """Allow the code of exactly this patch set to run."""
     comment = request.comment
-    tx.overrides.add(comment.patch_set_id, asked_by(comment, OverrideKind.TRUST))
+    tx.overrides.add(comment.patch_set_id, override_of(comment, OverrideKind.TRUST))
     if run is not None and run.state is not RunState.REFUSED:
         return ""
     return _recheck(tx, request, run, RecheckCommand())

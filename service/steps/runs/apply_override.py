@@ -39,7 +39,7 @@ def override_builds(
     if run is None or not failed:
         return nothing_to_override(command.job)
     override = replace(
-        asked_by(comment, OverrideKind.OVERRIDE),
+        override_of(comment, OverrideKind.OVERRIDE),
         builds=[build.id for build in failed],
         bug=command.bug,
         reason=command.reason,
@@ -61,7 +61,7 @@ def accept_benchmarks(
     if run is None or not any(is_chosen(command.filter, name) for name in blamed):
         return nothing_to_accept(blamed)
     override = replace(
-        asked_by(comment, OverrideKind.ACCEPT),
+        override_of(comment, OverrideKind.ACCEPT),
         pattern=command.filter,
         reason=command.reason,
         levels=_levels(failed, command.filter),
@@ -84,10 +84,10 @@ def undo_overrides(tx: Transaction, run: RunRecord | None, comment: ReviewCommen
     active = () if run is None else active_overrides(tx.overrides.of(comment.patch_set_id), run.revision)
     if run is None or not any(o.kind in {OverrideKind.OVERRIDE, OverrideKind.ACCEPT} for o in active):
         return NO_OVERRIDE
-    return _add_override(tx, run, comment, asked_by(comment, OverrideKind.UNDO), links)
+    return _add_override(tx, run, comment, override_of(comment, OverrideKind.UNDO), links)
 
 
-def asked_by(comment: ReviewComment, kind: OverrideKind) -> NewOverride:
+def override_of(comment: ReviewComment, kind: OverrideKind) -> NewOverride:
     """Make the entry that a comment asks for."""
     who = comment.account, comment.person
     return NewOverride(kind, *who, comment_id=comment.id, signed_in_as=comment.signed_in_as)

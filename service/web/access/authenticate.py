@@ -110,7 +110,7 @@ def person_of(request: Request) -> User:
     return caller
 
 
-def person_who_may_act(request: Request) -> User | None:
+def find_actor(request: Request) -> User | None:
     """Return the person who sent a request, or None if their role does not admit them to the forms."""
     caller = known_caller(request)
     if isinstance(caller, User) and refusal(caller, Need.ACT, is_public=True) is None:

@@ -12,7 +12,7 @@ from service.domain.failures.known import MOST_DAYS, TRANSITIONS, TriageState
 from service.domain.values.errors import BadInput
 from service.domain.values.text import brief, plain
 from service.ports.failures.storing import KnownChange
-from service.web.access.authenticate import person_of, person_who_may_act
+from service.web.access.authenticate import find_actor, person_of
 from service.web.access.forms import Form, form_of
 from service.web.access.tickets import check_ticket, ticket_for
 from service.web.failures.fields import bug_in, days_in
@@ -59,7 +59,7 @@ class PageKnownChanges:
 
     def form_for(self, request: Request, detail: KnownDetail) -> KnownForm | None:
         """Return the form of a page, or why the person has none; None if the caller may not act at all."""
-        person = person_who_may_act(request)
+        person = find_actor(request)
         if person is None:
             return None
         missing = self._changes.refusal(person.email, detail.row.instance, detail.groups)

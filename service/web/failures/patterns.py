@@ -16,7 +16,7 @@ from service.domain.review.comment_commands import MAX_REASON, MIN_REASON
 from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.text import plain
 from service.ports.failures.storing import NewKnown
-from service.web.access.authenticate import person_of, person_who_may_act
+from service.web.access.authenticate import find_actor, person_of
 from service.web.access.forms import Form, form_of
 from service.web.access.tickets import check_ticket, ticket_for
 from service.web.failures.fields import bug_in, days_in
@@ -76,7 +76,7 @@ class PagePatterns:
 
     def may_begin(self, request: Request) -> bool:
         """Return whether the caller's role admits it; the review server's groups decide later."""
-        return person_who_may_act(request) is not None
+        return find_actor(request) is not None
 
     def form_for(self, request: Request) -> PatternForm:
         """Return the form with the values of the query, and what they would have matched."""

@@ -13,7 +13,7 @@ from service.domain.project.job_kinds import JobKind
 from service.domain.review.form_commands import command_from
 from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.steps.review.request_command import request_command
-from service.web.access.authenticate import person_of, person_who_may_act
+from service.web.access.authenticate import find_actor, person_of
 from service.web.access.forms import form_of
 from service.web.access.tickets import check_ticket, ticket_for
 
@@ -57,7 +57,7 @@ class PageActions:
 
     def forms_for(self, request: Request, page: PatchSetDetail, compared: Compared) -> ActionForms | None:
         """Return the forms of a page; None if its caller may not act at all."""
-        person = person_who_may_act(request)
+        person = find_actor(request)
         if person is None:
             return None
         return ActionForms(self._offers.offered(person.email, page, compared), _path(page), person)

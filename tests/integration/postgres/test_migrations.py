@@ -126,6 +126,29 @@ def test_the_previous_version_has_no_request_of_a_page_to_reply_to(
     ]
 
 
+def test_pending_comments_lose_the_servers_first_lines(database: Database, store: PostgresStore) -> None:
+    with store.transaction() as tx:
+        patch_set = tx.changes.upsert(change()).patch_set_id
+    texts = {
+        "Patch Set 3:\n\nrecheck": "recheck",
+        "Patch Set 12: Verified+1\n\n(2 comments)\n\nbenchmark Parse\n\nthanks": "benchmark Parse\n\nthanks",
+        "Uploaded patch set 2.\n\n(1 inline comment)\n\nok-to-test": "ok-to-test",
+        "benchmark Parse\n\nPatch Set 3:": "benchmark Parse\n\nPatch Set 3:",
+        "": "",
+    }
+    command.downgrade(configured(database.owner_url), "20261123_0510")
+    for text in texts:
+        database.change(
+            "INSERT INTO heard (change_id, patch_set_id, account, person, written_at, digest, text)"
+            " SELECT change_id, id, '1', 'Ann', now(), :digest, :text FROM patch_set WHERE id = :id",
+            digest=text.encode(),
+            text=text,
+            id=patch_set,
+        )
+    command.upgrade(configured(database.owner_url), "head")
+    assert [text for (text,) in database.rows("SELECT text FROM heard ORDER BY id")] == [*texts.values()]
+
+
 def test_the_command_line_takes_the_database_by_x(server: Server) -> None:
     with server.database(migrated=False) as empty:
         argv = [sys.executable, "-m", "alembic", "-x", f"url={empty.owner_url}", "upgrade", "head"]

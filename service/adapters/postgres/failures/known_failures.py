@@ -108,7 +108,7 @@ class PostgresKnownFailures(Connected, KnownFailures):
         if new.signature is not None:
             of_digest = select(f.signature.c.id).where(f.signature.c.digest == new.signature.digest)
             signature_id = self._execute(of_digest).scalar_one_or_none()
-            # The failure's stored ones may be of other rules.
+            # The signatures stored with the failure may come from older rules.
             signature_id = signature_id or self._execute(stored_signature(new.signature)).scalar_one()
         scope = new.scope
         row = self._execute(

@@ -200,7 +200,7 @@ class PostgresMeasurements(Connected, Measurements):
     def _series_ids(self, series: Mapping[SeriesKey, tuple[str, str]]) -> dict[SeriesKey, int]:
         digests = {key: key.digest for key in series}
         found = self._find_series(list(digests.values()))
-        # Stored rows are left out: they are nearly all, and each conflict uses up a number.
+        # Only missing rows are inserted: each conflict uses up a number, and nearly all are stored already.
         units = {digest: unit for digest, (_, unit) in found.items()}
         missing = [key for key, digest in digests.items() if units.get(digest) != clean(series[key][0])]
         if missing:

@@ -16,7 +16,7 @@ from service.domain.review.change import Person, PostedMessage, RemovedVote
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-ACCOUNT: Final = re.compile(r"<GERRIT_ACCOUNT_([0-9]+)>")  # a name in a message by the server
+ACCOUNT_PLACEHOLDER: Final = re.compile(r"<GERRIT_ACCOUNT_([0-9]+)>")  # a name in a message by the server
 # The server's lines before the author's words: the event, and the number of comments.
 _BY_SERVER: Final = re.compile(
     r"(?:\s*(?:Patch Set|Uploaded patch set) [0-9]{1,9}\b.*(?:\n|\Z))?"
@@ -78,7 +78,7 @@ class GerritMessage:
 
 def _voter(text: str) -> Person:
     """Parse ``Name <email>``, a part of it, or the placeholder of an account."""
-    if account := ACCOUNT.fullmatch(text):
+    if account := ACCOUNT_PLACEHOLDER.fullmatch(text):
         return Person(account=account[1])
     name, _, email = text.rpartition(" <")
     return Person(name, email.removesuffix(">")) if name else Person(text)

@@ -14,7 +14,7 @@ from service.adapters.review.gerrit.fields import (
     ref_of,
     text_in,
 )
-from service.adapters.review.gerrit.messages import ACCOUNT, GerritMessage
+from service.adapters.review.gerrit.messages import ACCOUNT_PLACEHOLDER, GerritMessage
 from service.domain.review.change import Change, ChangeStatus, PatchSet, PatchSetKind
 from service.domain.values.errors import Permanent
 from service.domain.values.identity import ChangeKey
@@ -145,7 +145,7 @@ def _with_names(message: Mapping[str, Any]) -> str:
     for person in map(person_from, listed(message.get("accounts_in_message", []))):
         address = f"<{person.email}>" if person.email else ""
         names[person.account] = plain(f"{person.name} {address}") or f"Gerrit Account {person.account}"
-    return ACCOUNT.sub(lambda match: names.get(match[1], match[0]), text_in(message, "message"))
+    return ACCOUNT_PLACEHOLDER.sub(lambda match: names.get(match[1], match[0]), text_in(message, "message"))
 
 
 def _moment(holder: Mapping[str, Any], key: str) -> datetime:

@@ -28,7 +28,8 @@ _NEAR: Final = 0.012
 _MANY: Final = 16  # pairs from which on neither is needed
 _STRAY: Final = 0.67  # standard errors: the half-width of the central 50 %
 # The truth may exceed the estimate by this many standard errors. With 1.0, slow-downs remained undecided
-# although half of the granted time was left (`make bench-power`); 2.0 finds hardly more and takes longer.
+# although more than half of the granted time was left (`make bench-power`); 2.0 finds hardly more, and
+# takes longer.
 _HOPE: Final = 1.5
 _REACH: Final = 3.0  # standard errors; the truth does not exceed the estimate by more
 
