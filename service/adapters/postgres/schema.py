@@ -65,6 +65,7 @@ server: Final = Table(
     Column("first_contact", _MOMENT, nullable=False),
     Column("seen_until", _MOMENT, nullable=False),
     Column("url", CleanText),
+    Column("inline_after", _MOMENT),
 )
 
 event: Final = Table(

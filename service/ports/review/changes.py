@@ -31,10 +31,12 @@ class SyncCursor:
     """The progress of reading a review server, by the server's own clock.
 
     Comments from before ``first_contact`` are ignored; every change updated before ``seen_until`` is stored.
+    Inline comments up to ``inline_after`` were seen by a version that ignored them; None: there was none.
     """
 
     first_contact: datetime
     seen_until: datetime
+    inline_after: datetime | None = None
 
 
 class CommentState(StrEnum):

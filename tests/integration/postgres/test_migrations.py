@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.failures.schema import failure
 from service.adapters.postgres.migrate import configured, migrate
 from service.domain.values.errors import Transient
+from service.ports.review.changes import SyncCursor
 from tests.support.store_samples import change
 
 if TYPE_CHECKING:
@@ -147,6 +149,24 @@ def test_pending_comments_lose_the_servers_first_lines(database: Database, store
         )
     command.upgrade(configured(database.owner_url), "head")
     assert [text for (text,) in database.rows("SELECT text FROM heard ORDER BY id")] == [*texts.values()]
+
+
+def test_inline_comments_that_the_version_before_passed_over_stay_unread(
+    database: Database, store: PostgresStore
+) -> None:
+    command.downgrade(configured(database.owner_url), "20261127_0100")
+    database.change(
+        "INSERT INTO server (instance, first_contact, seen_until)"
+        " VALUES ('old', '2026-11-21 09:00Z', '2026-11-22 09:00Z')"
+    )
+    command.upgrade(configured(database.owner_url), "head")
+    with store.transaction() as tx:
+        old = tx.events.cursor("old")
+        assert old is not None
+        tx.events.move_cursor("old", later := old.seen_until + timedelta(days=1))
+        tx.events.move_cursor("new", later)
+        assert tx.events.cursor("old") == SyncCursor(old.first_contact, later, old.seen_until)
+        assert tx.events.cursor("new") == SyncCursor(later, later)
 
 
 def test_the_command_line_takes_the_database_by_x(server: Server) -> None:

@@ -77,7 +77,7 @@ class PostgresEvents(Connected, Events):
     @override
     def cursor(self, instance: str) -> SyncCursor | None:
         row = self._execute(select(t.server).where(t.server.c.instance == instance)).first()
-        return None if row is None else SyncCursor(row.first_contact, row.seen_until)
+        return None if row is None else SyncCursor(row.first_contact, row.seen_until, row.inline_after)
 
     @override
     def move_cursor(self, instance: str, seen_until: datetime) -> None:
