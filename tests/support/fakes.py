@@ -113,6 +113,15 @@ class FakeReviewServer:
         said.append(message.translated())
         return said[-1]
 
+    def comment(self, key: ChangeKey, account: str, *texts: str, patch_set: int = 1) -> None:
+        """Somebody comments on lines of files."""
+        self.say(key, account, f"Patch Set {patch_set}:\n\n({len(texts)} comments)", patch_set)
+        said = self.posted[key]
+        for text in texts:
+            said.append(
+                replace(said[-1], id=f"c{len(said)}", text=text, shown=text, votes=None, is_inline=True)
+            )
+
     def post(self, review: Review) -> Posted:
         change, number = self.change(review.change), self.revisions[review.change].get(review.revision)
         if number is None:

@@ -162,7 +162,8 @@ class PostedMessage:
     ``text`` has the author's words, with the patch-set comments that were posted with it; ``shown`` is the
     whole message as the server shows it. ``votes`` are those that the author set with a
     review of this patch set (0: withdrew), None without a review; ``removed`` those that the author removed.
-    ``is_by_machine``: a program or the server wrote it. ``id`` is unique within the change.
+    ``is_by_machine``: a program or the server wrote it. ``is_inline``: it is a person's comment on a file.
+    ``id`` is unique within the change.
     """
 
     id: str
@@ -174,6 +175,7 @@ class PostedMessage:
     votes: Mapping[str, int] | None = None
     removed: tuple[RemovedVote, ...] = ()
     is_by_machine: bool = False
+    is_inline: bool = False
 
     def has_line(self, line: str) -> bool:
         """Return whether this is a whole line of the message, since "run 5" is also in "run 51"."""

@@ -70,7 +70,10 @@ class ReviewServer(Permissions, Protocol):
         """Fetch all changes updated since then (None: all open changes), in any order."""
 
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
-        """Fetch all messages on a change, oldest first."""
+        """Fetch all messages on a change, oldest first, each followed by its author's inline comments.
+
+        The inline comments of programs are left out.
+        """
 
     def post(self, review: Review) -> Posted:
         """Post on exactly that revision, and return the parts that the server accepted.

@@ -83,6 +83,10 @@ class FakeStage:
     def vote(self, value: int) -> None:
         self.server.votes[KEY] = {"Code-Review": {"bob": value}}
 
+    def comment(self, *texts: str) -> None:
+        """Comment on lines of files of change 7's current patch set, as Bob."""
+        self.server.comment(KEY, "bob", *texts, patch_set=self.server.changes[KEY].current.number)
+
 
 class ConsoleStage:
     def __init__(self, state: Path) -> None:
@@ -142,12 +146,24 @@ class GerritStage:
     def vote(self, value: int) -> None:
         self.model.vote(7, "bob", "Code-Review", value)
 
+    def comment(self, *texts: str) -> None:
+        """Comment on lines of files of change 7's current patch set, as Bob."""
+        self.model.comment(7, "bob", {"hash_table.cc": list(texts)})
+
 
 @pytest.fixture(params=["fake", "console", "gerrit"])
 def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
     if request.param == "console":
         return ConsoleStage(tmp_path / "review.sqlite3")
     return FakeStage() if request.param == "fake" else GerritStage()
+
+
+@pytest.fixture(params=[FakeStage, GerritStage])
+def with_files(request: pytest.FixtureRequest) -> FakeStage | GerritStage:
+    """Make a stage that shows files; the events that the console reads lack comments on them."""
+    stage = request.param()
+    assert isinstance(stage, FakeStage | GerritStage)
+    return stage
 
 
 def code_review(change: Change) -> list[int]:
@@ -355,3 +371,40 @@ class TestReviewServer:
         stage.merge(7, FIRST)
         assert stage.server.post(Review(KEY, FIRST, "Build Started")).labels == {}
         assert stage.server.messages(KEY)[-1].text == "Build Started"
+
+    def test_own_inline_comments_are_no_messages(self, stage: Stage) -> None:
+        stage.upload(7, 1, FIRST)
+        before = len(stage.server.messages(KEY))
+        stage.server.post(Review(KEY, FIRST, "text", {}, (InlineComment("hash_table.cc", 3, "recheck"),)))
+        assert [message.text for message in stage.server.messages(KEY)[before:]] == ["text"]
+
+
+class TestInlineComments:
+    def test_each_is_a_message_of_its_own(self, with_files: FakeStage | GerritStage) -> None:
+        with_files.upload(7, 1, FIRST)
+        with_files.upload(7, 2, SECOND)
+        before = len(with_files.server.messages(KEY))
+        with_files.comment("why int?", "recheck")
+        review, *inline = with_files.server.messages(KEY)[before:]
+        assert (review.text, review.is_inline) == ("", False)
+        assert [(each.text, each.shown, each.is_inline) for each in inline] == [
+            ("why int?", "why int?", True),
+            ("recheck", "recheck", True),
+        ]
+        for each in inline:
+            assert (each.author, each.written, each.patch_set) == (review.author, review.written, 2)
+            assert (each.votes, each.removed, each.is_by_machine) == (None, (), False)
+
+    def test_each_has_its_own_id(self, with_files: FakeStage | GerritStage) -> None:
+        with_files.upload(7, 1, FIRST)
+        for _ in range(2):
+            with_files.comment("recheck", "recheck")
+        messages = with_files.server.messages(KEY)
+        assert len({message.id for message in messages}) == len(messages)
+
+    def test_they_stay_the_same_when_others_follow(self, with_files: FakeStage | GerritStage) -> None:
+        with_files.upload(7, 1, FIRST)
+        with_files.comment("recheck")
+        first = with_files.server.messages(KEY)
+        with_files.comment("done")
+        assert with_files.server.messages(KEY)[: len(first)] == first

@@ -162,6 +162,14 @@ class GerritModel:
         self._review(change, change.current[0], by, asked)
         return str(change.messages[-1]["id"])
 
+    def comment(self, number: int, by: str, comments: dict[str, list[str]], text: str = "") -> str:
+        """Reply on the current patch set with comments on files, and return the message ID."""
+        self._tick()
+        given = {path: [{"line": 1, "message": each} for each in texts] for path, texts in comments.items()}
+        change = self.changes[number]
+        self._review(change, change.current[0], by, {"message": text, "comments": given})
+        return str(change.messages[-1]["id"])
+
     def vote(self, number: int, by: str, label: str, value: int) -> None:
         """Vote on the current patch set."""
         self._tick()
@@ -377,7 +385,7 @@ class GerritModel:
     ) -> None:
         for path, given in comments:
             there = change.comments.setdefault(path, [])
-            identifier = f"{len(change.comments):08x}_{len(there):08x}"
+            identifier = f"{sum(map(len, change.comments.values())):08x}_{change.number:08x}"
             comment = {"unresolved": False, "id": identifier, "updated": _date(self.now)}
             there.append(where | comment | given)
 

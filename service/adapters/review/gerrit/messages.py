@@ -58,6 +58,12 @@ class GerritMessage:
             is_by_machine=self.is_by_machine,
         )
 
+    def inline(self, comment_id: str, text: str) -> PostedMessage:
+        """Return a comment on a file that was posted with the message."""
+        return PostedMessage(
+            comment_id, self.patch_set, self.author, self.written, text, shown=text, is_inline=True
+        )
+
     def _votes(self) -> Mapping[str, int] | None:
         review = _REVIEW.fullmatch(self.text.lstrip().split("\n", 1)[0].strip())
         if not review or int(review[1]) != self.patch_set:

@@ -80,6 +80,16 @@ def replies_from(document: object) -> Mapping[str, str]:
     return {message: "\n\n".join(texts) for message, texts in replies.items()}
 
 
+def inline_comments_from(document: object) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Parse the ID and text of each comment on a file, by the ID of its message."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for path, items in object_from(document).items():
+        for comment in map(object_from, listed(items) if path != _PATCH_SET_LEVEL else ()):
+            if (comment_id := text_in(comment, "id")) and (message := text_in(comment, "change_message_id")):
+                found.setdefault(message, []).append((comment_id, text_in(comment, "message")))
+    return found
+
+
 def labels_from(document: object) -> dict[str, int]:
     """Parse the labels that a review has set."""
     labels = object_from(object_from(document).get("labels"))

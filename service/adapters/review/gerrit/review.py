@@ -20,6 +20,7 @@ from service.adapters.review.gerrit.reading import (
     change_from,
     change_number,
     has_more,
+    inline_comments_from,
     labels_from,
     listed,
     messages_from,
@@ -122,19 +123,25 @@ class GerritReview(ReviewServer):
 
     @override
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
-        """Return all messages, with the comments on whole patch sets.
+        """Return all messages, with the comments on whole patch sets, and people's comments on files.
 
-        Gerrit's pages post a reply as such a comment; the message itself has only the number of comments.
+        Gerrit's pages post a reply as a comment on the patch set; the message itself has only the number of
+        comments. A comment on a file never becomes part of a message: a stored message would look new.
         """
         path = self._path(key)
         messages = messages_from(self._connection.get(f"{path}/messages"))
         # Programs comment only on lines.
-        if any(_COMMENTED.search(m.text) for m in messages if not m.is_by_machine):
-            replies = replies_from(self._connection.get(f"{path}/comments"))
-            messages = [
-                replace(m, text=f"{m.text}\n\n{replies[m.id]}") if m.id in replies else m for m in messages
-            ]
-        return [message.translated() for message in messages]
+        if not any(_COMMENTED.search(m.text) for m in messages if not m.is_by_machine):
+            return [message.translated() for message in messages]
+        document = self._connection.get(f"{path}/comments")
+        replies, inline = replies_from(document), inline_comments_from(document)
+        posted: list[PostedMessage] = []
+        for m in messages:
+            whole = replace(m, text=f"{m.text}\n\n{replies[m.id]}") if m.id in replies else m
+            posted.append(whole.translated())
+            if not m.is_by_machine:
+                posted += (m.inline(comment_id, text) for comment_id, text in inline.get(m.id, ()))
+        return posted
 
     @override
     def post(self, review: Review) -> Posted:

@@ -13,6 +13,7 @@ from service.adapters.review.gerrit.reading import (
     account_from,
     change_from,
     change_number,
+    inline_comments_from,
     labels_from,
     messages_from,
     replies_from,
@@ -141,6 +142,26 @@ def test_replies_of_one_message_are_joined_in_order() -> None:
         "m": "first\n\nsecond",
         "n": "other",
     }
+
+
+def test_comments_on_files_are_listed_each_by_its_id() -> None:
+    comments = {
+        "/PATCHSET_LEVEL": [{"id": "0", "change_message_id": "m", "message": "on no file"}],
+        "/COMMIT_MSG": [{"id": "1", "change_message_id": "m", "message": "typo"}],
+        "a.cc": [
+            {"id": "2", "change_message_id": "n", "message": "> recheck"},
+            {"id": "3", "change_message_id": "m", "line": 4, "message": "recheck"},
+        ],
+    }
+    assert inline_comments_from(comments) == {
+        "m": [("1", "typo"), ("3", "recheck")],
+        "n": [("2", "> recheck")],
+    }
+
+
+@pytest.mark.parametrize("item", [{"change_message_id": "m", "message": "no id"}, {"id": "1"}])
+def test_a_comment_without_an_id_or_a_message_is_skipped(item: dict[str, object]) -> None:
+    assert inline_comments_from({"a.cc": [item]}) == {}
 
 
 @pytest.mark.parametrize("document", [{}, [], None, {"labels": None}, {"labels": {"Verified": "+1"}}])
