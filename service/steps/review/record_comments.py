@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections import Counter
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from service.domain.review.change import person_of
-from service.domain.review.comment_commands import may_be_command
+from service.domain.review.comment_commands import MAX_COMMANDS, may_be_command
 from service.domain.review.vote_override import person_overrides
 from service.domain.runs.overrides import OverrideKind
 from service.ports.runs.decisions import NewOverride
@@ -30,7 +31,7 @@ def record_comments(
     cursor = tx.events.cursor(change.key.instance)
     if cursor is None:
         return  # the first reconciliation sets the time of first contact; older comments are ignored
-    commands = [m for m in messages if _may_be_command(m, change, account, cursor)]
+    commands = _limited([m for m in messages if _may_be_command(m, change, account, cursor)])
     tx.outbox.queue_task(Task.RUN_COMMENT_COMMANDS, *tx.comments.record(record, commands))
     _record_person_overrides(tx, change, record, messages, account)
 
@@ -42,8 +43,19 @@ def _may_be_command(message: PostedMessage, change: Change, account: str, cursor
         and message.author.account != account
         and message.written >= cursor.first_contact
         and message.written >= change.updated - TOO_OLD
+        and not (message.is_inline and cursor.inline_after and message.written <= cursor.inline_after)
         and may_be_command(message.text)
     )
+
+
+def _limited(messages: Sequence[PostedMessage]) -> Sequence[PostedMessage]:
+    """Keep at most ``MAX_COMMANDS`` inline comments of a review, since each may get a reply."""
+    kept, inline = [], Counter[tuple[str, datetime]]()
+    for message in messages:
+        inline[message.author.account, message.written] += message.is_inline
+        if not message.is_inline or inline[message.author.account, message.written] <= MAX_COMMANDS:
+            kept.append(message)
+    return kept
 
 
 def _record_person_overrides(

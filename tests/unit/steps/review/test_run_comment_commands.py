@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from service.domain.building.spec import BuildSpec
 from service.domain.measuring.metric import Better
 from service.domain.project.job_kinds import KINDS
 from service.domain.review.change import ChangeStatus, PatchSet, PatchSetKind
+from service.domain.review.comment_commands import MAX_COMMANDS
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.slowdown import Slowdown
 from service.domain.runs.states import BuildState, RunState
@@ -44,6 +48,13 @@ def finish(service: Service, build: int, outcome: Outcome, blamed: tuple[str, ..
 def say(service: Service, text: str, who: str = "bob") -> list[str]:
     """Post a message on the change, and return the replies."""
     service.server.say(KEY, who, f"Patch Set 1:\n\n{text}")
+    service.see(service.server.changes[KEY])
+    return service.run_comment_commands()
+
+
+def comment(service: Service, *texts: str, who: str = "bob") -> list[str]:
+    """Post comments on lines of files, and return the replies."""
+    service.server.comment(KEY, who, *texts)
     service.see(service.server.changes[KEY])
     return service.run_comment_commands()
 
@@ -339,6 +350,47 @@ class TestRights:
         service.source = project(TWO_JOBS)
         (answer,) = say(service, "override MB-1 the builder was full")
         assert "`override`: not enabled: set `commands: {override: GROUP}` in benchgate.yaml" in answer
+
+
+class TestInlineComments:
+    def test_a_command_runs_once(self, service: Service) -> None:
+        assert comment(service, "why int?", "recheck") == []
+        assert builds(service, 2) == [1, 3]
+        assert comment(service, "done") == []
+        assert len(service.store.memory.builds) == 3
+
+    def test_each_is_read_alone(self, service: Service) -> None:
+        (answer,) = comment(service, "why int?\nMine is long", "rerun")
+        assert "rerun: write `recheck` (failed builds)" in answer
+
+    def test_the_same_line_twice_in_a_review_is_one_command(self, service: Service) -> None:
+        assert len(comment(service, "overide MB-1 flaky", "overide MB-1 flaky")) == 1
+
+    def test_a_quoted_command_is_ignored(self, service: Service) -> None:
+        assert comment(service, "> recheck\n\nWhy?") == []
+        assert service.store.memory.comment == []
+
+    def test_a_comment_by_the_service_itself_is_ignored(self, service: Service) -> None:
+        assert comment(service, "recheck", who=service.server.account) == []
+        assert service.store.memory.comment == []
+
+    @pytest.mark.parametrize(("minutes", "is_read"), [(-1, True), (0, False), (1, False)])
+    def test_one_that_a_version_before_passed_over_stays_unread(
+        self, service: Service, minutes: int, *, is_read: bool
+    ) -> None:
+        cursors = service.store.memory.sync_cursors
+        passed = WRITTEN + timedelta(minutes=minutes)
+        cursors["gerrit"] = replace(cursors["gerrit"], inline_after=passed)
+        comment(service, "recheck all")
+        assert [each.text for each in service.store.memory.comment] == ["recheck all"] * is_read
+        say(service, "recheck other")
+        assert service.store.memory.comment[-1].text == "recheck other"
+
+    def test_a_review_has_a_limited_number_of_them(self, service: Service) -> None:
+        comment(service, *(f"overide MB-{number} flaky" for number in range(MAX_COMMANDS + 1)))
+        assert len(service.store.memory.comment) == MAX_COMMANDS
+        service.reconcile(is_full=True)
+        assert len(service.store.memory.comment) == MAX_COMMANDS
 
 
 class TestIgnoredComments:
