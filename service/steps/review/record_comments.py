@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # After a long outage, a command from yesterday must not stop a run of today.
 TOO_OLD: Final = timedelta(hours=24)
+# On a line of C++, these words alone are about the code.
+_ABOUT_CODE: Final = frozenset({"accept", "benchmark", "cancel", "override"})
 
 
 def record_comments(
@@ -44,6 +46,7 @@ def _may_be_command(message: PostedMessage, change: Change, account: str, cursor
         and message.written >= cursor.first_contact
         and message.written >= change.updated - TOO_OLD
         and not (message.is_inline and cursor.inline_after and message.written <= cursor.inline_after)
+        and not (message.is_inline and message.text.strip().rstrip(".!?").lower() in _ABOUT_CODE)
         and may_be_command(message.text)
     )
 
