@@ -10,7 +10,7 @@ from service.domain.failures.output.ctest_lines import OPENING
 from service.domain.failures.output.signals import SIGNALS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from service.domain.failures.output.linear import Pattern
 
@@ -41,7 +41,7 @@ _LISTED_BY_CTEST: Final = (
     "BAD_COMMAND",
     *_ENDS_BY_SIGNAL,
 )
-# `{x}` stands for what failed, and `{n}` for an exit code, a number of seconds or the number of a CTest test.
+# `{x}` stands for what failed, and `{n}` for a number: an exit code, seconds, a CTest test, a line.
 _OF_TESTS: Final = (
     f"{OPENING}{{x}}",
     f"{OPENING}{{x}}: {{x}}",
@@ -62,13 +62,13 @@ _OF_TESTS: Final = (
     "{x}: Failed",
 )
 _OF_COMPILERS: Final = (
-    "Compile error at {x}(1): error C1: {x}",
-    "Compile error at {x}:1:1: fatal error: {x}",
-    "{x}:1:1: error: {x}",
-    "{x}:1:1: warning: {x} [{x}-{x}]",
-    "{x}:1: {x}",
-    "{x}:1: code should be clang-formatted [-Wclang-format-violations]",
-    "{x}:1: code should be clang-formatted: {x}",
+    "Compile error at {x}({n}): error C1: {x}",
+    "Compile error at {x}:{n}:1: fatal error: {x}",
+    "{x}:{n}:1: error: {x}",
+    "{x}:{n}:1: warning: {x} [{x}-{x}]",
+    "{x}:{n}: {x}",
+    "{x}:{n}: code should be clang-formatted [-Wclang-format-violations]",
+    "{x}:{n}: code should be clang-formatted: {x}",
     "{x} did not check everything: {x}",
     "Linker error: {x}",
     "Linker error: {x}: undefined reference to `{x}'",
@@ -77,7 +77,7 @@ _OF_COMPILERS: Final = (
     "Linker error: collect2: error: ld returned {n} exit status",
     "Linker error: clang: error: linker command failed with exit code {n} (use -v to see invocation)",
     "CMake Error: {x}",
-    "{x}:1: CMake Error ({x}): {x}",
+    "{x}:{n}: CMake Error ({x}): {x}",
     "-- Configuring incomplete, errors occurred!",
 )
 _OF_PROGRAMS: Final = (
@@ -91,10 +91,10 @@ _OF_PROGRAMS: Final = (
     "Time-out: {x}: stopped after {n} s, {x}",
     "Time-out: Build timed out (after {n} minutes). Marking the build as aborted.",
     "{x}: timeout",
-    "{x}:1: runtime error: {x}",
-    "{x}:1: LeakSanitizer: leak: {x}",
+    "{x}:{n}: runtime error: {x}",
+    "{x}:{n}: LeakSanitizer: leak: {x}",
     *(
-        f"{{x}}:1: {sanitizer}Sanitizer: {{x}}: {{x}}"
+        f"{{x}}:{{n}}: {sanitizer}Sanitizer: {{x}}: {{x}}"
         for sanitizer in ("Address", "HWAddress", "Memory", "Thread", "DataFlow", "UndefinedBehavior")
     ),
 )
@@ -131,19 +131,55 @@ _OF_COMMANDS: Final = (
     "{x}: {x}",
 )
 _LINES: Final = (*_OF_TESTS, *_OF_COMPILERS, *_OF_PROGRAMS, *_OF_COMMANDS)
-_THINGS: Final = ("x", "Xxx.Xxx", "xxx/xxx_1.cc")
+# Made-up words of every initial letter: a pattern that names something matches at most one of them.
+_WORDS: Final = (
+    *("abok", "bemu", "cidra", "dulo", "efno", "fasti", "gorp", "hune", "ivlo"),
+    *("jeku", "kipra", "lomze", "muvi", "nerb", "obwe", "pidu", "quam", "roft"),
+    *("sakle", "tuhi", "ugso", "velk", "wozi", "xemp", "yadu", "zigt"),
+)
+_SHAPES: Final = (
+    *("{w}", "{w[0]}", "{c}", "{u}", "{w}_{w}", "{w}-{w}", "{w}.{w}", "{w}_{w}_2", "{u}_{u}", "{w}::{w}"),
+    *("{c}.{c}", "{c}{c}.{c}{c}", "{c}Test.{w}_{w}2", "{c}/{c}Test.{c}/3", "{c}{c}/7.{c}"),
+    *("{c}Suite.Test{c}", "{w}/{w}_1.cc", "{w}_test.cc", "{c}{c}.h"),
+    *(f"{{w}}.{ending}" for ending in ("c", "cc", "cpp", "cxx", "h", "hh", "hpp")),
+)
+_FEW_WORDS: Final = ("efno", "kipra", "tuhi")  # in all shapes
+
+
+def _names(shapes: Sequence[str], words: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        tuple(shape.format(w=word, c=word.capitalize(), u=word.upper()) for shape in shapes) for word in words
+    )
+
+
+_NAMES: Final = (_names(("{w}", "{c}.{c}", "{w}/{w}_1.cc"), _WORDS), _names(_SHAPES, _FEW_WORDS))
+_TESTED: Final = _names(("{w}",), _FEW_WORDS)
+_COMPILED: Final = _names(("{w}/{w}_1.cc",), _FEW_WORDS)
 _NUMBERS: Final = frozenset({*map(str, range(256)), "600", "900", "1200", "1800", "3600", "7200", "86400"})
 _NUMBER: Final = re.compile("[0-9]{1,10}")
+_LOCATED: Final = re.compile(r"\{x}[:(]\{n}")  # a line of a file
+_ENOUGH: Final = 2  # words; a pattern that matches whichever of them names nothing
 
 
 def is_vague(pattern: Pattern) -> bool:
-    """Return whether a pattern matches failures whatever failed, so that it would waive new ones."""
-    return any(pattern.search(line.encode()) is not None for line in _lines(pattern.text))
+    """Return whether a pattern matches failures whatever failed, so that it would waive new ones.
+
+    It matches a sample line with names of different words, or with a usual exit code, limit or line number.
+    """
+    if any(_is_indifferent(pattern, line, "1", names) for line in _LINES for names in _NAMES):
+        return True
+    numbers = sorted({*_NUMBERS, *_NUMBER.findall(pattern.text)})
+    numbered = [(line, _COMPILED if _LOCATED.search(line) else _TESTED) for line in _LINES if "{n}" in line]
+    return any(
+        _is_indifferent(pattern, line, number, names) for number in numbers for line, names in numbered
+    )
 
 
-def _lines(pattern: str) -> Iterator[str]:
-    """Yield sample lines, with usual exit codes and limits, and with the numbers in the pattern."""
-    for line in _LINES:
-        yield from (line.format(x=thing, n=1) for thing in _THINGS)
-    for number in sorted({*_NUMBERS, *_NUMBER.findall(pattern)}):
-        yield from (line.format(x="x", n=number) for line in _LINES if "{n}" in line)
+def _is_indifferent(pattern: Pattern, line: str, number: str, words: Sequence[Sequence[str]]) -> bool:
+    """Return whether a pattern matches a line with the names of two words."""
+    found = 0
+    for left, word in zip(range(len(words), 0, -1), words, strict=True):
+        if found + left < _ENOUGH:
+            return False
+        found += any(pattern.search(line.format(x=name, n=number).encode()) is not None for name in word)
+    return found >= _ENOUGH
