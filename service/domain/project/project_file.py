@@ -253,8 +253,38 @@ def plan_builds(project_file: ProjectFile, changed_paths: Sequence[str] | None) 
 
 
 def concerns(job: Job, changed_paths: Sequence[str] | None) -> bool:
-    """Return whether a changed path matches one of the job's patterns (``.gitignore`` syntax)."""
+    """Return whether a changed path matches one of the job's patterns (``.gitignore`` syntax).
+
+    Any file may have changed below a path that ends with a slash, such as a submodule.
+    """
     if not job.paths or changed_paths is None:
         return True
     spec = pathspec.PathSpec.from_lines("gitignore", job.paths)
-    return any(spec.match_file(path) for path in changed_paths)
+    return any(
+        _may_match_below(job.paths, path) if path.endswith("/") else spec.match_file(path)
+        for path in changed_paths
+    )
+
+
+def _may_match_below(patterns: Sequence[str], directory: str) -> bool:
+    """Return whether patterns may match a file below a directory; the last one that decides counts."""
+    may_match = False
+    for pattern in patterns:
+        if _matches(pattern.removeprefix("!"), directory):
+            may_match = not pattern.startswith("!")
+        elif not pattern.startswith(("!", "#")) and _may_lead_below(pattern, directory):
+            may_match = True
+    return may_match
+
+
+def _may_lead_below(pattern: str, directory: str) -> bool:
+    parts = pattern.rstrip("/").split("/")
+    if len(parts) == 1:
+        return True  # it matches at any depth
+    if "**" in parts:
+        parts = parts[: parts.index("**") + 1]
+    return _matches("/".join(("", *parts[: directory.count("/")], "")), directory)
+
+
+def _matches(pattern: str, path: str) -> bool:
+    return pathspec.PathSpec.from_lines("gitignore", [pattern]).match_file(path)

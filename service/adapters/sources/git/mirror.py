@@ -46,6 +46,7 @@ _PROJECT: Final = re.compile(
     r"(?=.{1,200}\Z)(?!.*(^|/)\.{1,2}(/|\Z))(?!-)[\w.+@~-]+(/(?!-)[\w.+@~-]+)*", re.ASCII
 )
 _DELETED: Final = b"000000"  # the mode of the missing side
+_LINK, _SUBMODULE = b"120000", b"160000"
 _NO_FILES: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the empty tree, which git knows anywhere
 _PATHS_BYTES: Final = 1 << 20  # of paths that a command names; Linux allows twice that
 # With --text, a patch set cannot call its sources binary.
@@ -159,9 +160,9 @@ class GitSource(Source):
     @override
     def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
         trees = [self._resolve(project, revision, "tree") for revision in (base, patch)]
-        options = ("-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=none")
+        options = ("-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--ignore-submodules=none")
         answer = self._ask(project, "diff-tree", *options, "--end-of-options", *trees)
-        return [path.decode(errors="replace") for path in answer.output.split(b"\0") if path]
+        return [path.decode(errors="replace") for path in _changed(answer.output)]
 
     @override
     def changed_lines(self, project: str, base: str | None, patch: str, endings: Collection[str]) -> Lines:
@@ -279,6 +280,17 @@ def _regular_files(listed: bytes) -> Iterator[bytes]:
         before, after = entry.split(b" ", 2)[:2]
         if (before if after == _DELETED else after).removeprefix(b":").startswith(b"100"):
             yield path
+
+
+def _changed(listed: bytes) -> Iterator[bytes]:
+    """Yield the paths of a raw diff, with a slash after those of submodules; a symbolic link is both."""
+    fields = iter(listed.split(b"\0"))
+    for entry, path in zip(fields, fields, strict=False):
+        modes = {mode.removeprefix(b":") for mode in entry.split(b" ", 2)[:2]} - {_DELETED}
+        if modes != {_SUBMODULE}:
+            yield path
+        if not modes.isdisjoint({_SUBMODULE, _LINK}):
+            yield path + b"/"
 
 
 def _checked(ref: str) -> str:

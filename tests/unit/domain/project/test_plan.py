@@ -31,9 +31,47 @@ def test_builds_are_planned_in_the_order_of_the_file() -> None:
         (("src/", "!src/*.md"), "src/README.md", False),
         (("src/", "!src/*.md"), "src/x.cc", True),
         (("a b/",), "a b/x", True),
+        (("*.cc",), "engine", False),
+        (("engine/**",), "engine", False),
     ],
 )
 def test_patterns_match_as_in_gitignore(patterns: tuple[str, ...], path: str, is_concerned: bool) -> None:  # noqa: FBT001
+    assert concerns(job("perf", *patterns), [path]) is is_concerned
+
+
+@pytest.mark.parametrize(
+    ("patterns", "path", "is_concerned"),
+    [
+        (("engine",), "engine/", True),
+        (("engine/",), "engine/", True),
+        (("engine/**",), "engine/", True),
+        (("engine/*.cc",), "engine/", True),
+        (("engine/src/**/x.cc",), "engine/", True),
+        (("eng*/src/",), "engine/", True),
+        (("*/src/",), "engine/", True),
+        (("*.cc",), "engine/", True),
+        (("**/src/*.cc",), "engine/", True),
+        (("third_party/",), "third_party/lib/", True),
+        (("third_party/lib",), "third_party/lib/", True),
+        (("third_party/*/src/*.cc",), "third_party/lib/", True),
+        (("third_party/**/*.cc",), "third_party/lib/", True),
+        (("**", "!engine/*.md"), "engine/", True),
+        (("a/**/x/y.cc",), "a/b/c/d/", True),
+        (("engines/**",), "engine/", False),
+        (("engine/**",), "lib/engine/", False),
+        (("engine/*.cc",), "engine/src/", False),
+        (("third_party/*.cc",), "third_party/lib/", False),
+        (("third_party/other/src/**",), "third_party/lib/", False),
+        (("*.cc", "!third_party/"), "third_party/lib/", False),
+        (("engine/**", "!engine"), "engine/", False),
+        (("!engine/", "engine/*.cc"), "engine/", True),
+    ],
+)
+def test_any_file_below_a_changed_submodule_may_have_changed(
+    patterns: tuple[str, ...],
+    path: str,
+    is_concerned: bool,  # noqa: FBT001
+) -> None:
     assert concerns(job("perf", *patterns), [path]) is is_concerned
 
 

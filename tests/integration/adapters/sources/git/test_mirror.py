@@ -160,6 +160,29 @@ def test_changed_paths_are_plain_names(source: GitSource, repository: Repository
     ]
 
 
+def test_changed_paths_of_submodules_end_with_a_slash(source: GitSource, repository: Repository) -> None:
+    one, other = "1" * 40, "2" * 40
+    base = repository.commit({"engine": one, "same": one, "gone": one, "was file": b"1", "was/x": b"1"})
+    patch = repository.commit({"engine": other, "same": one, "was file": one, "was": one, "new": one}, base)
+    source.fetch(PROJECT, patch)
+    assert sorted(source.changed_paths(PROJECT, base, patch)) == [
+        "engine/",
+        "gone/",
+        "new/",
+        "was file",
+        "was file/",
+        "was/",
+        "was/x",
+    ]
+
+
+def test_a_changed_symbolic_link_may_be_a_directory(source: GitSource, repository: Repository) -> None:
+    base = repository.commit({"engine": Path("v1"), "v1/x": b"1", "v2/x": b"2"})
+    patch = repository.commit({"engine": Path("v2"), "v1/x": b"1", "v2/x": b"2"}, base)
+    source.fetch(PROJECT, patch)
+    assert sorted(source.changed_paths(PROJECT, base, patch)) == ["engine", "engine/"]
+
+
 def test_changed_lines_of_files_with_unusual_names(source: GitSource, repository: Repository) -> None:
     names = ["-x.c", "two words.c", 'ü\t".c', ":(glob)*.c", "*.c", "dir/new\nline.c"]
     base = repository.commit({"kept.c": b"1\n"})
