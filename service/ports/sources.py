@@ -19,7 +19,8 @@ class Differences(Protocol):
     def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
         """List the paths that differ between two revisions; a rename is two paths.
 
-        A path below which anything may differ, of a submodule or a symbolic link, ends with a slash.
+        A path below which anything may differ, of a submodule or a symbolic link, ends with a slash. A file
+        also has its names through symbolic links of the patch.
         Bytes that are not UTF-8 are replaced, because the paths are only matched and shown.
 
         Raises:

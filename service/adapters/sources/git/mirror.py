@@ -8,6 +8,7 @@ import re
 import secrets
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
@@ -21,6 +22,7 @@ from service.adapters.system.locking import locked, make_locked, take_unlocked
 from service.adapters.system.removal import remove_tree
 from service.domain.measuring.lint.touched_lines import lines_in
 from service.domain.sources.allowed import NOTHING
+from service.domain.sources.links import with_other_names
 from service.domain.values.errors import BadInput, Incomplete, NotFound, Transient
 from service.ports.sources import Source
 
@@ -162,7 +164,27 @@ class GitSource(Source):
         trees = [self._resolve(project, revision, "tree") for revision in (base, patch)]
         options = ("-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--ignore-submodules=none")
         answer = self._ask(project, "diff-tree", *options, "--end-of-options", *trees)
-        return [path.decode(errors="replace") for path in _changed(answer.output)]
+        paths = [path.decode(errors="replace") for path in _changed(answer.output)]
+        return with_other_names(paths, self._links(project, trees[1])) if paths else paths
+
+    def _links(self, project: str, tree: str) -> Mapping[str, str]:
+        """Read the symbolic links of a tree; of one with too many files, none."""
+        try:
+            listed = self._ask(project, "ls-tree", "-r", "-z", "--full-tree", tree).output.split(b"\0")
+        except BadInput:
+            return {}
+        links = [entry.partition(b"\t") for entry in listed if entry.startswith(_LINK)]
+        if not links:
+            return {}
+        wanted = b"".join(entry.split()[2] + b"\n" for entry, _, _ in links)
+        read = run_git(self._path_of(project), ("cat-file", "--batch"), given=wanted)
+        answer = BytesIO(read.checked(f"git cat-file in {project}").output)
+        found = {}
+        for _, _, path in links:
+            content = answer.read(int(answer.readline().split()[2]))
+            answer.read(1)  # the end of its line
+            found[path.decode(errors="replace")] = content.decode(errors="replace")
+        return found
 
     @override
     def changed_lines(self, project: str, base: str | None, patch: str, endings: Collection[str]) -> Lines:

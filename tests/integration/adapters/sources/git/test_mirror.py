@@ -183,6 +183,20 @@ def test_a_changed_symbolic_link_may_be_a_directory(source: GitSource, repositor
     assert sorted(source.changed_paths(PROJECT, base, patch)) == ["engine", "engine/"]
 
 
+def test_changed_paths_have_the_names_of_merged_symbolic_links(
+    source: GitSource, repository: Repository
+) -> None:
+    links = {"engine": Path("impl/v2"), "two words/ü\n": Path("../impl"), "broken": Path("a\nb")}
+    base = repository.commit({**links, "impl/v2/x.cc": b"1"})
+    patch = repository.commit({**links, "impl/v2/x.cc": b"2"}, base)
+    source.fetch(PROJECT, patch)
+    assert sorted(source.changed_paths(PROJECT, base, patch)) == [
+        "engine/x.cc",
+        "impl/v2/x.cc",
+        "two words/ü\n/v2/x.cc",
+    ]
+
+
 def test_changed_lines_of_files_with_unusual_names(source: GitSource, repository: Repository) -> None:
     names = ["-x.c", "two words.c", 'ü\t".c', ":(glob)*.c", "*.c", "dir/new\nline.c"]
     base = repository.commit({"kept.c": b"1\n"})
