@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from service.domain.access.scopes import TokenScope
 
 
@@ -25,6 +27,20 @@ class Role(StrEnum):
         """Return whether this role has all rights of another."""
         order = tuple(Role)
         return order.index(self) >= order.index(other)
+
+
+def role_of(groups: Collection[str], role_groups: Mapping[Role, Collection[str]]) -> Role | None:
+    """Return the highest role that a person's groups give; None: the person may not sign in.
+
+    Args:
+        groups: the person's, as the identity provider reports them.
+        role_groups: the groups that give each role. Without groups for readers, everybody whom the provider
+            admits is a reader; without groups for another role, nobody has it.
+    """
+    for role in reversed(Role):
+        if not set(groups).isdisjoint(role_groups.get(role, ())):
+            return role
+    return None if Role.READER in role_groups else Role.READER
 
 
 @dataclass(frozen=True, slots=True)

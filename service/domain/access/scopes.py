@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from service.domain.access.caller import Role
 from service.domain.values.errors import BadInput
 from service.domain.values.text import clean, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
 
 _FORMS: Final = "a scope is read, operate or report:PROJECT/JOB"
@@ -66,17 +65,3 @@ def parse_scope(text: str) -> TokenScope:
 def cover_report(scopes: Collection[TokenScope], instance: str, project: str, job: str) -> bool:
     """Return whether one of the scopes allows reports on a job of a project."""
     return any(scope.covers(instance, project, job) for scope in scopes)
-
-
-def role_of(groups: Collection[str], role_groups: Mapping[Role, Collection[str]]) -> Role | None:
-    """Return the highest role that a person's groups give; None: the person may not sign in.
-
-    Args:
-        groups: the person's, as the identity provider reports them.
-        role_groups: the groups that give each role. Without groups for readers, everybody whom the provider
-            admits is a reader; without groups for another role, nobody has it.
-    """
-    for role in reversed(Role):
-        if not set(groups).isdisjoint(role_groups.get(role, ())):
-            return role
-    return None if Role.READER in role_groups else Role.READER

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.access.caller import LOCAL_EMAIL, Role
-from service.domain.access.scopes import role_of
+from service.domain.access.caller import LOCAL_EMAIL, Role, role_of
 from service.domain.values.errors import NotAllowed
 from service.ports.access import NewSession
 

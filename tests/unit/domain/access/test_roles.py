@@ -4,8 +4,7 @@ from typing import Final
 
 import pytest
 
-from service.domain.access.caller import Role
-from service.domain.access.scopes import role_of
+from service.domain.access.caller import Role, role_of
 
 GROUPS: Final = {Role.REVIEWER: ["perf", "core"], Role.OPERATOR: ["ops"]}
 CLOSED: Final = {Role.READER: ["staff"], **GROUPS}
