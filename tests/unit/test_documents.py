@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 from click import Context
 
+from service.adapters.review.gerrit.events import ABOUT_CHANGES
 from service.cli import benchgate
 from service.domain.project.job_kinds import KINDS, JobKind
 from service.domain.project.project_file import job_keys, parse_project_file
@@ -178,3 +179,8 @@ def test_the_reference_prints_for_each_outcome_whether_a_patch_could_choose_it()
     ]
 
     assert printed == expected
+
+
+def test_the_webhooks_to_configure_are_those_that_count() -> None:
+    page = (ROOT / "docs" / "operator" / "gerrit.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^ +event = ([a-z-]+)$", page, re.MULTILINE)) == ABOUT_CHANGES
