@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from service.ports.reading import Reading
 
 PEOPLE = 40  # as many as the web server has threads
-QUICKLY = 1.0  # seconds; a thread that asks the review server or waits for a place waits five
+QUICKLY = 4.0  # seconds; a thread that asks the review server or waits for a place waits five
 
 
 @pytest.fixture
