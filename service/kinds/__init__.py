@@ -1,1 +1,1 @@
-"""The work of a machine on a build, by the kind of its job; :mod:`service.kinds.runners` is the table."""
+"""Run builds on a machine: a module for each kind of job, listed in :mod:`service.kinds.runners`."""

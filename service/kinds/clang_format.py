@@ -1,4 +1,4 @@
-"""The work on a clang-format build: format the touched lines of each changed source, and compare."""
+"""Run a clang-format build: format the touched lines of each changed source, and compare."""
 
 from __future__ import annotations
 

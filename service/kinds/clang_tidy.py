@@ -1,4 +1,4 @@
-"""The work on a build of clang-tidy or the static analyzer: check the units that touched lines are in."""
+"""Run clang-tidy or the static analyzer on the translation units of touched lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work on a build of kind command: run the command until it passes or no try is left."""
+"""Run a command build: repeat the command until it passes or no try is left."""
 
 from __future__ import annotations
 

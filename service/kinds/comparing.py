@@ -1,4 +1,4 @@
-"""The work on a build that compares: build both sides, measure them, confirm small slow-downs."""
+"""Run a comparing build: build both sides, measure them, confirm small slow-downs."""
 
 from __future__ import annotations
 

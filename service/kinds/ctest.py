@@ -1,4 +1,4 @@
-"""The work on a build of kind ctest: try the tests by CTest, and those that failed again."""
+"""Run a ctest build: run the tests with CTest, and retry those that failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work on a build of kind gtest: try each program, and its failed tests again."""
+"""Run a gtest build: run each program, and retry its failed tests."""
 
 from __future__ import annotations
 

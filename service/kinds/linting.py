@@ -1,4 +1,4 @@
-"""The parts that all linters share: the touched lines of the sources, the tool's version, the report."""
+"""Share among linters: the touched lines of the sources, the tool's version, the report."""
 
 from __future__ import annotations
 

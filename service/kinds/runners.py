@@ -1,4 +1,4 @@
-"""List the work on a build of each kind that Benchgate itself runs."""
+"""List the function that runs a build, for each kind that Benchgate itself runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the JSON Schema of benchgate.yaml, by which editors complete and check it."""
+"""Write the JSON Schema with which editors complete and check benchgate.yaml."""
 
 from __future__ import annotations
 

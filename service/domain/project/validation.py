@@ -1,4 +1,4 @@
-"""Validate mappings of the project file by the annotations of their keys, and word all problems."""
+"""Validate the project file against the annotations of its keys, and describe every problem."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ _CANDIDATES: Final = (
 )
 _NEWEST_CANDIDATES: Final = text(f"{_CANDIDATES} {_ORDERED}")
 _OLDER_CANDIDATES: Final = text(f"{_CANDIDATES} AND {_BEFORE} {_ORDERED}")
-_MOST_QUESTIONS: Final = 3  # for one page; it is shorter after so many hidden rows
+_MOST_QUESTIONS: Final = 3  # per page, which stays shorter if more rows are hidden
 _ONE: Final = _changes(f"WHERE id = ({ID_AT_ADDRESS})")
 _PATCH_SETS: Final = text(f"""
 SELECT p.id, p.number, p.revision, p.author, p.subject, p.kind, p.created_at, p.message,
