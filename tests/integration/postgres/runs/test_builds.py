@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, SeriesKey, Side
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
@@ -49,12 +50,21 @@ def test_builds_are_numbered_per_job_without_gaps(store: PostgresStore) -> None:
 
 
 def test_an_unneeded_job_is_finished_at_once(store: PostgresStore, database: Database) -> None:
-    queue(store, named("lint", outcome=Outcome.NOT_BUILT))
+    [build_id] = queue(store, named("lint", outcome=Outcome.NOT_BUILT, causes=("no matching files changed",)))
+    with store.transaction() as tx:
+        build = tx.builds.lock(build_id)
+    assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.NOT_BUILT)
+    assert build.causes == ("no matching files changed",)
     assert database.value("SELECT result FROM build") == "NOT_BUILT"
 
 
-def test_builds_of_equal_sequence_share_its_seed(store: PostgresStore, database: Database) -> None:
-    queue(store, named("a"), named("b"), named("c", sequence="e" * 64))
+def test_builds_of_equal_sequence_share_its_pairs_and_seed(store: PostgresStore, database: Database) -> None:
+    first, second, other = queue(store, named("a"), named("b"), named("c", sequence="e" * 64))
+    with store.transaction() as tx:
+        sequences = [tx.builds.lock(build).sequence_id for build in (first, second, other)]
+        assert tx.measurements.stored_pairs(sequences[0] or 0) == []
+        assert tx.measurements.listings(sequences[0] or 0) == ()
+    assert sequences[0] == sequences[1] != sequences[2]
     seeds = database.rows("SELECT seed, digest FROM sequence")
     assert len({seed for seed, _ in seeds}) == 2
     assert all(seed != digest for seed, digest in seeds), "the launch order could be foreseen"

@@ -15,6 +15,7 @@ from tests.support.store_samples import named, queue
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
+    from service.adapters.postgres.upkeep import PostgresUpkeep
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -35,16 +36,25 @@ def test_a_reused_build_is_marked_in_the_next_run(
         tx.builds.take(following, 0, builds[1])
         again = tx.builds.repeat(tx.builds.lock(builds[0]), None, 3600.0)
         tx.builds.put(following, 1, "a", again, None)
+        run, first = tx.runs.lock(following), tx.runs.lock(1)
+        assert (run.revision, run.label, run.parent) == (first.revision, first.label, first.parent)
+        assert run.state is RunState.RUNNING
+        assert [build.id for build in tx.builds.of_run(following)] == [builds[1], again]
+        assert first.patch_set_id is not None
+        assert tx.history.newest_check(first.patch_set_id) == run
     assert database.rows("SELECT build_id FROM run_build WHERE is_reused") == [(builds[1],)]
 
 
 def test_a_replaced_build_is_remembered_with_its_position(
-    store: PostgresStore, database: Database, builds: list[int]
+    store: PostgresStore, upkeep: PostgresUpkeep, database: Database, builds: list[int]
 ) -> None:
     with store.transaction() as tx:
         again = tx.builds.repeat(tx.builds.lock(builds[0]), None, 3600.0)
         tx.builds.put(1, 0, "a", again, None)
+        assert [build.id for build in tx.builds.of_run(1)] == [again, builds[1]]
     assert database.rows("SELECT run_id, build_id, position FROM replaced_build") == [(1, builds[0], 0)]
+    upkeep.drop_unwanted_builds()
+    assert upkeep.cancelled_builds() == [builds[0]]
 
 
 def test_a_repeated_build_has_its_host_to_itself_only_if_it_compares_now(
