@@ -37,17 +37,16 @@ test-native:
 	@nice -n 5 native/test measure >native/build/test.log 2>&1
 
 test-python: .venv/bytecode.stamp
-	@$(BIN)/python -m pytest -q -n 3 --no-loadscope-reorder
+	@$(BIN)/python -m pytest -q -n 4 --no-loadscope-reorder
 
 # Each process imports all tests. In a fresh clone, each would compile them, too, and that takes 15 seconds of a CPU.
 .venv/bytecode.stamp: .venv/dev.stamp
 	@$(BIN)/python -m pytest -q --collect-only >/dev/null 2>&1 || true
 	@touch $@
 
-nightly: .venv/dev.stamp ## run what is too long for each commit: simulations with all seeds, the whole demo, the C++ code under sanitizers and the analyzer
+nightly: .venv/dev.stamp ## run what is too long for each commit: simulations with all seeds, the demo, the C++ code under sanitizers and the analyzer
 	@tools/need test
-	@$(BIN)/python -m pytest -q -n 3 --no-loadscope-reorder -m nightly
-	@$(MAKE) --no-print-directory demo ONCE=1
+	@$(BIN)/python -m pytest -q -n 2 --no-loadscope-reorder -m nightly
 	@native/test tsan asan-ubsan
 	@native/lint --analyze
 
