@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from service.domain.building.spec import Merge
 from service.domain.measuring.lint.touched_lines import Lines
 from service.domain.project.dependencies import Dependency
 from service.domain.project.manifest_key import ManifestKey
@@ -55,7 +56,16 @@ class Source(Differences, Protocol):
         """Return the tree ID of a revision."""
 
     def parent(self, project: str, revision: str) -> str | None:
-        """Return the commit ID of the first parent; None for a root commit."""
+        """Return the commit ID of the first parent; None for a root commit.
+
+        A parent that is an ancestor of another one is left out.
+        """
+
+    def merge(self, project: str, merge: Merge) -> str | None:
+        """Merge a commit, and return the commit ID of the result; None if there is a conflict.
+
+        Everybody who merges the same commits gets the same ID.
+        """
 
     def is_merged(self, project: str, revision: str, branch: str) -> bool:
         """Return whether the branch, as last fetched, contains a revision."""

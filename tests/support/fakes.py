@@ -13,7 +13,7 @@ from service.domain.values.errors import NotFound, Permanent
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from service.domain.review.change import Account, Change, PostedMessage, Review
+    from service.domain.review.change import Account, Change, ChangeStatus, PostedMessage, Review
     from service.domain.values.errors import BenchgateError
     from service.domain.values.identity import ChangeKey
 
@@ -67,6 +67,11 @@ class FakeReviewServer:
     def changes_since(self, moment: datetime | None) -> Sequence[Change]:
         every = [self.change(key) for key in self.changes]
         return [each for each in every if (each.is_open if moment is None else each.updated >= moment)]
+
+    def status_of(self, key: ChangeKey, commit: str) -> ChangeStatus | None:
+        self._fail("status_of")
+        found = (self.changes.get(each) for each, of in self.revisions.items() if commit in of)
+        return next((change.status for change in found if change), None)
 
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
         self.change(key)

@@ -23,18 +23,49 @@ UNREVIEWED: Final = "unreviewed"
 
 
 @dataclass(frozen=True, slots=True)
+class Merge:
+    """A merge that Benchgate makes: of ``commit`` into ``onto``.
+
+    ``since`` is the commit from which the differences of both are taken; empty: their common ancestors.
+    """
+
+    onto: str
+    commit: str
+    since: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Revision:
-    """A commit with its tree. A mirror fetches it by ``ref``; ``trust`` says who could write it."""
+    """A commit with its tree. A mirror fetches it by ``ref``; ``trust`` says who could write it.
+
+    ``merge`` makes the commit if no review server has it.
+    """
 
     commit: str
     tree: str
     ref: str
     trust: str
+    merge: Merge | None = None
+
+    @property
+    def pushed(self) -> str:
+        """The commit that the review server has."""
+        return self.merge.commit if self.merge else self.commit
 
     @property
     def is_under_review(self) -> bool:
         """Return whether the commit was not merged when the build was planned."""
         return self.trust == UNREVIEWED
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Convert to plain values for JSON; those that a previous version does not know only if needed."""
+        return {name: value for name, value in asdict(self).items() if name != "merge" or value}
+
+    @staticmethod
+    def from_mapping(found: Mapping[str, Any]) -> Revision:
+        """Parse what :meth:`to_mapping` made."""
+        merge = found.get("merge")
+        return Revision(**{**found, "merge": Merge(**merge) if merge else None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +80,7 @@ class MorePairs:
 
 
 NO_COMMANDS: Final = Commands()
-_ONLY_IF_SET: Final = ("is_renaming", "filter", "is_time_asked", "workspace")
+_ONLY_IF_SET: Final = ("is_renaming", "filter", "is_time_asked", "workspace", "conflict")
 LOCAL: Final = "local"
 """The instance of a build on a developer's machine."""
 
@@ -71,6 +102,7 @@ class BuildSpec:
         filter: the benchmarks that a local gate measures; empty: all.
         is_time_asked: a person chose the machine time of a local gate.
         workspace: all repositories of a project that has several, at the commits of the planning.
+        conflict: the head of the branch if the patch set conflicts with it, which withholds a +1.
     """
 
     kind: RunKind
@@ -89,6 +121,7 @@ class BuildSpec:
     filter: str = ""
     is_time_asked: bool = False
     workspace: Workspace | None = None
+    conflict: str = ""
 
     @property
     def is_local(self) -> bool:
@@ -148,8 +181,8 @@ class BuildSpec:
             | {name: getattr(self, name) for name in names}
             | {
                 "kind": str(self.kind),
-                "base": asdict(self.base) if self.base else None,
-                "patch": asdict(self.patch),
+                "base": self.base.to_mapping() if self.base else None,
+                "patch": self.patch.to_mapping(),
                 "job": self.job.name,
                 "config": self.job.source,
                 "longer": asdict(self.longer) if self.longer else None,
@@ -165,8 +198,8 @@ class BuildSpec:
             instance=found["instance"],
             project=found["project"],
             branch=found["branch"],
-            base=Revision(**found["base"]) if found["base"] else None,
-            patch=Revision(**found["patch"]),
+            base=Revision.from_mapping(found["base"]) if found["base"] else None,
+            patch=Revision.from_mapping(found["patch"]),
             job=parse_job(found["job"], found["config"]),
             jobs=found["jobs"],
             session=found.get("session", 0),
@@ -177,6 +210,7 @@ class BuildSpec:
             filter=found.get("filter", ""),
             is_time_asked=found.get("is_time_asked", False),
             workspace=Workspace.from_mapping(found["workspace"]) if found.get("workspace") else None,
+            conflict=found.get("conflict", ""),
         )
 
 

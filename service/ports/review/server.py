@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from service.domain.review.change import Account, Change, Posted, PostedMessage, Review
+from service.domain.review.change import Account, Change, ChangeStatus, Posted, PostedMessage, Review
 from service.domain.values.identity import ChangeKey
 
 
@@ -68,6 +68,12 @@ class ReviewServer(Permissions, Protocol):
 
     def changes_since(self, moment: datetime | None) -> Iterable[Change]:
         """Fetch all changes updated since then (None: all open changes), in any order."""
+
+    def status_of(self, key: ChangeKey, commit: str) -> ChangeStatus | None:
+        """Return the status of the change with a commit that this change is based on; None: no change has it.
+
+        The commit may be an outdated patch set.
+        """
 
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
         """Fetch all messages on a change, oldest first, each followed by its author's inline comments.

@@ -232,6 +232,23 @@ class TestReviewServer:
         change = stage.server.change(KEY)
         assert (change.status, change.merged_as, change.is_open) == (ChangeStatus.MERGED, SECOND, False)
 
+    @pytest.mark.parametrize("status", ChangeStatus)
+    def test_the_change_of_a_parent_has_a_status(self, stage: Stage, status: ChangeStatus) -> None:
+        stage.upload(8, 1, PARENT)
+        stage.upload(7, 1, FIRST)
+        if status is ChangeStatus.MERGED:
+            stage.merge(8, SECOND)
+        elif status is ChangeStatus.ABANDONED:
+            stage.abandon(8)
+        assert stage.server.status_of(KEY, PARENT) is status
+        assert stage.server.status_of(KEY, UNKNOWN) is None
+
+    def test_an_outdated_parent_has_the_status_of_its_change(self, stage: Stage) -> None:
+        stage.upload(8, 1, PARENT)
+        stage.upload(7, 1, FIRST)
+        stage.upload(8, 2, SECOND)
+        assert stage.server.status_of(KEY, PARENT) is ChangeStatus.NEW
+
     def test_without_a_time_all_open_changes_are_listed(self, stage: Stage) -> None:
         for number in (7, 8, 9):
             stage.upload(number, 1, str(number) * 40)

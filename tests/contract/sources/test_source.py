@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from service.adapters.sources.git.mirror import GitSource
+from service.domain.building.spec import Merge
 from service.domain.project.manifest_key import ManifestKey
 from service.domain.values.errors import Cancelled, Incomplete, NotFound
 from tests.integration.adapters.sources.git.git_repository import Repository
@@ -99,6 +100,7 @@ class TestSource:
         looks: tuple[Callable[[], object], ...] = (
             lambda: source.tree(PROJECT, UNKNOWN),
             lambda: source.parent(PROJECT, UNKNOWN),
+            lambda: source.merge(PROJECT, Merge(UNKNOWN, UNKNOWN)),
             lambda: source.read(PROJECT, UNKNOWN, "x"),
         )
         for look in looks:
@@ -116,6 +118,37 @@ class TestSource:
         root = site.commit({"x": "1"})
         child = site.commit({"x": "2"}, root)
         assert (site.source.parent(PROJECT, child), site.source.parent(PROJECT, root)) == (root, None)
+
+    def test_a_merge_has_the_differences_of_both_sides(self, site: SourceSite) -> None:
+        root = site.commit({"x": "1", "y": "1"})
+        head = site.commit({"x": "2", "y": "1"}, root)
+        change = site.commit({"x": "1", "y": "2", "z": "2"}, root, "refs/changes/01/1/1")
+        merge = Merge(head, change)
+        merged = site.source.merge(PROJECT, merge)
+        assert merged is not None
+        with site.source.checkout(PROJECT, merged) as directory:
+            assert {each.name: each.read_text() for each in directory.iterdir()} == {
+                "x": "2",
+                "y": "2",
+                "z": "2",
+            }
+        assert site.source.changed_paths(PROJECT, head, merged) == ["y", "z"]
+        assert site.source.merge(PROJECT, merge) == merged
+
+    def test_a_merge_since_a_commit_leaves_out_the_differences_before_it(self, site: SourceSite) -> None:
+        root = site.commit({"x": "1", "y": "1"})
+        head = site.commit({"x": "2", "y": "1"}, root)
+        parent = site.commit({"x": "3", "y": "1"}, root, "refs/changes/01/1/1")
+        change = site.commit({"x": "3", "y": "2"}, parent, "refs/changes/02/2/1")
+        assert site.source.merge(PROJECT, Merge(head, change)) is None
+        picked = site.source.merge(PROJECT, Merge(head, change, parent))
+        assert picked is not None
+        assert [site.source.read(PROJECT, picked, name) for name in ("x", "y")] == ["2", "2"]
+
+    def test_commits_without_a_common_ancestor_are_not_merged(self, site: SourceSite) -> None:
+        head = site.commit({"x": "1"})
+        change = site.commit({"y": "1"}, None, "refs/changes/01/1/1")
+        assert site.source.merge(PROJECT, Merge(head, change)) is None
 
     def test_a_commit_is_merged_into_the_branches_that_have_it(self, site: SourceSite) -> None:
         root = site.commit({"x": "1"})

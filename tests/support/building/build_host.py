@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from service.domain.building.sandbox_command import Command
-    from service.domain.building.spec import BinaryKey
+    from service.domain.building.spec import BinaryKey, Merge
     from service.domain.measuring.lint.touched_lines import Lines
     from service.domain.measuring.listing import Listing
     from service.domain.measuring.pair_record import PairRecord
@@ -93,11 +93,31 @@ class MemorySource(MemoryManifest):
     def parent(self, project: str, revision: str) -> str | None:
         return self._commit(revision).parent
 
-    def is_merged(self, project: str, revision: str, branch: str) -> bool:
-        at: str | None = self.head(project, branch)
-        while at is not None and at != revision:
+    def merge(self, project: str, merge: Merge) -> str | None:
+        """Merge whole files; a change of one file on both sides is a conflict."""
+        known = list(self._ancestors(merge.onto))
+        since = merge.since or next((each for each in self._ancestors(merge.commit) if each in known), None)
+        if since is None:
+            return None
+        old, ours, theirs = (self._commit(each).files for each in (since, merge.onto, merge.commit))
+        merged = {}
+        for path in {*old, *ours, *theirs}:
+            before, mine, other = (files.get(path) for files in (old, ours, theirs))
+            if before not in (mine, other) and mine != other:
+                return None
+            if (text := other if mine == before else mine) is not None:
+                merged[path] = text
+        name = hashlib.sha1(repr(merge).encode(), usedforsecurity=False).hexdigest()
+        return self.commit(name, merge.onto, merged)
+
+    def _ancestors(self, revision: str) -> Iterator[str]:
+        at: str | None = revision
+        while at is not None:
+            yield at
             at = self._commit(at).parent
-        return at is not None
+
+    def is_merged(self, project: str, revision: str, branch: str) -> bool:
+        return revision in self._ancestors(self.head(project, branch))
 
     def read(self, project: str, revision: str, path: str) -> str | None:
         self.meanwhile()

@@ -106,6 +106,11 @@ class ConsoleReview(ReviewServer):
         return [each.current for each in stored if not each.is_deleted]
 
     @override
+    def status_of(self, key: ChangeKey, commit: str) -> ChangeStatus | None:
+        found = (each for each in self._state.changes(since=0.0) if commit in each.revisions.values())
+        return next((each.change.status for each in found if not each.is_deleted), None)
+
+    @override
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
         with self._state.connected() as connection:
             return [message.translated() for message in self._stored(connection, key).messages]

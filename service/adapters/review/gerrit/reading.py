@@ -31,9 +31,7 @@ def change_from(document: object, instance: str) -> Change:
     """Parse a change that was requested with its current revision, commit, labels and accounts."""
     fields = object_from(document)
     number = _needed_number(fields, "_number")
-    status = text_in(fields, "status")
-    if status not in set(ChangeStatus):
-        raise Permanent(f"Gerrit sends no known status of change {number}")
+    status = _status(fields)
     current, message = _current_from(fields, number)
     return Change(
         key=ChangeKey(instance, number),
@@ -41,7 +39,7 @@ def change_from(document: object, instance: str) -> Change:
         branch=_needed(fields, "branch").removeprefix("refs/heads/"),
         change_id=text_in(fields, "change_id"),
         subject=text_in(fields, "subject"),
-        status=ChangeStatus(status),
+        status=status,
         updated=_moment(fields, "updated"),
         current=current,
         message=message,
@@ -49,10 +47,18 @@ def change_from(document: object, instance: str) -> Change:
         is_wip=fields.get("work_in_progress") is True,
         is_private=fields.get("is_private") is True,
         # If the submit rewrote the commit, the new commit is the last patch set.
-        merged_as=current.revision if status == ChangeStatus.MERGED else None,
+        merged_as=current.revision if status is ChangeStatus.MERGED else None,
         submitted=_moment(fields, "submitted") if text_in(fields, "submitted") else None,
         votes=_votes(fields),
     )
+
+
+def status_in(document: object, commit: str) -> ChangeStatus | None:
+    """Parse the status of the related change with a commit; None if there is no such change."""
+    for related in map(object_from, listed(object_from(document).get("changes", []))):
+        if text_in(object_from(related.get("commit")), "commit") == commit:
+            return _status(related)
+    return None
 
 
 def change_number(document: object) -> int | None:
@@ -126,6 +132,13 @@ def _current_from(change: Mapping[str, Any], number: int) -> tuple[PatchSet, str
         uploader=person_from(shown.get("uploader")),
     )
     return current, text_in(commit, "message")
+
+
+def _status(change: Mapping[str, Any]) -> ChangeStatus:
+    status = text_in(change, "status")
+    if status not in set(ChangeStatus):
+        raise Permanent("Gerrit sends no known status of a change")
+    return ChangeStatus(status)
 
 
 def _votes(change: Mapping[str, Any]) -> dict[str, dict[str, int]]:

@@ -25,6 +25,7 @@ from service.adapters.review.gerrit.reading import (
     listed,
     messages_from,
     replies_from,
+    status_in,
 )
 from service.adapters.review.gerrit.visibility import UNQUOTABLE, account_of, can_read, visible_changes
 from service.adapters.system.json_client import Overlong
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     import httpx
 
     from service.adapters.system.json_client import Bearer, Password, Timeouts
-    from service.domain.review.change import Account, Change, PostedMessage, Review
+    from service.domain.review.change import Account, Change, ChangeStatus, PostedMessage, Review
     from service.domain.values.identity import ChangeKey
 
 _LOG = structlog.get_logger(__name__)
@@ -120,6 +121,10 @@ class GerritReview(ReviewServer):
             if not fresh:
                 return  # otherwise a server that repeats one page would never end
             yield from self._readable(fresh)
+
+    @override
+    def status_of(self, key: ChangeKey, commit: str) -> ChangeStatus | None:
+        return status_in(self._connection.get(f"{self._path(key)}/revisions/current/related"), commit)
 
     @override
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
+from service.adapters.sources.git import merging
 from service.adapters.sources.git.bare import check_out, create, has_commit, run_locked
 from service.adapters.sources.git.command import LOCAL_SECONDS, Answer, Until, run_git, unwatched
 from service.adapters.sources.git.manifests import Manifests
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.adapters.sources.git.repository import Clone
+    from service.domain.building.spec import Merge
     from service.domain.measuring.lint.touched_lines import Lines
     from service.domain.project.manifest_key import ManifestKey
     from service.domain.sources.allowed import AllowedSources
@@ -129,10 +131,15 @@ class GitSource(Source):
 
     @override
     def parent(self, project: str, revision: str) -> str | None:
-        commit = self._resolve(project, revision, "commit")
-        answer = self._ask(project, "rev-list", "--parents", "--max-count=1", "--end-of-options", commit)
-        ids = answer.line().split()
-        return ids[1] if len(ids) > 1 else None
+        found = merging.parents(self._path_of(project), self._resolve(project, revision, "commit"))
+        return found[0] if found else None
+
+    @override
+    def merge(self, project: str, merge: Merge) -> str | None:
+        commits = [merge.onto, merge.commit, *([merge.since] if merge.since else [])]
+        return merging.merge(
+            self._path_of(project), *(self._resolve(project, each, "commit") for each in commits)
+        )
 
     @override
     def is_merged(self, project: str, revision: str, branch: str) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.adapters.sources.git.mirror import TEXT_BYTES, GitSource, mirrors_by_instance
+from service.domain.building.spec import Merge
 from service.domain.values.errors import BadInput, NotFound
 from tests.integration.adapters.sources.git.git_repository import Repository
 
@@ -79,13 +80,59 @@ def test_a_known_commit_needs_no_remote(source: GitSource, repository: Repositor
     source.fetch(PROJECT, commit)
 
 
-def test_the_parent_is_the_first_one(source: GitSource, repository: Repository) -> None:
+def test_the_parent_is_the_first_one_that_is_no_ancestor_of_another(
+    source: GitSource, repository: Repository
+) -> None:
     root = repository.commit({"x": b"1"})
     other = repository.commit({"x": b"2"}, root, ref="refs/heads/other")
-    merge = repository.commit({"x": b"3"}, root, other)
-    source.fetch(PROJECT, merge)
-    assert source.parent(PROJECT, merge) == root
+    third = repository.commit({"x": b"3"}, root, ref="refs/heads/third")
+    merges = [
+        repository.commit({"x": b"4"}, *parents) for parents in ((root, other), (other, root), (third, other))
+    ]
+    source.fetch(PROJECT, *merges)
+    assert [source.parent(PROJECT, merge) for merge in merges] == [other, other, third]
     assert source.parent(PROJECT, root) is None
+
+
+def test_two_mirrors_make_the_same_merge(
+    source: GitSource, repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = repository.commit({"x": b"1\n2\n3\n4\n5\n"})
+    head = repository.commit({"x": b"0\n2\n3\n4\n5\n"}, root)
+    change = repository.commit({"x": b"1\n2\n3\n4\n6\n"}, root, ref="refs/changes/01/1/1")
+    made = set()
+    for name, mirror in (
+        ("alice", source),
+        ("bob", GitSource(tmp_path / "other", lambda _: str(repository.path))),
+    ):
+        monkeypatch.setenv("GIT_AUTHOR_NAME", name)
+        mirror.fetch(PROJECT, "refs/heads/master", "refs/changes/01/1/1")
+        made.add(mirror.merge(PROJECT, Merge(head, change)))
+    (merge,) = made
+    assert merge is not None
+    assert source.read(PROJECT, merge, "x") == "0\n2\n3\n4\n6\n"
+    assert source.parent(PROJECT, merge) == head
+
+
+def test_a_file_in_a_renamed_directory_stays_where_it_was_added(
+    source: GitSource, repository: Repository
+) -> None:
+    root = repository.commit({"old/x": b"1", "old/y": b"2"})
+    head = repository.commit({"new/x": b"1", "new/y": b"2"}, root)
+    change = repository.commit({"old/x": b"1", "old/y": b"2", "old/z": b"3"}, root, ref="refs/changes/01/1/1")
+    source.fetch(PROJECT, "refs/heads/master", change)
+    merge = source.merge(PROJECT, Merge(head, change))
+    assert merge is not None
+    assert source.changed_paths(PROJECT, head, merge) == ["old/z"]
+
+
+def test_a_merge_driver_of_the_patch_set_is_ignored(source: GitSource, repository: Repository) -> None:
+    attributes = b"x merge=union\n"
+    root = repository.commit({"x": b"1\n", ".gitattributes": attributes})
+    head = repository.commit({"x": b"2\n", ".gitattributes": attributes}, root)
+    change = repository.commit({"x": b"3\n", ".gitattributes": attributes}, root, ref="refs/changes/01/1/1")
+    source.fetch(PROJECT, "refs/heads/master", change)
+    assert source.merge(PROJECT, Merge(head, change)) is None
 
 
 def test_projects_do_not_share_a_mirror(tmp_path: Path) -> None:
