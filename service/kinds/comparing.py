@@ -30,6 +30,7 @@ from service.steps.measuring.prepare_sides import prepare_sides
 from service.steps.measuring.rehearse import fix_listings
 from service.steps.measuring.run_tests import report_of
 from service.steps.measuring.second_opinion import ask_again
+from service.steps.sources.fetch_sides import fetch_sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,7 +63,7 @@ def _compare(
     session: BuildSession, test: Callable[[Path], Sequence[Tested]] | None, seconds: dict[str, float]
 ) -> MachineReport:
     spec, tested = session.spec, _UNTESTED
-    session.host.source.fetch(spec.project, *(r.ref for r in (spec.patch, spec.base) if r is not None))
+    fetch_sides(session.host.source, spec)
     stored = read_pairs(session.claimed.pairs(), spec.job.benchmark.suites)
     with ExitStack() as stack:
         sides = prepare_sides(session, stack, seconds, is_new=not stored.as_built)

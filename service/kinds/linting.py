@@ -14,6 +14,7 @@ from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Unfit
 from service.domain.wording.failures import failure_causes
+from service.steps.sources.fetch_sides import fetch_sides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +54,7 @@ def touched_by(session: BuildSession, *settings: str) -> Touched:
         BadInput: there are too many of them.
     """
     spec, source = session.spec, session.host.source
-    source.fetch(spec.project, *(each.ref for each in (spec.patch, spec.base) if each is not None))
+    fetch_sides(source, spec)
     base = spec.base.commit if spec.base else None
     endings = (*UNITS, *HEADERS, *settings)
     lines = source.changed_lines(spec.project, base, spec.patch.commit, endings)

@@ -154,6 +154,7 @@ class BuildSpec:
             RULE,
             *([self.session] if self.session else []),
             *([self.workspace.digest] if self.workspace else []),
+            *([self.conflict] if self.conflict else []),
         ]
         return digest_of({"sequence": parts})
 

@@ -35,6 +35,7 @@ class Outcome(StrEnum):
     UNDECIDED = "undecided"
     UNDECIDED_WITHHELD = "undecided, vote withheld"
     NO_PARENT = "nothing to compare with"
+    CONFLICT = "conflict with the branch"  # it would pass beside its parent
     PARENT_BROKEN = "parent broken"  # and so is the patch, or the parent is not merged
     MISCONFIGURED = "misconfigured"  # neither side can be measured as the project file asks
     INFRASTRUCTURE = "infrastructure failure"
@@ -113,6 +114,7 @@ CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
             "no: no parent, a merged one that failed alone, or one without benchmarks (−1 if removed)",
             LocalEnd.NO_VERDICT,
         ),
+        Outcome.CONFLICT: _no_vote("yes: by an old parent", is_lasting=True),
         Outcome.PARENT_BROKEN: _no_vote("yes: by the choice of an unmerged parent"),
         Outcome.MISCONFIGURED: _no_vote(
             "yes: by changing how a linter runs, or with a download in the build of a test or linter; a "

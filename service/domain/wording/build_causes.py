@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 NO_MATCHING_FILES: Final = "no matching files changed"
 NO_PARENT: Final = "nothing to compare with: the commit has no parent"
+OTHER_MERGE: Final = (
+    "git on this machine does not merge as git on the service does: install the same version on both"
+)
 NO_MEASUREMENTS: Final = "the machine reported no measurements"
 OVERDUE: Final = "the machine did not finish the build before its deadline"
 NO_MACHINE: Final = "no machine finished the build before its deadline"
@@ -39,6 +42,7 @@ NO_STYLE: Final = (
     "the changed files have no .clang-format above them: add one at the top of the sources "
     "(`clang-format --style=Google --dump-config > .clang-format`)"
 )
+_SHORT: Final = 8  # digits of a commit ID
 _REMEDIES: Final = MappingProxyType(
     {
         "unknown argument": "configure the job for Clang (CC=clang CXX=clang++)",
@@ -210,6 +214,19 @@ def lost_after_rehearsal(side: Side, failure: str) -> str:
     if side is Side.BASE:
         return f"the parent ran before the patch did, and fails since ({text})"
     return f"{SAME_PROGRAM}; it ran as the parent and fails as the patch ({text})"
+
+
+def conflicts(branch: str, head: str) -> str:
+    """Say why a patch set that would pass gets no vote."""
+    return (
+        f"it conflicts with {plain(branch)} at {head[:_SHORT]}, so it was compared with its own parent: "
+        "rebase it to get a vote"
+    )
+
+
+def merged_into(branch: str, head: str) -> str:
+    """Say what was compared if the branch has changed files of the job since the parent."""
+    return f"compared as it would be merged into {plain(branch)} at {head[:_SHORT]}"
 
 
 def parent_failed(failure: str) -> str:

@@ -93,6 +93,7 @@ _STEPS: Final[Mapping[Outcome, tuple[NextStepKind, ...]]] = MappingProxyType(
         Outcome.UNDECIDED: (NextStepKind.GATE, NextStepKind.MORE_PAIRS),
         Outcome.UNDECIDED_WITHHELD: (NextStepKind.GATE, NextStepKind.MORE_PAIRS),
         Outcome.NO_PARENT: (),
+        Outcome.CONFLICT: (),
         Outcome.PARENT_BROKEN: (NextStepKind.GATE, NextStepKind.RECHECK),
         Outcome.MISCONFIGURED: (NextStepKind.CHECK, NextStepKind.RECHECK),
         Outcome.INFRASTRUCTURE: (NextStepKind.RECHECK,),

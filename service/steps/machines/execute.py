@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from service.domain.building.findings import Finding
     from service.ports.building import Progress
     from service.ports.machines import Claimed
+    from service.ports.sources import Source
     from service.steps.building.session import BuildHost
 
 _LOG: Final = structlog.get_logger(__name__)
@@ -65,7 +66,7 @@ def execute_build(
         if spec.workspace is not None:
             log.write(spec.workspace.described().encode())
         report = host.runners[spec.job.kind](session)
-        return replace(report, findings=_own_findings(spec, report.findings))
+        return replace(report, findings=_own_findings(spec, host.source, report.findings))
 
     try:
         with ExitStack() as stack:  # the log is read to the end
@@ -77,12 +78,18 @@ def execute_build(
     return report
 
 
-def _own_findings(spec: BuildSpec, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Choose the findings in the project's own repository, the only ones that the change can have."""
-    if spec.workspace is None:
+def _own_findings(spec: BuildSpec, source: Source, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Choose the findings that a comment on the change can place: in its repository, on lines of its files.
+
+    A merge with the branch moves the lines of a file that both have changed.
+    """
+    if spec.workspace is not None:
+        placed = ((each, spec.workspace.own_path(each.path)) for each in findings)
+        findings = tuple(replace(each, path=path) for each, path in placed if path)
+    if not findings or spec.patch.merge is None:
         return tuple(findings)
-    placed = ((each, spec.workspace.own_path(each.path)) for each in findings)
-    return tuple(replace(each, path=path) for each, path in placed if path)
+    moved = frozenset(source.changed_paths(spec.project, spec.patch.pushed, spec.patch.commit))
+    return tuple(each for each in findings if each.path not in moved)
 
 
 def _dependencies(session: BuildSession) -> Path | None:

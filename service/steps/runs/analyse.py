@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from service.domain.building.spec import BuildSpec
 from service.domain.runs.machine_report import BuildEnd
 from service.domain.runs.states import BuildState
-from service.domain.runs.vote import Outcome
+from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
+from service.domain.wording.build_causes import conflicts, merged_into
 from service.ports.failures.storing import BuildFailures
 from service.ports.runs.queue import Task
 from service.steps.failures.configured_failures import with_configured
@@ -39,10 +41,21 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | 
                 is_cut=report.is_cut,
                 cleared=report.cleared,
             )
+        end = _on_branch(BuildSpec.from_mapping(build.spec), end)
         store_tests(tx.measurements, artifacts, build, report)
         if report.findings:
             tx.measurements.store_findings(build_id, report.findings)
         finish(tx, build_id, end)
+
+
+def _on_branch(spec: BuildSpec, end: BuildEnd) -> BuildEnd:
+    """Say what was compared, and withhold a +1 from a patch set that conflicts with its branch."""
+    if spec.conflict and CONSEQUENCES[end.outcome].counts is Counts.PASS:
+        cause = conflicts(spec.branch, spec.conflict)
+        return replace(end, outcome=Outcome.CONFLICT, causes=(cause, *end.causes))
+    if (merge := spec.patch.merge) is None:
+        return end
+    return replace(end, notes=(merged_into(spec.branch, merge.onto), *end.notes))
 
 
 def give_up(store: Store, build_id: int, cause: str) -> None:

@@ -93,7 +93,7 @@ def _kept(
 ) -> str:
     """Return the note that all results are those of an earlier patch set with the same code; may be empty."""
     measured = [specs[build.id] for build in builds if build.outcome is not Outcome.NOT_BUILT]
-    if run.change is None or not measured or any(spec.patch.commit == run.revision for spec in measured):
+    if run.change is None or not measured or any(spec.patch.pushed == run.revision for spec in measured):
         return ""
     same_code = stored.same_code(run.change, run.revision)
     return result_kept(min(same_code)) if len(same_code) > 1 else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.building.spec import REVIEWED, UNREVIEWED, BuildSpec, Revision
+from service.domain.building.spec import BuildSpec
 from service.domain.project.project_file import FILE_NAME, PlannedBuild, plan_builds
 from service.domain.review.change import Review
 from service.domain.runs.machine_report import BuildEnd
@@ -22,6 +22,7 @@ from service.ports.runs.builds import NewBuild
 from service.ports.runs.queue import Task
 from service.steps.project.read_project_file import NoProjectFile, read_project_file
 from service.steps.runs.check_own_file import OwnFile, read_own_file
+from service.steps.runs.choose_sides import choose_sides
 from service.steps.runs.log_context import bind_run
 from service.steps.runs.trust import is_allowed, reason_to_hold
 from service.steps.sources.find_workspace import find_workspace
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from service.ports.runs.runs import RunRecord
     from service.ports.sources import Source
     from service.ports.store import Store, Transaction
+    from service.steps.runs.choose_sides import ChosenSides
 
 # A person waits for a check; no person waits for the other kinds.
 _PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}
@@ -53,7 +55,7 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
         return
     source.fetch(run.project, f"refs/heads/{run.branch}", run.ref or run.revision)
     try:
-        plan = _plan(source, run)
+        plan = _plan(source, server, run)
     except NoProjectFile as error:
         _refuse(store, run, error.what, run_url, is_posted=False)
         return
@@ -61,7 +63,7 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
         _refuse(store, run, str(error), run_url)
         return
     trusted = plan.project_file.commands.trusted if run.kind is RunKind.CHECK else None
-    if trusted and (reason := reason_to_hold(store, server, run, plan.base, trusted)):
+    if trusted and (reason := reason_to_hold(store, server, run, plan.sides.own.base, trusted)):
         _refuse(store, run, reason, run_url, is_held=True)
         return
     with store.transaction() as tx:
@@ -75,8 +77,7 @@ class _Plan:
     """The revisions that a run compares, and its builds."""
 
     project_file: ProjectFile
-    base: Revision | None
-    patch: Revision
+    sides: ChosenSides
     builds: tuple[PlannedBuild, ...]
     own_file: OwnFile | None = None  # if the patch set changes the project file
     renaming: frozenset[str] = frozenset()  # that file renames benchmarks of these jobs
@@ -88,9 +89,10 @@ class _Plan:
         return sum(build.is_needed and build.job.voting and build.job.compares for build in self.builds)
 
 
-def _plan(source: Source, run: RunRecord) -> _Plan:
+def _plan(source: Source, server: ReviewServer, run: RunRecord) -> _Plan:
     project_file = of_branch = read_project_file(source, run.project, run.branch)
-    base, patch = _revisions(source, run)
+    sides = choose_sides(source, server, run)
+    base, patch = sides.own.base, sides.own.patch
     own_file = None
     if run.kind is RunKind.CALIBRATION:
         builds = tuple(each for each in plan_builds(project_file, None) if is_calibrated(each.job, run.pool))
@@ -104,32 +106,14 @@ def _plan(source: Source, run: RunRecord) -> _Plan:
     renaming = frozenset(job.name for job, known in pairs if job.source != known.source)
     needed = [each.job for each in builds if each.is_needed]
     workspace = find_workspace(source, run.project, run.branch, of_branch.manifest, needed)
-    return _Plan(project_file, base, patch, builds, own_file, renaming, workspace)
-
-
-def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revision]:
-    def revision(commit: str, ref: str, trust: str) -> Revision:
-        return Revision(commit, source.tree(run.project, commit), ref, trust)
-
-    is_check = run.kind is RunKind.CHECK
-    ref = run.ref if is_check and run.ref else f"refs/heads/{run.branch}"
-    patch = revision(run.revision, ref, UNREVIEWED if is_check else REVIEWED)
-    if run.kind is RunKind.CALIBRATION:
-        return patch, patch
-    parent = source.parent(run.project, run.revision)
-    if parent is None:
-        return None, patch
-    # A parent that is still under review does not count as reviewed.
-    is_merged = source.is_merged(run.project, parent, run.branch)
-    # Fetching the patch set's own ref also fetches its parents.
-    return revision(parent, ref, REVIEWED if is_merged else UNREVIEWED), patch
+    return _Plan(project_file, sides, builds, own_file, renaming, workspace)
 
 
 def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
-    base = plan.base
+    base, patch = plan.sides.own.base, plan.sides.own.patch
     tx.runs.start(
         run.id,
-        tree=plan.patch.tree,
+        tree=patch.tree,
         parent=base.commit if base else None,
         parent_tree=base.tree if base else None,
         label=plan.project_file.label,
@@ -137,19 +121,21 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
     session = run.id if run.kind is RunKind.CALIBRATION else 0
 
     def spec_of(job: Job) -> BuildSpec:
+        sides = plan.sides.of(job)
         return BuildSpec(
             run.kind,
             run.instance,
             run.project,
             run.branch,
-            base,
-            plan.patch,
+            sides.base,
+            sides.patch,
             job,
             plan.voters,
             session,
             commands=plan.project_file.commands,
             is_renaming=job.name in plan.renaming,
             workspace=plan.workspace if job.builds else None,
+            conflict=sides.conflict,
         )
 
     waits = False

@@ -46,6 +46,7 @@ _CATEGORIES: Final[Mapping[Outcome, Category | None]] = MappingProxyType(
         Outcome.UNDECIDED: Category.WARNING,
         Outcome.UNDECIDED_WITHHELD: Category.WARNING,
         Outcome.NO_PARENT: Category.INFO,
+        Outcome.CONFLICT: Category.WARNING,
         Outcome.PARENT_BROKEN: Category.WARNING,
         Outcome.MISCONFIGURED: Category.WARNING,
         Outcome.INFRASTRUCTURE: Category.WARNING,

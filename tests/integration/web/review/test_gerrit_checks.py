@@ -113,6 +113,7 @@ def test_a_regression_is_an_error_with_its_figures_and_its_pages() -> None:
         (Outcome.UNDECIDED, "WARNING"),
         (Outcome.UNDECIDED_WITHHELD, "WARNING"),
         (Outcome.NO_PARENT, "INFO"),
+        (Outcome.CONFLICT, "WARNING"),
         (Outcome.PARENT_BROKEN, "WARNING"),
         (Outcome.MISCONFIGURED, "WARNING"),
         (Outcome.INFRASTRUCTURE, "WARNING"),

@@ -84,7 +84,7 @@ def test_no_job_is_lost_or_doubled_and_only_rerun_jobs_lack_their_build(
     [
         *(Outcome.FAILED, Outcome.SLOWER, Outcome.MEASURED_NOTHING, Outcome.BROKEN, Outcome.REMOVED),
         *(Outcome.INFRASTRUCTURE, Outcome.CANCELLED, Outcome.MISCONFIGURED, Outcome.UNDECIDED_WITHHELD),
-        Outcome.PARENT_BROKEN,
+        *(Outcome.PARENT_BROKEN, Outcome.CONFLICT),
     ],
 )
 def test_failed_and_inconclusive_builds_are_run_again(outcome: Outcome) -> None:

@@ -35,6 +35,7 @@ NONE = VoteWhen.NONE
         (Outcome.UNDECIDED, "SUCCESS", "+1", True, "passes"),
         (Outcome.UNDECIDED_WITHHELD, "UNSTABLE", "no vote", True, "no verdict"),
         (Outcome.NO_PARENT, "SUCCESS", "+1", True, "no verdict"),
+        (Outcome.CONFLICT, "UNSTABLE", "no vote", True, "no verdict"),
         (Outcome.PARENT_BROKEN, "UNSTABLE", "no vote", False, "no verdict"),
         (Outcome.MISCONFIGURED, "UNSTABLE", "no vote", False, "no verdict"),
         (Outcome.INFRASTRUCTURE, "ABORTED", "no vote", False, "no verdict"),

@@ -5,11 +5,11 @@ import pytest
 from service.domain.building.spec import BuildSpec
 from service.domain.project.job_kinds import KINDS
 from service.domain.project.project_file import Commands
-from service.domain.review.change import ChangeStatus
+from service.domain.review.change import ChangeStatus, PatchSet
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadInput, Transient
-from service.domain.values.identity import RunKind
+from service.domain.values.identity import ChangeKey, RunKind
 from tests.support.building.build_host import CODE, MemorySource, code
 from tests.support.review.changes import PROJECT_FILE, Service, change_at, project
 
@@ -252,7 +252,12 @@ class TestParents:
     def test_a_parent_under_review_is_not_trusted_as_a_reviewed_one(self) -> None:
         source = project()
         source.commit("patch1", "patch2", source.commits["patch1"].files, "refs/changes/07/7/1")
-        spec = spec_of(planned(source))
+        service = Service(source=source)
+        below = PatchSet(1, "patch2", "refs/changes/08/8/1", ("parent",))
+        service.see(change_at(1, key=ChangeKey("gerrit", 8), current=below))
+        service.see(change_at(1))
+        service.plan(2)
+        spec = spec_of(service)
 
         assert spec.base is not None
         assert (spec.base.commit, spec.base.trust) == ("patch2", "unreviewed")

@@ -1,0 +1,132 @@
+"""Choose the revisions that a run compares.
+
+If the branch has moved on since a patch set's parent, the jobs whose files it changed compare what would be
+merged with the head. Otherwise a patch set could repeat what others merged, be slower, and still look faster
+than its parent. See "What is compared" in docs/contributor/statistics.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from service.domain.building.spec import REVIEWED, UNREVIEWED, Merge, Revision
+from service.domain.project.project_file import concerns
+from service.domain.review.change import ChangeStatus
+from service.domain.values.errors import BadInput
+from service.domain.values.identity import RunKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.project.job import Job
+    from service.ports.review.server import ReviewServer
+    from service.ports.runs.runs import RunRecord
+    from service.ports.sources import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Two revisions to compare. ``conflict``: the head that the patch set cannot be merged into."""
+
+    base: Revision | None
+    patch: Revision
+    conflict: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSides:
+    """The sides of a run's jobs.
+
+    Args:
+        own: the patch set and its parent.
+        merged: both as they would be merged into the branch; equal to ``own`` if the branch has not moved.
+        moved: paths that differ between the two bases; None: unknown.
+    """
+
+    own: Sides
+    merged: Sides
+    moved: Sequence[str] | None = ()
+
+    def of(self, job: Job) -> Sides:
+        """Return the sides of a job. Tests and linters look at the patch set alone."""
+        return self.merged if job.compares and concerns(job, self.moved) else self.own
+
+
+def choose_sides(source: Source, server: ReviewServer, run: RunRecord) -> ChosenSides:
+    """Choose the sides of a run, all refs of which are fetched.
+
+    Raises:
+        Transient: the review server or git does not answer.
+    """
+
+    def revision(commit: str, ref: str, trust: str) -> Revision:
+        return Revision(commit, source.tree(run.project, commit), ref, trust)
+
+    is_check = run.kind is RunKind.CHECK
+    branch = f"refs/heads/{run.branch}"
+    ref = run.ref if is_check and run.ref else branch
+    patch = revision(run.revision, ref, UNREVIEWED if is_check else REVIEWED)
+    if run.kind is RunKind.CALIBRATION:
+        return _alone(Sides(patch, patch))
+    parent = source.parent(run.project, run.revision)
+    if parent is None:
+        return _alone(Sides(None, patch))
+    # A parent that is still under review does not count as reviewed.
+    is_merged = source.is_merged(run.project, parent, run.branch)
+    # Fetching the patch set's own ref also fetches its parents.
+    base = revision(parent, ref, REVIEWED if is_merged else UNREVIEWED)
+    own = Sides(base, patch)
+    head = revision(source.head(run.project, run.branch), branch, REVIEWED)
+    if not is_check or head.commit == parent:
+        return _alone(own)
+    status = server.status_of(run.change, parent) if run.change is not None and not is_merged else None
+    return _on(source, run, own, base, head, status)
+
+
+def _alone(own: Sides) -> ChosenSides:
+    return ChosenSides(own, own)
+
+
+def _on(
+    source: Source, run: RunRecord, own: Sides, parent: Revision, head: Revision, status: ChangeStatus | None
+) -> ChosenSides:
+    """Choose the sides on a head that is not the parent.
+
+    Args:
+        source: has all commits.
+        run: a check.
+        own: the patch set and its parent.
+        parent: of the patch set.
+        head: of the branch.
+        status: that of the unmerged change with the parent; None: it is merged, or no change has it.
+    """
+    # A chain: its changes are merged in their order, so the parent comes first.
+    is_chained = status in {ChangeStatus.NEW, ChangeStatus.ABANDONED}
+    # The parent is on the branch as another commit, which the submit made: only the rest is merged.
+    since = parent.commit if status is ChangeStatus.MERGED else ""
+    base = _merged(source, run, parent, head) if is_chained else head
+    patch = _merged(source, run, own.patch, head, since) if base else None
+    if base is None or patch is None:
+        conflicting = Sides(own.base, own.patch, head.commit)
+        return ChosenSides(own, conflicting, _moved(source, run, parent, head) if base else None)
+    return ChosenSides(own, Sides(base, patch), _moved(source, run, parent, base))
+
+
+def _merged(
+    source: Source, run: RunRecord, revision: Revision, head: Revision, since: str = ""
+) -> Revision | None:
+    """Return a revision merged into the head; None if they conflict, itself if that adds nothing to it."""
+    merge = Merge(head.commit, revision.commit, since)
+    commit = source.merge(run.project, merge)
+    if commit is None:
+        return None
+    tree = source.tree(run.project, commit)
+    return revision if tree == revision.tree else Revision(commit, tree, revision.ref, revision.trust, merge)
+
+
+def _moved(source: Source, run: RunRecord, parent: Revision, base: Revision) -> Sequence[str] | None:
+    try:
+        return source.changed_paths(run.project, parent.commit, base.commit)
+    except BadInput:  # too many
+        return None
