@@ -42,6 +42,12 @@ JOBS: Final = """\
     build: {compile: sh compile.brief}
     suites: [{name: brief, program: build/brief, repetitions: 1}]
     policy: {probation: off, layout: off, max_pairs: 14, machine_time: 4s}
+  stale-perf:
+    kind: benchmark
+    paths: ["*.stale"]
+    build: {compile: sh compile.stale}
+    suites: [{name: stale, program: build/stale, repetitions: 1}]
+    policy: {probation: off, layout: off, max_pairs: 14}
 """
 DISK: Final = 500  # MiB of the machine's files
 # As a linker does, it needs room, and removes what it could not complete.
@@ -64,6 +70,12 @@ set -e
 sed "s/@TIME@/$(cat time.brief)/g" program.sh > build/brief
 chmod +x build/brief
 """
+# It takes the sum of two times.
+STALE: Final = """\
+set -e
+sed "s/@TIME@/$(($(cat time.stale) + $(cat other.stale)))/g" program.sh > build/stale
+chmod +x build/stale
+"""
 FILES: Final = {
     "compile.roomy": ROOMY,
     "time.roomy": "100",
@@ -71,7 +83,11 @@ FILES: Final = {
     "time.relinked": "100",
     "compile.brief": BRIEF,
     "time.brief": "100",
+    "compile.stale": STALE,
+    "time.stale": "100",
+    "other.stale": "50",
 }
+OPTIMISED: Final = {"time.stale": "50"}  # merged after FILES; patches on a commit before it are stale
 
 # Packed it takes one half of the disk, and unpacked the other: too little is left for the parent.
 FILL: Final = """\
@@ -185,8 +201,18 @@ HONEST: Final = {
         ("is slower", "time", slower, -1, Outcome.SLOWER),
     )
 }
+# Patch sets on the commit before the optimisation, or merges with that as their first parent. Beside this
+# parent, all are faster.
+STALE_PATCHES: Final = {
+    "is slower than the branch, on an old parent": minus({**OPTIMISED, "other.stale": "70"}, Outcome.SLOWER),
+    "is slower than the branch, as a merge": minus({"other.stale": "70"}, Outcome.SLOWER),
+    "changes nothing, on an old parent": Patch(
+        {**OPTIMISED, "note.stale": "no time"}, frozenset({1}), frozenset({Outcome.PASSED})
+    ),
+    "conflicts with the branch": no_vote({"time.stale": "40"}, Outcome.CONFLICT),
+}
 # The one that is tried three times is pushed first.
-PATCHES: Final = {FILLS_DISK: ATTACKS[FILLS_DISK], **HONEST, **ATTACKS}
+PATCHES: Final = {FILLS_DISK: ATTACKS[FILLS_DISK], **HONEST, **ATTACKS, **STALE_PATCHES}
 NUMBERS: Final = {name: number for number, name in enumerate(PATCHES, 1)}
 
 
@@ -195,11 +221,15 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
     """One Benchgate to which all patches are pushed at once; its machine has a small disk."""
     root: Path = tmp_path_factory.mktemp("attacked")
     project = TinyProject(root / "tiny", JOBS)
-    project.commit(FILES)
+    old = project.commit(FILES)
+    project.commit(OPTIMISED)
     with small_disk(root / "var" / "machines"), started(root, project) as site:
         for name, patch in PATCHES.items():
-            if is_pushed(site, name):
-                site.feed(project.propose(NUMBERS[name], patch.files).event())
+            if name.endswith("as a merge"):
+                site.feed(project.propose_merge(NUMBERS[name], patch.files, old).event())
+            elif is_pushed(site, name):
+                on = old if name in STALE_PATCHES else "main"
+                site.feed(project.propose(NUMBERS[name], patch.files, on=on).event())
         yield site
 
 
@@ -212,6 +242,11 @@ def test_an_honest_patch_gets_what_it_should(attacked: RunningSite, name: str) -
 def test_a_patch_gets_no_plus_if_it(attacked: RunningSite, name: str) -> None:
     if not is_pushed(attacked, name):
         pytest.skip("this user cannot mount a small file system")
+    expect(attacked, name)
+
+
+@pytest.mark.parametrize("name", STALE_PATCHES)
+def test_a_stale_patch_is_judged_as_it_would_be_merged_if_it(attacked: RunningSite, name: str) -> None:
     expect(attacked, name)
 
 

@@ -104,11 +104,22 @@ class TinyProject:
         self.git("commit", "-q", "--allow-empty", "-m", "a change")
         return self.git("rev-parse", "HEAD")
 
-    def propose(self, number: int, files: Mapping[str, str | None], patch_set: int = 1) -> Proposal:
-        """Push a patch set on top of the branch."""
-        parent = self.git("rev-parse", "main")
+    def propose(
+        self, number: int, files: Mapping[str, str | None], patch_set: int = 1, *, on: str = "main"
+    ) -> Proposal:
+        """Push a patch set on top of the branch, or of another commit."""
+        parent = self.git("rev-parse", on)
+        self.git("checkout", "-q", "--detach", on)
+        return self._pushed(number, patch_set, self.commit(files), parent)
+
+    def propose_merge(self, number: int, files: Mapping[str, str | None], other: str) -> Proposal:
+        """Push a merge with the branch's files and these; its first parent is another commit."""
         self.git("checkout", "-q", "--detach", "main")
-        revision = self.commit(files)
+        tree = self.git("rev-parse", f"{self.commit(files)}^{{tree}}")
+        revision = self.git("commit-tree", tree, "-p", other, "-p", "main", "-m", "a merge")
+        return self._pushed(number, 1, revision, other)
+
+    def _pushed(self, number: int, patch_set: int, revision: str, parent: str) -> Proposal:
         self.git("update-ref", f"refs/changes/{number % 100:02d}/{number}/{patch_set}", revision)
         self.git("checkout", "-q", "main")
         return Proposal(number, patch_set, revision, parent)

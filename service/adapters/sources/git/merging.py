@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.sources.git.command import run_git
+from service.domain.values.errors import Transient
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _CONFLICT: Final = 1
+_UNKNOWN_OPTION: Final = 129
 _BY: Final = "Benchgate <> 0 +0000"  # always the same, because the commit's ID depends on it
 
 
@@ -33,6 +35,8 @@ def merge(mirror: Path, onto: str, commit: str, since: str | None = None) -> str
     elif run_git(mirror, ("merge-base", onto, commit)).code == _CONFLICT:
         return None
     merged = run_git(mirror, ("merge-tree", "--write-tree", "--no-messages", ours, theirs))
+    if merged.code == _UNKNOWN_OPTION:
+        raise Transient("git 2.38 or later is needed to merge a patch set into its branch")
     if merged.code == _CONFLICT and merged.output:  # a missing commit has the same code, and no output
         return None
     return _write_commit(mirror, merged.checked(f"merge in {mirror.name}").line(), onto, commit)
