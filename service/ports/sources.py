@@ -39,15 +39,8 @@ class Differences(Protocol):
         """
 
 
-class Source(Differences, Protocol):
-    """Mirrors of the projects' repositories.
-
-    A revision is a commit ID of 40 hexadecimal digits, or a fetched ref. All methods raise NotFound for an
-    invalid name or an unknown revision, and Transient if git or the remote does not answer in time.
-    """
-
-    def fetch(self, project: str, *refs: str) -> None:
-        """Fetch branches, change refs or commit IDs; commits that the mirror already has cost nothing."""
+class Commits(Protocol):
+    """Commits of a project, and their places in its history. The errors are those of :class:`Source`."""
 
     def head(self, project: str, branch: str) -> str:
         """Return the commit ID of a branch at its last fetch."""
@@ -69,6 +62,17 @@ class Source(Differences, Protocol):
 
     def is_merged(self, project: str, revision: str, branch: str) -> bool:
         """Return whether the branch, as last fetched, contains a revision."""
+
+
+class Source(Commits, Differences, Protocol):
+    """Mirrors of the projects' repositories.
+
+    A revision is a commit ID of 40 hexadecimal digits, or a fetched ref. All methods raise NotFound for an
+    invalid name or an unknown revision, and Transient if git or the remote does not answer in time.
+    """
+
+    def fetch(self, project: str, *refs: str) -> None:
+        """Fetch branches, change refs or commit IDs; commits that the mirror already has cost nothing."""
 
     def read(self, project: str, revision: str, path: str) -> str | None:
         """Read a UTF-8 file of a revision; None if the path is missing or not a regular file.

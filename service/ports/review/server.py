@@ -41,22 +41,8 @@ class AccountRights(Protocol):
         """Return whether an account is in a group; raises Permanent if the group cannot be read."""
 
 
-class ReviewServer(Permissions, Protocol):
-    """Gerrit or the console review server. Raises Transient, Permanent, NotFound."""
-
-    @property
-    def instance(self) -> str:
-        """Its changes are stored under this name."""
-
-    @property
-    def account(self) -> str:
-        """Account that Benchgate posts as, and recognises its own messages by."""
-
-    def for_pages(self) -> Permissions:
-        """Return the rights on this server, asked with short timeouts, because somebody waits for a page."""
-
-    def now(self) -> datetime:
-        """Read the server's clock, to the second. Times of two clocks are never compared."""
+class CurrentChanges(Protocol):
+    """Changes in their current state. The errors are those of :class:`ReviewServer`."""
 
     def change(self, key: ChangeKey) -> Change:
         """Fetch the current state of a change.
@@ -80,6 +66,24 @@ class ReviewServer(Permissions, Protocol):
 
         The inline comments of programs are left out.
         """
+
+
+class ReviewServer(Permissions, CurrentChanges, Protocol):
+    """Gerrit or the console review server. Raises Transient, Permanent, NotFound."""
+
+    @property
+    def instance(self) -> str:
+        """Its changes are stored under this name."""
+
+    @property
+    def account(self) -> str:
+        """Account that Benchgate posts as, and recognises its own messages by."""
+
+    def for_pages(self) -> Permissions:
+        """Return the rights on this server, asked with short timeouts, because somebody waits for a page."""
+
+    def now(self) -> datetime:
+        """Read the server's clock, to the second. Times of two clocks are never compared."""
 
     def post(self, review: Review) -> Posted:
         """Post on exactly that revision, and return the parts that the server accepted.

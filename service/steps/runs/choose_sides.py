@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.project.job import Job
-    from service.ports.review.server import ReviewServer
+    from service.ports.review.server import CurrentChanges
     from service.ports.runs.runs import RunRecord
     from service.ports.sources import Source
 
@@ -53,7 +53,7 @@ class ChosenSides:
         return self.merged if job.compares and concerns(job, self.moved) else self.own
 
 
-def choose_sides(source: Source, server: ReviewServer, run: RunRecord) -> ChosenSides:
+def choose_sides(source: Source, server: CurrentChanges, run: RunRecord) -> ChosenSides:
     """Choose the sides of a run, all refs of which are fetched.
 
     Raises:

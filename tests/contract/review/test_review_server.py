@@ -192,7 +192,7 @@ class TestPermissions:
         assert stage.server.account_of(email) is None
 
 
-class TestReviewServer:
+class TestCurrentChanges:
     def test_a_change_shows_its_current_patch_set(self, stage: Stage) -> None:
         stage.upload(7, 1, FIRST)
         stage.upload(7, 2, SECOND)
@@ -267,6 +267,8 @@ class TestReviewServer:
         stage.abandon(7)
         assert [change.status for change in stage.server.changes_since(updated)] == [ChangeStatus.ABANDONED]
 
+
+class TestReviewServer:
     def test_a_posted_message_is_found_with_its_patch_set(self, stage: Stage) -> None:
         stage.upload(7, 1, FIRST)
         stage.server.post(Review(KEY, FIRST, "Build Successful\n\nlink", {"Verified": 1}))

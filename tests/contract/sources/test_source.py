@@ -85,7 +85,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> SourceSite:
     return MemorySite() if request.param == "memory" else GitSite(tmp_path)
 
 
-class TestSource:
+class TestCommits:
     def test_a_branch_has_a_head(self, site: SourceSite) -> None:
         first = site.commit({"x": "1"})
         assert site.source.head(PROJECT, "master") == first
@@ -159,6 +159,8 @@ class TestSource:
         with pytest.raises(NotFound):
             site.source.is_merged(PROJECT, root, "gone")
 
+
+class TestSource:
     def test_a_file_is_read_as_it_was_in_a_revision(self, site: SourceSite) -> None:
         old = site.commit({"benchgate.yaml": "version: 1\n"})
         site.commit({"benchgate.yaml": "π\n"}, old)
