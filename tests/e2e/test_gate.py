@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +45,29 @@ def test_a_faster_commit_exits_with_0(project: TinyProject) -> None:
     assert (row["name"], row["metric"], row["verdict"], row["pairs"]) == ("BM_Work", "cpu_time", "faster", 14)
     assert row["ratio"] == pytest.approx(0.7)
     assert row["interval"] == [pytest.approx(0.7), pytest.approx(0.7)]
+
+
+@pytest.mark.parametrize("option", ["--job=tiny-perf", "--json"])
+def test_an_interrupted_gate_prints_the_verdicts_so_far(project: TinyProject, option: str) -> None:
+    project.commit({"program.sh": PROGRAM + "sleep 0.3\n", "time.txt": "130"})
+    with started(project, option) as running:
+        assert running.stderr is not None
+        assert any("a pair of launches takes" in line for line in running.stderr)
+        running.send_signal(signal.SIGINT)
+        printed, _ = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "interrupted after" in printed
+    assert "BM_Work" in printed
+
+
+def test_an_interrupted_gate_without_a_pair_prints_no_verdict(project: TinyProject) -> None:
+    project.commit({"slow.txt": "30"})
+    with started(project) as running:
+        time.sleep(3)
+        running.send_signal(signal.SIGINT)
+        printed, said = running.communicate(timeout=60)
+    assert (running.returncode, printed) == (130, "")
+    assert "interrupted" in said
 
 
 def test_two_named_revisions_are_compared(project: TinyProject) -> None:
@@ -274,6 +299,20 @@ def gate_patch(
 def gate(project: TinyProject, *words: str) -> subprocess.CompletedProcess[str]:
     """Run `benchgate gate` in the project, with a cache beside it."""
     return benchgate("gate", "--repo", str(project.path), *words, cache=str(project.path.parent / "cache"))
+
+
+def started(project: TinyProject, *words: str) -> subprocess.Popen[str]:
+    """Start `benchgate gate` in the project."""
+    argv = [sys.executable, "-m", "service.cli", "gate", "--repo", str(project.path), *words]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(project.path.parent / "cache"), "NO_COLOR": "1"}
+    return subprocess.Popen(
+        argv,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def benchgate(*words: str, cache: str = "/nonexistent") -> subprocess.CompletedProcess[str]:

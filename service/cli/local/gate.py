@@ -12,7 +12,7 @@ import click
 from service.adapters.machines.local_build import LocalBuild
 from service.adapters.sources.repository import WORKTREE
 from service.adapters.system.locking import own_turn
-from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
+from service.cli import EXIT_CANNOT, EXIT_INTERRUPTED, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
 from service.cli.local.commits import open_commits
 from service.cli.local.progress import TerminalProgress
 from service.cli.local.project_text import read_project_text
@@ -34,11 +34,12 @@ from service.steps.runs.gate import (
     local_spec,
     local_workspace,
     rename_as,
+    verdict_so_far,
 )
 from service.steps.runs.list_benchmarks import list_benchmarks, listing_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from service.cli.local.commits import Commits
     from service.domain.building.spec import BuildSpec
@@ -127,7 +128,8 @@ def command(
     BENCHGATE_CPUS chooses the CPUs of measured programs, as on a machine of the service.
 
     Exit code 0: nothing would vote -1; 1: something would; 2: wrong usage, or no job that this version
-    runs; 3: no verdict, because nothing could be measured or the vote would be withheld.
+    runs; 3: no verdict, because nothing could be measured or the vote would be withheld; 130: interrupted,
+    after the verdicts reached by then.
     """
     if pattern == "":
         raise click.UsageError("--filter is empty, and would choose nothing: leave it out to measure all")
@@ -144,9 +146,9 @@ def command(
     results = [JobResult(verdict) for verdict in not_built]
     for each in results:
         each.show(as_json=as_json)
-    for job in jobs:
-        results.append(call.run(job, sum(each.compares for each in jobs)))
-        results[-1].show(as_json=as_json)
+    for result in call.results(jobs):
+        result.show(as_json=as_json)
+        results.append(result)
     if jobs and not any(each.is_chosen for each in results[len(not_built) :]):
         ctx.exit(EXIT_USAGE)
     if as_json:
@@ -155,8 +157,10 @@ def command(
         click.echo(results_to_json(results, seed=call.seed, asked=request))
     elif jobs and not as_list:
         click.echo(f"seed {call.seed}", err=True)
+    is_interrupted = any(each.is_interrupted for each in results)
     verdicts = [each.found for each in results if isinstance(each.found, LocalVerdict)]
-    ctx.exit(exit_code([verdict.end.outcome for verdict in verdicts if verdict.is_chosen]))
+    code = exit_code([verdict.end.outcome for verdict in verdicts if verdict.is_chosen])
+    ctx.exit(EXIT_INTERRUPTED if is_interrupted else code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +173,16 @@ class _Call:
     execute: Callable[[BuildSpec, LocalBuild, BuildHost, Progress], LocalVerdict | ListedJob]
     workspace: Workspace | None
 
-    def run(self, job: Job, comparing: int) -> JobResult:
+    def results(self, jobs: Sequence[Job]) -> Iterator[JobResult]:
+        """Run the jobs one after the other, until one is interrupted."""
+        comparing = sum(job.compares for job in jobs)
+        for job in jobs:
+            result = self._run(job, comparing)
+            yield result
+            if result.is_interrupted:
+                return
+
+    def _run(self, job: Job, comparing: int) -> JobResult:
         """Run a job; ``comparing`` is the number of jobs that compare both sides."""
         commits = self.commits
         sides = (commits.base_commit, commits.patch_commit)
@@ -178,13 +191,19 @@ class _Call:
         if self.execute is list_benchmarks:
             spec = listing_spec(spec)
         build = LocalBuild(spec, self.seed, commits.home / "binaries")
+        is_interrupted = False
         with own_turn(commits.home, _say_wait), TerminalProgress() as progress:
-            found = self.execute(spec, build, commits.host, progress)
+            try:
+                found = self.execute(spec, build, commits.host, progress)
+            except KeyboardInterrupt:
+                if self.execute is list_benchmarks or not (so_far := verdict_so_far(spec, build)):
+                    raise
+                found, is_interrupted = so_far, True
         # The whole log of the job's last call.
         file = commits.home / "logs" / commits.project / f"{job.name}.log"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(build.log)
-        return JobResult(found, build.log, file)
+        return JobResult(found, build.log, file, is_interrupted)
 
 
 def _say_wait() -> None:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from service.domain.measuring.launch import Launch
 
-# Measuring takes at most this multiple of the machine time, including pairs up to the first decisive look and
-# what launches of the patch take beyond those of the parent.
+# Measuring takes at most this multiple of the policy's machine time, including pairs up to the first decisive
+# look and what launches of the patch take beyond those of the parent.
 STRETCH: Final = 4
 
 
@@ -22,20 +22,24 @@ class MachineTime:
     """The policy's seconds, and those that measuring took so far.
 
     The patch's launches are charged only up to the time of the parent's, so a slow patch cannot use up the
-    time that would prove it slow.
+    time that would prove it slow. ``is_strict``: a person waits and chose the seconds; all are charged.
     """
 
     seconds: float
     elapsed: float
     added_by_patch: float
+    is_strict: bool = False
 
     @staticmethod
-    def after(seconds: float, elapsed: float, launches: Iterable[Launch]) -> MachineTime:
+    def after(
+        seconds: float, elapsed: float, launches: Iterable[Launch], *, is_strict: bool = False
+    ) -> MachineTime:
         """Charge these launches."""
         taken = dict.fromkeys(Side, 0.0)
         for launch in launches:
             taken[launch.side] += launch.seconds
-        return MachineTime(seconds, elapsed, max(0.0, taken[Side.PATCH] - taken[Side.BASE]))
+        added = 0.0 if is_strict else max(0.0, taken[Side.PATCH] - taken[Side.BASE])
+        return MachineTime(seconds, elapsed, added, is_strict)
 
     @property
     def left(self) -> float:
@@ -45,7 +49,7 @@ class MachineTime:
     @property
     def is_overdrawn(self) -> bool:
         """Return whether no further pair may begin, no matter which side took the time."""
-        return self.elapsed > STRETCH * self.seconds
+        return self.elapsed > (1 if self.is_strict else STRETCH) * self.seconds
 
     @property
     def is_used_up_by_patch(self) -> bool:

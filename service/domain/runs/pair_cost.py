@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from service.domain.measuring.formats.suites import format_of
 from service.domain.values.identity import Side
+from service.domain.verdict.comparison.link_layout import LOOKS, pairs_for
 from service.domain.verdict.inference.going_on import PairCost
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from service.domain.measuring.launch import Launch
     from service.domain.measuring.listing import Listing
     from service.domain.project.benchmark import Suite
+    from service.domain.verdict.inference.verdict import Comparison
 
 
 def cost_of_a_pair(
@@ -58,6 +60,22 @@ def cost_of_a_pair(
         {key: of_pair(sides) for key, sides in own.items()},
         {key: of_pair(sides) for key, sides in taken.items()},
     )
+
+
+def confirming_cost(rows: Iterable[Comparison], cost: PairCost) -> float:
+    """Estimate the seconds of the first look of relinks at these rows, without linking.
+
+    Each relink is launched once before its pairs.
+    """
+    pairs, own = dict[str, int](), dict[tuple[str, str], float]()
+    for found in rows:
+        suite, key = found.row.suite, (found.row.suite, found.row.benchmark)
+        pairs[suite] = max(pairs.get(suite, 0), 1 + pairs_for(found))
+        own[key] = cost.own.get(key, 0.0)
+    seconds = {suite: cost.fixed.get(suite, 0.0) for suite in pairs}
+    for (suite, _), each in own.items():
+        seconds[suite] += each
+    return min(LOOKS) * sum(pairs[suite] * each for suite, each in seconds.items())
 
 
 def _seconds_of(launch: Launch, set_up: float) -> tuple[float, dict[str, float]]:

@@ -6,6 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from service.domain.values.text import duration, listed, plain, share
+from service.domain.verdict.comparison.link_layout import LOOKS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +49,22 @@ def cost(
     return f"{sentence}; {remedy}"
 
 
+def confirming(job: str, benchmarks: Sequence[str], seconds: float) -> str:
+    """Announce relinks, which take about ``seconds`` beside linking."""
+    return (
+        f"{plain(job)}: confirming {listed(benchmarks, _NAMED)} on up to {min(LOOKS)} relinked programs "
+        f"({max(LOOKS)} if one disagrees), about {duration(seconds)} and the links"
+    )
+
+
+def relinks_cut_short(seconds: float, *, is_asked: bool) -> str:
+    """Explain that too little machine time is left for relinks; they take ``seconds``, unknown if 0."""
+    takes = f", which take about {duration(seconds)}" if seconds else ""
+    return (
+        f"the machine time ends before {min(LOOKS)} relinked programs{takes}: {more_time(is_asked=is_asked)}"
+    )
+
+
 def cached(hits: int, compilations: int) -> str:
     """Write the hit rate of the compiler cache."""
     return f"compiler cache: {hits} of {compilations} object files were compiled before"
@@ -63,6 +80,14 @@ def pairs_cut_short(pairs: int, asked: int, machine_time: float) -> str:
     return (
         f"the machine time ({duration(machine_time)}) ended measuring after {pairs} of {asked} pairs: "
         "`--minutes` allows more"
+    )
+
+
+def interrupted_after(pairs: int) -> str:
+    """Say that a person ended measuring early, and what the verdicts are worth."""
+    return (
+        f"interrupted after {pairs} pair{'' if pairs == 1 else 's'}: verdicts reached by then hold, and the "
+        "others are open"
     )
 
 

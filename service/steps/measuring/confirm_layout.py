@@ -7,17 +7,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.runs.judge_build import suspected_of_layout
+from service.domain.runs.pair_cost import confirming_cost, cost_of_a_pair
 from service.domain.values.errors import BenchgateError, CommandFailed
 from service.domain.values.identity import Side
+from service.domain.values.text import duration
 from service.domain.verdict.comparison.counting_pairs import count_pairs
-from service.domain.verdict.comparison.link_layout import PAIRS, VARIANTS, left_open, most_pairs, pairs_short
-from service.domain.verdict.inference.verdict import Verdict
-from service.domain.wording.build_causes import (
-    OUT_OF_MACHINE_TIME,
-    layout_not_checked,
-    relink_failed,
-    relinks_short,
+from service.domain.verdict.comparison.link_layout import (
+    LOOKS,
+    PAIRS,
+    VARIANTS,
+    left_open,
+    most_pairs,
+    pairs_short,
 )
+from service.domain.verdict.inference.verdict import Verdict
+from service.domain.wording.build_causes import layout_not_checked, relink_failed, relinks_short
+from service.domain.wording.outlook import confirming, relinks_cut_short
 from service.domain.wording.reasons import side_name
 from service.steps.building.build_sides import built_tree
 from service.steps.measuring.launching import Launcher, SideFailed
@@ -33,9 +38,8 @@ if TYPE_CHECKING:
     from service.steps.building.session import BuildSession
     from service.steps.measuring.measure import Measurement
 
-# Times the machine time: twelve relinks take at most 3 times the pairs that found a slow-down, if these are
-# 32 or more, and seven less than twice as many.
-_STRETCH: Final = 3
+# Times the estimate without links, if the pairs up to the first decisive look left too little.
+_LEAST: Final = 2
 
 
 class _Spent(BenchgateError):
@@ -54,8 +58,9 @@ def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation
     """Measure every small slow-down and gain on relinks of both sides, and only these benchmarks.
 
     The pairs are recorded beside those of the programs as built, and ``confirm`` decides from them. Pairs
-    that an earlier attempt recorded are not measured again. Launching takes at most :data:`_STRETCH` times
-    the machine time; building comes on top, bounded by its own timeouts.
+    that an earlier attempt recorded are not measured again. Linking and launching take what is left of the
+    machine time. If pairs that no change may evade took it, they take as long as estimated, and at most one
+    more machine time, except if a person chose the time.
     """
     spec = session.spec
     suspected = suspected_of_layout(spec.judged, measured.listings, measured.launches, measured.counts)
@@ -63,13 +68,20 @@ def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation
         return Confirmation()
     session.claimed.enter("confirm")
     begun = session.host.clock()
+    slower = [each for each in suspected if each.verdict is Verdict.SLOWER]
+    cost = cost_of_a_pair(spec.judged.benchmark.suites, measured.listings, measured.launches)
+    estimate, left = confirming_cost(slower, cost), measured.left
+    if not spec.is_time_asked:
+        left = max(left, min(_LEAST * estimate, spec.job.policy.machine_time))
     relinks = _Relinks(
         Launcher(session, {}, measured.listings),
         {variant: [each for each in measured.relinked if each.variant == variant] for variant in VARIANTS},
-        _STRETCH * session.spec.job.policy.machine_time,
+        left,
     )
+    if slower:
+        session.note(confirming(spec.job.name, [each.row.benchmark for each in slower], estimate))
     # Gains come last, because their pairs must not use up the time of what votes −1.
-    why = relinks.hindrance([each for each in suspected if each.verdict is Verdict.SLOWER])
+    why = relinks.hindrance(slower)
     if not why:
         # A gain that cannot be checked blocks nobody, and its row says so.
         relinks.hindrance([each for each in suspected if each.verdict is not Verdict.SLOWER])
@@ -86,19 +98,37 @@ class _Relinks:
 
     def hindrance(self, suspected: Sequence[Comparison]) -> str:
         """Measure the variants in turn; return why that cannot decide every suspect, or an empty text."""
+        longest = 0.0
         try:
-            for variant in VARIANTS:
+            for place, variant in enumerate(VARIANTS):
                 relinked = replace(self.launcher, variant=variant)
-                self.left -= _measure(relinked, suspected, self.launches, self.left)
+                if not _missing(relinked, suspected, self.launches):
+                    continue
+                self._keep(longest * (min(LOOKS) - place))
+                seconds = _measure(relinked, suspected, self.launches, self.left, is_first=not longest)
+                self.left -= seconds
+                longest = max(longest, seconds)
         except CommandFailed as error:
             return str(error)
         except SideFailed as error:
             return relink_failed(error.side, error.failure)
         except _Spent:
-            return OUT_OF_MACHINE_TIME
+            is_asked = self.launcher.session.spec.is_time_asked
+            return relinks_cut_short(min(LOOKS) * longest, is_asked=is_asked)
         # They have too few complete pairs although all that are allowed were launched.
         names = left_open(suspected, self.launches, self.launcher.session.spec.judged.policy)
         return relinks_short(names) if names else ""
+
+    def _keep(self, seconds: float) -> None:
+        """Raise _Spent if less is left: the first look needs all of its relinks."""
+        if seconds > self.left:
+            raise _Spent
+
+
+def _missing(
+    launcher: Launcher, suspected: Sequence[Comparison], by_variant: Mapping[int, list[Launch]]
+) -> dict[str, tuple[str, ...]]:
+    return pairs_short(suspected, by_variant, launcher.variant, launcher.session.spec.judged.policy)
 
 
 def _measure(
@@ -106,27 +136,29 @@ def _measure(
     suspected: Sequence[Comparison],
     by_variant: Mapping[int, list[Launch]],
     left: float,
+    *,
+    is_first: bool,
 ) -> float:
-    """Launch the missing pairs of the launcher's variant; return the seconds, building excluded.
+    """Launch the missing pairs of the launcher's variant; return the seconds, with those of linking.
 
-    ``by_variant`` are the launches so far; the new ones are added. A benchmark that sometimes gives no
-    result gets as many more pairs as on a disturbed machine.
+    The build's first relink also compiles, which is no machine time. ``by_variant`` are the launches so far;
+    the new ones are added. A benchmark that sometimes gives no result gets as many more pairs as on a
+    disturbed machine.
 
     Raises:
         _Spent: more than ``left`` seconds are used.
     """
     session, variant = launcher.session, launcher.variant
-    policy, launches = session.spec.judged.policy, by_variant[variant]
-    wanted = pairs_short(suspected, by_variant, variant, policy)
-    if not wanted:
-        return 0.0
+    launches, wanted = by_variant[variant], _missing(launcher, suspected, by_variant)
     clock, progress = session.host.clock, session.progress
     place = f"{session.claimed.name}: relink {VARIANTS.index(variant) + 1} of up to {len(VARIANTS)}"
     progress.say(f"{place}, linking again")
+    begun = clock()
     with ExitStack() as stack:
         trees = {side: _tree(session, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
         launcher = replace(launcher, trees=trees)
-        begun = clock()
+        if is_first:
+            begun = clock()
         warm_up(launcher, wanted)
         first = next_pair(launches)
         # A relinked program may not know a benchmark, so that it is wanted for ever.
@@ -135,11 +167,13 @@ def _measure(
                 break
             if clock() - begun > left:
                 raise _Spent
-            progress.say(f"{place}, pair {pair + 1}")
+            progress.say(
+                f"{place}, pair {pair + 1}, at most {duration(max(left - (clock() - begun), 0.0))} more"
+            )
             # As with the programs as built: a pair that is measured again keeps its order.
             draw = count_pairs(launches, PAIRS)
             launches.extend(measure_pair(launcher, pair, wanted, draw))
-            wanted = pairs_short(suspected, by_variant, variant, policy)
+            wanted = _missing(launcher, suspected, by_variant)
         return clock() - begun
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from service.domain.project.benchmark_names import is_chosen
 from service.domain.runs.judge_build import decisive_pairs
-from service.domain.runs.pair_cost import cost_of_a_pair
+from service.domain.runs.pair_cost import confirming_cost, cost_of_a_pair
 from service.domain.values.identity import RunKind
 from service.domain.values.text import duration
 from service.domain.verdict.calibration.evidence import SESSION_PAIRS, change_found
 from service.domain.verdict.comparison.counting_pairs import allowance
+from service.domain.verdict.comparison.link_layout import may_be_suspected
 from service.domain.verdict.comparison.suite import compare_suites, looks_of, policy_for, undecided_benchmarks
 from service.domain.verdict.inference.estimate import MIN_PAIRS
 from service.domain.verdict.inference.going_on import Stages, going_on
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
     from service.domain.measuring.launch import Launch
     from service.domain.measuring.listing import Listing
     from service.domain.measuring.machine_time import MachineTime
+
+
+_MOST_RESERVED: Final = 0.5  # of the machine time: without pairs, there is nothing to confirm
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Benchmarks that get more pairs after a look, and the seconds kept for relinks."""
+
+    wanted: dict[str, tuple[str, ...]]
+    reserved: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +64,10 @@ class Course:
         decisive = decisive_pairs(job, listings)
         return Course(spec, listings, schedule, decisive, max(policy.base_pairs, decisive), last)
 
-    def wanted(self, launches: Sequence[Launch], left: float) -> dict[str, tuple[str, ...]]:
+    def look(self, launches: Sequence[Launch], left: float) -> Look:
         """Return the benchmarks still to be measured, by suite; suites without any are left out.
+
+        ``left`` are the seconds left for them and for the relinks that confirm what they find.
 
         A request to measure longer wants all undecided benchmarks that its filter chooses. Otherwise,
         benchmarks that cannot reach a verdict within a machine time of their own are dropped from the
@@ -63,17 +77,19 @@ class Course:
         """
         spec, listings = self.spec, self.listings
         if spec.kind is RunKind.CALIBRATION:
-            return {each.suite: each.common for each in listings if each.common}
+            return Look({each.suite: each.common for each in listings if each.common}, 0.0)
         job, longer = spec.judged, spec.longer
         pairs = len({launch.pair for launch in launches})
         is_settled = bool(longer) or pairs >= (0 if spec.is_local else MIN_PAIRS)
         rows = compare_suites(job.benchmark.suites, listings, launches, job.policy)
+        policy = policy_for(job.policy, listings)
+        cost = cost_of_a_pair(job.benchmark.suites, listings, launches, is_charged=True)
+        needed = confirming_cost(may_be_suspected(rows, policy), cost)
+        reserved = min(needed, _MOST_RESERVED * policy.machine_time)
         chosen: Collection[tuple[str, str]] | None = None
         if longer is None:
-            cost = cost_of_a_pair(job.benchmark.suites, listings, launches, is_charged=True)
             stages = Stages(self.decisive, self.base_pairs)
-            policy = policy_for(job.policy, listings)
-            chosen = going_on(rows, pairs, stages, cost, left, policy)
+            chosen = going_on(rows, pairs, stages, cost, left - reserved, policy)
         wanted = {
             each.suite: tuple(
                 name
@@ -84,7 +100,7 @@ class Course:
             for each in listings
             if not (each.is_same_program and is_settled)
         }
-        return {suite: names for suite, names in wanted.items() if names}
+        return Look({suite: names for suite, names in wanted.items() if names}, reserved)
 
     def place(self, pair: int, count: int, left: float) -> str:
         """Describe the progress: the pair, the pairs that count, and the seconds left."""

@@ -18,7 +18,7 @@ from service.domain.runs.judge_build import slow_downs
 from service.domain.values.identity import RunKind, Side
 from service.domain.verdict.comparison.counting_pairs import count_pairs, counting_launches
 from service.steps.measuring.count_instructions import count_instructions
-from service.steps.measuring.course import Course
+from service.steps.measuring.course import Course, Look
 from service.steps.measuring.launching import SideFailed
 from service.steps.measuring.rehearse import warm_up
 
@@ -50,6 +50,7 @@ class Measurement:
     counts: Counts
     relinked: tuple[Launch, ...]
     second: tuple[Launch, ...] = ()
+    left: float = 0.0  # of the machine time
     patch_failed: SideFailed | None = None
     is_used_up_by_patch: bool = False  # its launches took so long that some of the base pairs are missing
 
@@ -66,8 +67,7 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
     session = launcher.session
     spec, policy, clock = session.spec, session.spec.job.policy, session.host.clock
     launches = [*stored.as_built]
-    failure: SideFailed | None = None
-    unanswered: list[SideFailed] = []
+    failure, unanswered = None, list[SideFailed]()
     # Kept with the first pair: a worker that dies before it counts again and gets the same.
     is_counted = not launches and spec.kind is not RunKind.CALIBRATION
     counts = count_instructions(launcher, listings) if is_counted else stored.counts
@@ -75,18 +75,19 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
     pair, count = next_pair(launches), count_pairs(launches, most)
 
     def time() -> MachineTime:
-        return MachineTime.after(policy.machine_time, clock() - begun, launches[len(stored.as_built) :])
+        new, elapsed = launches[len(stored.as_built) :], clock() - begun
+        return MachineTime.after(policy.machine_time, elapsed, new, is_strict=spec.is_time_asked)
 
     # As at the last look, so that a worker that died in between changes nothing.
     looked = max((n for n in course.schedule if n <= count), default=0)
-    wanted = course.wanted(counting_launches(launches, most, looked), time().left)
+    look = course.look(counting_launches(launches, most, looked), time().left)
     if spec.second and slow_downs(spec.judged, listings, counting_launches(launches, most), stored):
-        wanted = {}  # it was measured, and the second opinion is about what it found
+        look = Look({}, 0.0)  # it was measured, and the second opinion is about what it found
     if launches:
-        warm_up(launcher, wanted)
-    while wanted and count < course.last:
+        warm_up(launcher, look.wanted)
+    while look.wanted and count < course.last:
         # A slow-down that makes launches long must not escape by using up the budget.
-        if time().is_overdrawn or (count >= course.decisive and time().left < 0):
+        if time().is_overdrawn or (count >= course.decisive and time().left < look.reserved):
             break
         session.progress.say(course.place(pair, count, time().left), course.done(count, time()))
         try:
@@ -94,7 +95,7 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
             before = clock()
             # Until a pair is complete, a patch that fails is no program that can be measured.
             lost = unanswered if count else None
-            launches.extend(measure_pair(launcher, pair, wanted, count, counts, lost))
+            launches.extend(measure_pair(launcher, pair, look.wanted, count, counts, lost))
         except SideFailed as error:
             if error.side is Side.PATCH or count == 0:
                 raise
@@ -106,24 +107,22 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
         pair += 1
         earlier, count = count, count_pairs(launches, most)
         if count > earlier and count in course.schedule:
-            wanted = _wanted_at(session, course, counting_launches(launches, most), time().left)
+            look = _look(session, course, counting_launches(launches, most), time().left)
     counting, seconds = tuple(counting_launches(launches, most)), clock() - begun
     # More than the base pairs are a bonus, which an honest patch with slow set-up may lose.
     promised = min(course.base_pairs, course.last)
-    is_used_up = bool(wanted) and count < promised and time().is_used_up_by_patch
-    found = Measurement(listings, counting, count, seconds, failure, counts, stored.relinked)
-    lost_first = next(iter(unanswered), None)
-    return replace(found, second=stored.second, patch_failed=lost_first, is_used_up_by_patch=is_used_up)
+    is_used_up = bool(look.wanted) and count < promised and time().is_used_up_by_patch
+    found = Measurement(listings, counting, count, seconds, failure, counts, stored.relinked, stored.second)
+    first_lost = next(iter(unanswered), None)
+    return replace(found, left=time().left, patch_failed=first_lost, is_used_up_by_patch=is_used_up)
 
 
-def _wanted_at(
-    session: BuildSession, course: Course, counting: Sequence[Launch], left: float
-) -> dict[str, tuple[str, ...]]:
-    """Return the benchmarks to be measured after a look; the first look may note the noise."""
+def _look(session: BuildSession, course: Course, counting: Sequence[Launch], left: float) -> Look:
+    """Look at the counting pairs; the first look may note the noise."""
     is_first = len({launch.pair for launch in counting}) == course.decisive
     if is_first and (loud := course.outlook(counting, left)):
         session.note(loud)
-    return course.wanted(counting, left)
+    return course.look(counting, left)
 
 
 def next_pair(launches: Iterable[Launch]) -> int:

@@ -22,7 +22,7 @@ from service.domain.wording.measured_causes import (
     measured_notes,
     unused_notes,
 )
-from service.domain.wording.outlook import none_chosen, pairs_cut_short, pairs_too_few
+from service.domain.wording.outlook import interrupted_after, none_chosen, pairs_cut_short, pairs_too_few
 from service.ports.machines import Claimed
 from service.steps.machines.execute import execute_build
 from service.steps.sources.find_workspace import find_workspace
@@ -209,6 +209,17 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
     notes = (*requested, *measured_notes(found.notes), *unused, WITHOUT_HISTORY)
     end = BuildEnd(found.judgement.outcome, (*causes, *notes))
     return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds)
+
+
+def verdict_so_far(spec: BuildSpec, build: LocalClaimed) -> LocalVerdict | None:
+    """Judge the pairs of an interrupted build; None if it has none."""
+    if not (build.listings and build.pairs()):
+        return None
+    found = judge_measured(spec.judged, build.listings, build.pairs())
+    pairs = len({launch.pair for launch in found.launches})
+    causes = measured_causes(found, spec.judged.policy, "this machine", is_time_asked=spec.is_time_asked)
+    end = BuildEnd(found.judgement.outcome, (interrupted_after(pairs), *causes))
+    return LocalVerdict(spec.job.name, found.comparisons, end, {})
 
 
 def execute(

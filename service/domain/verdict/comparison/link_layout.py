@@ -91,6 +91,22 @@ def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown)
     return tuple(row for row in rows if _is_suspect(row, policy) and not _is_executed(row, added))
 
 
+def may_be_suspected(rows: Iterable[Comparison], policy: Policy) -> tuple[Comparison, ...]:
+    """List the rows that look slower by as much as votes, and must be confirmed if more pairs find that.
+
+    Rows that are decided count only if relinks must confirm them.
+    """
+    if policy.layout is Layout.OFF:
+        return ()
+    return tuple(
+        row
+        for row in rows
+        if row.row.metric.is_speed
+        and row.worsening >= policy.votes_from(row.row.benchmark)
+        and (not row.verdict.is_decided or _is_suspect(row, policy))
+    )
+
+
 def _is_suspect(found: Comparison, policy: Policy) -> bool:
     is_large = abs(found.worsening) >= policy.votes_from(found.row.benchmark)
     return is_large and _may_be_layout(found) and not _judged_by(found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.building.spec import MorePairs
-from service.domain.project.policy import BASE_PAIRS, Policy, VoteWhen
+from service.domain.project.policy import BASE_PAIRS, Layout, Policy, VoteWhen
 from service.domain.verdict.comparison.suite import compare_suites
 from service.domain.verdict.inference.reasons import ReasonKind, has_kind
 from service.domain.verdict.inference.verdict import Verdict
@@ -43,11 +43,20 @@ def measured(bench: Bench, **keys: Any) -> Measurement:  # noqa: ANN401 - as abo
 
 class TestGoingOn:
     def test_a_benchmark_that_may_still_vote_is_measured_until_it_is_decided(self, tmp_path: Path) -> None:
-        found = measured(loud(tmp_path, 1.045))
+        found = measured(loud(tmp_path, 1.045), machine_time=1800.0)
 
         assert found.pairs > BASE_PAIRS
         assert verdicts(found) == {"BM_a": Verdict.SLOWER}
-        assert found.seconds < Policy().machine_time
+        assert found.seconds < 1800.0
+
+    def test_it_goes_on_only_while_relinks_could_still_confirm_it(self, tmp_path: Path) -> None:
+        found = measured(loud(tmp_path, 1.045))
+        (tmp_path / "off").mkdir()
+        unchecked = measured(loud(tmp_path / "off", 1.045), layout=Layout.OFF)
+
+        assert found.seconds < Policy().machine_time / 2
+        assert verdicts(found) == {"BM_a": Verdict.UNDECIDED}
+        assert verdicts(unchecked) == {"BM_a": Verdict.SLOWER}
 
     def test_a_number_of_pairs_in_the_policy_still_ends_it(self, tmp_path: Path) -> None:
         found = measured(loud(tmp_path, 1.045), max_pairs=BASE_PAIRS)
@@ -106,10 +115,20 @@ class TestMachineTime:
     def test_extra_time_of_the_patch_does_not_end_the_measuring(self, tmp_path: Path) -> None:
         """28 pairs of launches of one and three seconds: 112 s, 56 of them charged."""
         loose = program(1.0, BM_a=1e-6), program(3.0, BM_a=1.05e-6)
-        found = measured(Bench(tmp_path, *loose), machine_time=55.0, max_pairs=28)
+        found = measured(Bench(tmp_path, *loose), machine_time=55.0, max_pairs=28, layout=Layout.OFF)
 
         assert (found.pairs, found.seconds) == (28, 112.0)
         assert not found.is_used_up_by_patch
+
+    @pytest.mark.parametrize(("is_asked", "pairs"), [(False, 14), (True, 6)])
+    def test_only_a_person_who_waits_gets_no_pair_after_the_machine_time(
+        self, tmp_path: Path, pairs: int, *, is_asked: bool
+    ) -> None:
+        """A pair takes 4 s, and 14 are needed to find a difference."""
+        bench = Bench(tmp_path, program(1.0, BM_a=1e-6), program(3.0, BM_a=1.5e-6))
+        found = bench.measure(with_policy(machine_time=20.0), is_time_asked=is_asked)
+
+        assert found.pairs == pairs
 
     def test_launches_of_the_patch_that_use_all_up_are_named(self, tmp_path: Path) -> None:
         loose = program(1.0, 0.2, BM_a=1e-6), program(50.0, 0.2, BM_a=1.1e-6)

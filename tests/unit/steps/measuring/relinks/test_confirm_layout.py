@@ -18,6 +18,7 @@ from service.domain.verdict.comparison.link_layout import BATCHES, PAIRS, VARIAN
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import layout_not_checked
+from service.domain.wording.outlook import relinks_cut_short
 from service.steps.machines.execute import execute_build
 from tests.support.building.build_host import (
     CODE,
@@ -318,7 +319,8 @@ def test_progress_reports_that_programs_are_linked_again(machine: Machine) -> No
     machine.work(Listener(said))
 
     relinking = [text.removeprefix("perf/1: ") for text in said if "relink" in text]
-    assert relinking[:2] == ["relink 1 of up to 12, linking again", "relink 1 of up to 12, pair 1"]
+    assert relinking[0] == "relink 1 of up to 12, linking again"
+    assert relinking[1].startswith("relink 1 of up to 12, pair 1, at most ")
 
 
 def test_building_does_not_count_as_machine_time(tmp_path: Path) -> None:
@@ -331,14 +333,26 @@ def test_building_does_not_count_as_machine_time(tmp_path: Path) -> None:
     assert len(machine.confirming) == PAIRS * len(SEVEN)
 
 
-def test_machine_time_bounds_it_too(tmp_path: Path) -> None:
+def test_too_little_machine_time_for_seven_relinks_ends_it_after_the_first(tmp_path: Path) -> None:
+    """14 pairs of 40 s are measured in any case; after them, one more machine time is allowed."""
     machine = Machine(tmp_path, policy="{machine_time: 10m}")
     machine.sandbox.seconds = 20.0  # of a launch
     report = machine.work()
 
-    assert report.causes[0] == layout_not_checked("the machine time is used up")
-    assert len(machine.confirming) == 46
-    assert report.seconds["confirm"] == 1840.0
+    assert report.causes[0] == layout_not_checked(relinks_cut_short(7 * 320.0, is_asked=False))
+    assert len(machine.confirming) == PAIRS
+    assert report.seconds["confirm"] == 320.0
+
+
+def test_pairs_and_relinks_together_take_no_more_than_a_person_chose(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, policy="{machine_time: 10m}")
+    machine.spec = replace(machine.spec, is_time_asked=True)
+    machine.claimed = MemoryClaimed(spec=machine.spec.to_mapping())
+    machine.sandbox.seconds = 10.0
+    report = machine.work()
+
+    assert report.causes[0] == layout_not_checked(relinks_cut_short(7 * 160.0, is_asked=True))
+    assert report.seconds["measure"] + report.seconds["confirm"] <= 600.0
 
 
 @pytest.mark.parametrize("is_too_large", [False, True])
