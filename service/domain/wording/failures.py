@@ -6,17 +6,20 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import FailureKind
+from service.domain.failures.known import MAX_BUG
 from service.domain.measuring.formats.timed import SHORTEST
-from service.domain.values.text import listed
+from service.domain.values.text import listed, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.failure import Failure
+    from service.domain.failures.known import KnownFailure
 
 _MOST: Final = 5  # lines of failures; readers fix the first ones first, and the page has all
 _MOST_NAMES: Final = 5
+_MOST_OF_NAME: Final = 80  # characters
 # CTest fills its columns with dots, which take a whole line on a phone.
 _LEADER: Final = re.compile(r"(?<= )\.{4,}")
 
@@ -51,6 +54,18 @@ def tests_too_short(count: int) -> str:
     if count == 1:
         return f"1 test is not compared with the parent: it takes {least}"
     return f"{count} tests are not compared with the parent: each takes {least}"
+
+
+def partly_known(found: Sequence[tuple[Failure, KnownFailure | None]]) -> str:
+    """Tell the known failures of a build from the new ones, which make it count."""
+    bugs = dict[str, list[str]]()
+    for failure, known in found:
+        name = plain(failure.subject or failure.headline, _MOST_OF_NAME)
+        bugs.setdefault(plain(known.bug, MAX_BUG) if known else "", []).append(name)
+    new = bugs.pop("", [])
+    parts = [f"{listed(names, _MOST_NAMES)}: known failure {bug}" for bug, names in bugs.items()]
+    parts.append(f"{listed(new, _MOST_NAMES)}: new, so the build counts" if new else "others may be new")
+    return "; ".join(parts)
 
 
 def also_on_parent(found: Sequence[ParentBuild]) -> tuple[str, ...]:

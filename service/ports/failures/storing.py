@@ -142,18 +142,38 @@ class KnownFailures(Protocol):
         """Store a proposal, which waives nothing; return its id, None if there is a known failure by now."""
 
 
-def known_by_build(stored: Failures, run_id: int) -> Mapping[int, KnownMatches]:
-    """Return the known failures of the builds that had no other failures when they were decided.
+@dataclass(frozen=True, slots=True)
+class MatchedFailures:
+    """The failures of a build with the known failure of each. ``is_cut``: there were more."""
 
-    A known failure that expired since still waives them.
+    failures: Sequence[tuple[Failure, KnownFailure | None]]
+    is_cut: bool
+
+    @property
+    def waiver(self) -> KnownMatches | None:
+        """The known failures if each failure has one, which waives the build."""
+        return complete([known for _, known in self.failures], is_cut=self.is_cut)
+
+
+def matched_by_build(stored: Failures, run_id: int) -> Mapping[int, MatchedFailures]:
+    """Return the builds with a failure that was known when they were decided.
+
+    A known failure that expired since still counts.
     """
     kept = stored.matches_of(run_id)
     found = stored.failures_of(sorted({build for build, _ in kept})) if kept else {}
-    matches = {
-        build: complete([kept.get((build, place)) for place in range(len(each.failures))], is_cut=each.is_cut)
+    return {
+        build: MatchedFailures(
+            [(failure, kept.get((build, place))) for place, failure in enumerate(each.failures)], each.is_cut
+        )
         for build, each in found.items()
     }
-    return {build: each for build, each in matches.items() if each is not None}
+
+
+def known_by_build(stored: Failures, run_id: int) -> Mapping[int, KnownMatches]:
+    """Return the known failures of the builds that had no other failures when they were decided."""
+    matched = {build: each.waiver for build, each in matched_by_build(stored, run_id).items()}
+    return {build: each for build, each in matched.items() if each is not None}
 
 
 PROPOSER: Final = "benchgate"  # the actor of proposals

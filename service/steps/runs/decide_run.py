@@ -16,7 +16,7 @@ from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.vote import CONSEQUENCES, Ballot, Outcome, vote_of
 from service.domain.runs.waivers import JudgedBuild, beyond_acceptance, waived_by
 from service.domain.values.identity import BuildName, RunKind
-from service.domain.wording.failures import also_on_parent
+from service.domain.wording.failures import also_on_parent, partly_known
 from service.domain.wording.message import (
     BuildReport,
     Header,
@@ -27,7 +27,7 @@ from service.domain.wording.message import (
 )
 from service.domain.wording.next_steps import EndedBuild, NextStepKind, last_line, next_steps
 from service.domain.wording.overrides import beyond_sentences, waiver_sentence
-from service.ports.failures.storing import known_by_build
+from service.ports.failures.storing import known_by_build, matched_by_build
 from service.ports.runs.decisions import NewDecision, review_key
 from service.steps.failures.match_known import keep_matches
 from service.steps.runs.log_context import bind_run
@@ -73,7 +73,12 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     number = tx.decisions.next_number(run)
     rates = _rates(tx.failures, judged)
     again, parents = _lines_beyond(tx.failures, tx.overrides, run, builds), _parents(tx.failures, run, judged)
-    reports = [_report(each, rates, links.build, _causes(each, again, parents)) for each in reported]
+    partly = {
+        id_: (partly_known(each.failures),) for id_, each in matched_by_build(tx.failures, run.id).items()
+    }
+    reports = [
+        _report(each, rates, links.build, _causes(each, [partly, again], parents)) for each in reported
+    ]
     last = last_line(_next_steps(tx.measurements, judged, specs)) if run.kind is RunKind.CHECK else ""
     kept = _kept(tx.changes, run, builds, specs)
     message = compose(header, reports, links.decision(run.id, number), kept, last)
@@ -229,13 +234,15 @@ def _parents(
 
 def _causes(
     judged: _BuildAndWaiver,
-    again: Mapping[int, Sequence[str]],
+    first: Sequence[Mapping[int, Sequence[str]]],
     parents: Mapping[int, Sequence[ParentBuild]],
 ) -> tuple[str, ...]:
+    """Return the lines about a build; the ``first`` ones say why a part of it still counts."""
     build, waiver = judged
     if waiver is not None:
         return build.causes
-    return (*again.get(build.id, ()), *build.causes, *also_on_parent(parents.get(build.id, ())))
+    counts = (line for lines in first for line in lines.get(build.id, ()))
+    return (*counts, *build.causes, *also_on_parent(parents.get(build.id, ())))
 
 
 def _report(

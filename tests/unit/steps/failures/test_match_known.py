@@ -164,6 +164,8 @@ class TestTheNextPatchSet:
         upload(known)
         assert fail(known, 2, AGAIN, NEW) == -1
         assert not any(SENTENCE in line for line in message(known))
+        told = "ep.expiry: known failure MB-37948; ep.eviction: new, so the build counts"
+        assert message(known)[2].startswith(told)
 
     def test_a_new_failure_instead_of_it_counts(self, known: Service) -> None:
         upload(known)
@@ -178,6 +180,7 @@ class TestTheNextPatchSet:
     def test_a_list_that_may_be_cut_counts(self, known: Service) -> None:
         upload(known)
         assert fail(known, 2, AGAIN, "… and 3 more") == -1
+        assert message(known)[2].startswith("ep.expiry: known failure MB-37948; others may be new")
 
 
 class TestTheEnd:
