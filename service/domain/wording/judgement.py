@@ -31,7 +31,7 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
         Group.FASTER: "{rows} {faster}; best: {first}{because}",
         Group.FAILING: "{benchmarks} failing on both sides: {names}{why}",
         Group.UNDECIDED: "{rows} undecided: {first}{because}",
-        Group.SAME: "{rows} the same within {same_within}",
+        Group.SAME: "{rows} the same within {same_within}{identical}",
         Group.NEW: "{benchmarks} new: {names}{why}",
     }
 )
@@ -115,6 +115,8 @@ def _facts(chosen: Sequence[Comparison], judgement: Judgement, noun: str) -> dic
     reason = shortened(text_of(first.reasons), _MAX_REASON)
     is_speed = all(each.row.metric.is_speed for each in chosen)
     no_vote = judgement.withheld.get(first.row)
+    # Rows of an identical program are in no group.
+    identical = judgement.rows - sum(map(len, judgement.groups.values()))
     confirmed = "".join(f"; {sentence(each)}" for each in first.reasons if each.kind in _CONFIRMING)
     return {
         "rows": f"{len(chosen)} of {judgement.rows} {results} {'is' if len(chosen) == 1 else 'are'}",
@@ -125,5 +127,6 @@ def _facts(chosen: Sequence[Comparison], judgement: Judgement, noun: str) -> dic
         "confirmed": confirmed,
         "slower": verdict_word(Verdict.SLOWER, is_speed=is_speed),
         "faster": verdict_word(Verdict.FASTER, is_speed=is_speed),
+        "identical": f", and {identical} of an identical program" if identical else "",
         "no_vote": sentence(no_vote) if no_vote else "",
     }

@@ -42,6 +42,13 @@ def causes_of(
     return list(judgement_causes(judge(comparisons, policy, empty, withheld), policy, machine))
 
 
+def test_results_of_an_identical_program_are_counted_beside_the_others() -> None:
+    identical = Comparison(row("BM_alike"), Verdict.SAME, reasons=(Reason(ReasonKind.SAME_PROGRAM, (1.0,)),))
+    assert causes_of(SAME, identical, identical) == [
+        "1 of 3 results is the same within 3 %, and 2 of an identical program"
+    ]
+
+
 @pytest.mark.parametrize(
     ("comparison", "cause"),
     [
