@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-from service.domain.building.built_files import BuiltFile
+from service.domain.building.built_files import BuiltFile, Opened
 from service.domain.building.sandbox_command import Command, Completed
 from service.domain.building.spec import BinaryKey
 
@@ -117,6 +117,18 @@ class Inspector(Protocol):
 
     def inspect(self, build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
         """Return every file of a build directory by its relative path; None if they cannot all be read."""
+
+
+class OpenedFiles(Protocol):
+    """Tell which files of a tree programs open."""
+
+    def observe(self, tree: Path) -> AbstractContextManager[Callable[[], Opened]]:
+        """Observe a tree during the block; each call returns what was opened since the call before.
+
+        Any process of the host counts. A file that is only looked up (its size, or whether it exists) is not
+        opened, and directories that are added meanwhile are not observed. A tree that cannot be observed
+        raises nothing: what was opened is unknown.
+        """
 
 
 class Binaries(Protocol):

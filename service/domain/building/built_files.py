@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from service.domain.project.benchmark import Suite
 
+_BUILD: Final = "build/"  # below the top of the sources
+NOT_TOLD: Final = "the kernel does not report which files are opened"
+
 
 @dataclass(frozen=True, slots=True)
 class BuiltFile:
@@ -21,6 +24,24 @@ class BuiltFile:
 
     digest: str
     is_native: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The files and directories of a built tree that launches opened, by relative path.
+
+    ``unknown`` says why they may have opened others; empty: these are all.
+    """
+
+    paths: frozenset[str] = frozenset()
+    unknown: str = ""
+
+    @property
+    def doubt(self) -> str:
+        """The reason not to rely on the paths; empty: there is none."""
+        # A launch opens a program, so without a file of the build, the kernel tells nothing here.
+        is_told = any(path.startswith(_BUILD) for path in self.paths)
+        return self.unknown or ("" if is_told else NOT_TOLD)
 
 
 def unchanged_suites(

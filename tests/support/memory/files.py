@@ -10,11 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from service.domain.building.built_files import BuiltFile
+from service.domain.building.built_files import BuiltFile, Opened
 from service.domain.values.errors import BadInput, BadResults, NotFound, Permanent, ProgramMissing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from service.domain.measuring.lint.touched_lines import Lines
     from service.ports.building import Sandbox
@@ -93,6 +93,19 @@ class MemoryInspector:
         if self.is_blind:
             return None
         return {path.name: BuiltFile(path.read_text(), is_native=True) for path in build.iterdir()}
+
+
+@dataclass
+class MemoryOpenedFiles:
+    """Launches open their program, and those of ``reads`` that the tree has; or that is ``unknown``."""
+
+    reads: Collection[str] = ()
+    unknown: str = ""
+
+    @contextmanager
+    def observe(self, tree: Path) -> Iterator[Callable[[], Opened]]:
+        paths = frozenset(path for path in ("build/bench", *self.reads) if (tree / path).exists())
+        yield lambda: Opened(paths, self.unknown)
 
 
 @dataclass

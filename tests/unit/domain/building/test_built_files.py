@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.building.built_files import BuiltFile, unchanged_suites
+from service.domain.building.built_files import NOT_TOLD, BuiltFile, Opened, unchanged_suites
 from service.domain.project.benchmark import Suite
 
 SUITES = (Suite("a", "build/a"), Suite("b", "./build/bin/b"))
@@ -39,3 +39,20 @@ def test_two_suites_of_one_program_change_together() -> None:
 
 def test_a_missing_program_is_not_the_same() -> None:
     assert unchanged_suites((Suite("c", "build/c"),), NATIVE, NATIVE) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("paths", "unknown", "doubt"),
+    [
+        ({"build/a", "keys.h"}, "", ""),
+        ({"build/a"}, "too many", "too many"),
+        ({"keys.h"}, "", NOT_TOLD),
+        ({"builder"}, "", NOT_TOLD),
+        (set[str](), "", NOT_TOLD),
+    ],
+)
+def test_opened_files_are_relied_on_if_a_program_is_among_them(
+    paths: set[str], unknown: str, doubt: str
+) -> None:
+    """A kernel or file system without working watches reports nothing, which must not look like a proof."""
+    assert Opened(frozenset(paths), unknown).doubt == doubt
