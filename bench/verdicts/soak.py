@@ -24,7 +24,7 @@ from service.wiring.build_host import make_build_host
 from tests.support.building.build_host import Silence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from bench.verdicts.patch_sets import PatchSet
     from service.domain.building.spec import Revision
@@ -53,6 +53,9 @@ class Blind:
     """Looks at no program, so that those which are the same are judged like others."""
 
     def inspect(self, build: Path, watch: Callable[[], None]) -> None:
+        """Nothing is known."""
+
+    def digest(self, tree: Path, paths: Collection[str], watch: Callable[[], None]) -> None:
         """Nothing is known."""
 
 

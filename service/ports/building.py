@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -117,6 +117,11 @@ class Inspector(Protocol):
 
     def inspect(self, build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
         """Return every file of a build directory by its relative path; None if they cannot all be read."""
+
+    def digest(
+        self, tree: Path, paths: Collection[str], watch: Callable[[], None]
+    ) -> Mapping[str, BuiltFile] | None:
+        """Return these files and directories of a built tree by their paths; None if one cannot be read."""
 
 
 class OpenedFiles(Protocol):

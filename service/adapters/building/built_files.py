@@ -1,4 +1,4 @@
-"""Digest the files of a build directory: for each, the content that a program could load or read."""
+"""Digest files of built trees: for each, the content that a program could load or read."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from service.domain.building.built_files import BuiltFile
 from service.domain.values.errors import BadResults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-__all__ = ["inspect"]
+__all__ = ["digest", "inspect"]
 
 MAX_FILES: Final = 10_000
 MAX_BYTES: Final = MOST_BYTES  # of all files together
@@ -37,15 +37,30 @@ def inspect(build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] |
     Raises:
         Transient: the host cannot open a file now.
     """
+    return _digest_all(build, _files(build), watch)
+
+
+def digest(tree: Path, paths: Collection[str], watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
+    """Digest these files and lists of directories of a built tree; return None if any cannot be read.
+
+    A list has the names, kinds and sizes of its entries. The arguments and errors are those of
+    :func:`inspect`; no path may lead through a symbolic link.
+    """
+    return _digest_all(tree, ((tree / path, (tree / path).lstat()) for path in sorted(paths)), watch)
+
+
+def _digest_all(
+    top: Path, found: Iterable[tuple[Path, os.stat_result]], watch: Callable[[], None]
+) -> Mapping[str, BuiltFile] | None:
     files: dict[str, BuiltFile] = {}
     left = MAX_BYTES
     try:
-        for path, about in _files(build):
+        for path, about in found:
             watch()
             left -= about.st_size
             if left < 0 or len(files) == MAX_FILES:
                 return None
-            files[str(path.relative_to(build))] = _inspect_file(path, about)
+            files[str(path.relative_to(top))] = _inspect_file(path, about)
     except (BadResults, OSError):
         return None
     return files
@@ -70,9 +85,23 @@ def _files(top: Path) -> Iterator[tuple[Path, os.stat_result]]:
 def _inspect_file(path: Path, about: os.stat_result) -> BuiltFile:
     if stat.S_ISLNK(about.st_mode):
         return BuiltFile(f"link to {path.readlink()}")
+    if stat.S_ISDIR(about.st_mode):
+        return BuiltFile(f"directory {_digest_of_entries(path)}")
     rights = "program" if about.st_mode & stat.S_IXUSR else "file"
     with open_output(path) as file:
         if (loaded := loaded_digest(file)) is not None:
             return BuiltFile(f"{rights} {loaded}", is_native=True)
         file.seek(0)
         return BuiltFile(f"{rights} {hashlib.file_digest(file, 'sha256').hexdigest()}")
+
+
+def _digest_of_entries(directory: Path) -> str:
+    listed = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            about = entry.stat(follow_symlinks=False)
+            size = about.st_size if stat.S_ISREG(about.st_mode) else 0
+            listed.append(f"{entry.name}/{stat.S_IFMT(about.st_mode)}/{size}")
+            if len(listed) == _MAX_NAMES:
+                raise BadResults("has too many entries", directory.name)
+    return hashlib.sha256(os.fsencode("/".join(sorted(listed)))).hexdigest()

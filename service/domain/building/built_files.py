@@ -17,7 +17,7 @@ NOT_TOLD: Final = "the kernel does not report which files are opened"
 
 @dataclass(frozen=True, slots=True)
 class BuiltFile:
-    """A file below a build directory, compared by digest.
+    """A file of a built tree, or a directory's list of entries, compared by digest.
 
     ``is_native``: it is an ELF program or shared object, and the digest covers only what the loader maps.
     """

@@ -94,6 +94,13 @@ class MemoryInspector:
             return None
         return {path.name: BuiltFile(path.read_text(), is_native=True) for path in build.iterdir()}
 
+    def digest(
+        self, tree: Path, paths: Collection[str], watch: Callable[[], None]
+    ) -> Mapping[str, BuiltFile] | None:
+        watch()
+        is_there = all((tree / path).is_file() for path in paths)
+        return {path: BuiltFile((tree / path).read_text()) for path in paths} if is_there else None
+
 
 @dataclass
 class MemoryOpenedFiles:

@@ -12,7 +12,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from service.adapters.building import built_files
-from service.adapters.building.built_files import inspect
+from service.adapters.building.built_files import digest, inspect
 from service.adapters.building.elf import loaded_digest
 from service.domain.values.errors import Cancelled
 
@@ -177,6 +177,57 @@ class TestFiles:
         (build / "a").touch()
         with pytest.raises(Cancelled):
             inspect(build, watch)
+
+
+class TestChosenPaths:
+    def test_files_have_the_digests_that_the_build_directory_has(self, build: Path) -> None:
+        found = compiled(build, "bench")
+
+        assert digest(build.parent, {"build/bench"}, lambda: None) == {"build/bench": found["bench"]}
+
+    @pytest.mark.parametrize(
+        ("change", "is_same"),
+        [
+            ("mv keys.txt words.txt", False),
+            ("echo more >> keys.txt", False),
+            ("rm keys.txt; mkdir keys.txt", False),
+            ("rmdir inner; ln -s keys.txt inner", False),
+            ("touch new.md", False),
+            ("touch keys.txt; touch inner/deeper; chmod 600 keys.txt", True),
+        ],
+    )
+    def test_directories_differ_by_names_kinds_and_sizes_of_their_entries(
+        self, tmp_path: Path, change: str, *, is_same: bool
+    ) -> None:
+        (tmp_path / "data" / "inner").mkdir(parents=True)
+        (tmp_path / "data" / "keys.txt").write_text("a b c")
+        before = digest(tmp_path, {"data"}, lambda: None)
+        subprocess.run(["sh", "-ec", change], cwd=tmp_path / "data", check=True)
+        after = digest(tmp_path, {"data"}, lambda: None)
+
+        assert before is not None
+        assert after is not None
+        assert (after == before) == is_same
+
+    def test_the_top_of_the_tree_is_a_path_too(self, tmp_path: Path) -> None:
+        found = digest(tmp_path, {"."}, lambda: None)
+
+        assert found is not None
+        assert set(found) == {"."}
+
+    def test_one_that_is_missing_makes_all_unknown(self, tmp_path: Path) -> None:
+        (tmp_path / "keys.txt").touch()
+
+        assert digest(tmp_path, {"keys.txt", "gone.txt"}, lambda: None) is None
+
+    def test_too_long_a_directory_makes_all_unknown(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in "abc":
+            (tmp_path / name).touch()
+        monkeypatch.setattr(built_files, "_MAX_NAMES", 3)
+
+        assert digest(tmp_path, {"."}, lambda: None) is None
 
 
 class TestHostileFiles:
