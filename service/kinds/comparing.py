@@ -22,8 +22,8 @@ from service.domain.wording.build_causes import (
 )
 from service.domain.wording.failures import tests_too_short
 from service.steps.building.build_sides import built_tree
-from service.steps.building.find_identical_binaries import find_identical_binaries
 from service.steps.measuring.confirm_layout import confirm_layout
+from service.steps.measuring.find_identical_programs import find_identical_programs
 from service.steps.measuring.launching import Launcher, SideFailed, cpus_wanted
 from service.steps.measuring.measure import measure
 from service.steps.measuring.prepare_sides import prepare_sides
@@ -71,7 +71,7 @@ def _compare(
             tested = _try_tests(session, test, seconds)
         if tested.outcome is Outcome.FAILED:
             return tested
-        unchanged = find_identical_binaries(session, sides.trees)
+        unchanged = find_identical_programs(session, sides)
         if ended := sides.ended(unchanged):
             return _beside(tested, ended)
         session.claimed.enter("measure")
@@ -85,7 +85,8 @@ def _compare(
             measured = measure(launcher, listings, stored)
             second = ask_again(launcher, measured)
         except SideFailed as error:
-            outcome = outcome_after_rehearsal(error.side, is_same_program=error.suite in unchanged)
+            is_same = any(each.is_same_program for each in listings if each.suite == error.suite)
+            outcome = outcome_after_rehearsal(error.side, is_same_program=is_same)
             words = side_failed if outcome is Outcome.MEASURED_NOTHING else lost_after_rehearsal
             return _beside(tested, MachineReport(outcome, (words(error.side, error.failure),)))
     report = _confirm(session, measured, second, seconds)

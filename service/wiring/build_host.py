@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from service.adapters.building import built_files, packing, relink
+from service.adapters.building import built_files, opened_files, packing, relink
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.building.sandbox.host_faults import HostFaults
@@ -61,6 +61,7 @@ def make_build_host(
         artifacts=DirectoryArtifacts(shared),
         packer=packing,
         inspector=built_files,
+        opened_files=opened_files,
         linkers=relink.install(home.absolute() / "linkers"),
         compiler_cache=_compiler_cache(home.absolute()) if is_sandboxed else None,
         toolchain=fingerprint,

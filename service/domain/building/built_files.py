@@ -1,4 +1,4 @@
-"""Find suites that a patch does not affect, by comparing the built files of both sides."""
+"""Find suites that a patch does not affect, by comparing what their launches load and read on both sides."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _BUILD: Final = "build/"  # below the top of the sources
 NOT_TOLD: Final = "the kernel does not report which files are opened"
+UNREADABLE: Final = "not all of them can be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def unchanged_suites(
         base: the base's files by path relative to the build directory.
         patch: the patch's files, in the same form.
     """
-    different = {path for path in {*base, *patch} if base.get(path) != patch.get(path)}
+    different = {*differing(base, patch)}
     programs = frozenset(_path_of(suite.program) for suite in suites)
     return frozenset(
         suite.name
@@ -71,41 +72,11 @@ def _path_of(program: str) -> str:
     return path.removeprefix("/src").removeprefix("/build/")
 
 
-# Input of compilers and build systems, which affects the programs themselves.
-_COMPILED: Final = frozenset(
-    {
-        *(".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".cppm", ".ixx"),
-        *(".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inl", ".ipp", ".tcc", ".tpp"),
-        *(".s", ".S", ".asm"),
-        *(".cmake", ".bzl"),
-    }
-)
-_BUILD_FILES: Final = frozenset(
-    {"CMakeLists.txt", "CMakePresets.json", "Makefile", "meson.build", "BUILD", "BUILD.bazel", "WORKSPACE"}
-)
-# Files for people and their tools; not .gitattributes, which changes other files at checkout.
-_DOCUMENTS: Final = frozenset({".md", ".rst", ".adoc"})
-_ABOUT: Final = frozenset(
-    {
-        *("benchgate.yaml", "LICENSE", "COPYING", "NOTICE", "AUTHORS", "OWNERS", "CODEOWNERS"),
-        *(".gitignore", ".gitreview", ".mailmap", ".clang-format", ".clang-tidy", ".editorconfig"),
-    }
-)
-# Folders of input: a parser's benchmark may read even C++ sources from these.
-_INPUTS: Final = frozenset(
-    {
-        *("data", "dataset", "datasets", "testdata", "test_data", "test-data", "benchdata", "bench_data"),
-        *("corpus", "corpora", "fixtures", "input", "inputs", "resources", "assets", "samples", "examples"),
-    }
-)
+def differing(base: Mapping[str, BuiltFile], patch: Mapping[str, BuiltFile]) -> tuple[str, ...]:
+    """List the paths that differ or were opened on one side only, in order.
 
-
-def may_be_read(path: str) -> bool:
-    """Return whether a program, which runs in the source tree, may open this file of it.
-
-    It may open any file except input of the build and text for people.
+    Args:
+        base: the files that launches of the base opened, as the base has them.
+        patch: the same of the patch.
     """
-    folder, name = posixpath.split(path)
-    if not _INPUTS.isdisjoint(folder.lower().split("/")):
-        return True
-    return posixpath.splitext(name)[1] not in _COMPILED | _DOCUMENTS and name not in _BUILD_FILES | _ABOUT
+    return tuple(path for path in sorted({*base, *patch}) if base.get(path) != patch.get(path))

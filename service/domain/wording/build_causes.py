@@ -313,3 +313,19 @@ def some_units_checked(selection: Selection) -> str:
 def not_copied(source: str, target: str) -> str:
     """Log that the manifest copies a file that no repository has."""
     return f"copyfile {plain(target)}: {plain(source)} is missing, so it is not copied"
+
+
+def opens_others(suite: str, paths: Sequence[str]) -> str:
+    """Log why a suite with identical binaries is measured: its launches open files that differ."""
+    return f"{_measured_nevertheless(suite)}: its launches open files that differ: {listed(paths)}"
+
+
+def opens_unknown(suite: str, why: str) -> str:
+    """Log why a suite with identical binaries is measured: the files that it opens cannot be compared."""
+    return (
+        f"{_measured_nevertheless(suite)}: the files that its launches open cannot be compared: {plain(why)}"
+    )
+
+
+def _measured_nevertheless(suite: str) -> str:
+    return f"suite {plain(suite)} has identical binaries and is measured nevertheless"

@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from service.domain.building.spec import BuildSpec, Revision
     from service.domain.machines.environment import Load
     from service.domain.runs.machine_report import MachineReport
-    from service.ports.building import Artifacts, Inspector, Packer, Progress, Sandbox, Scratch
+    from service.ports.building import (
+        Artifacts,
+        Inspector,
+        OpenedFiles,
+        Packer,
+        Progress,
+        Sandbox,
+        Scratch,
+    )
     from service.ports.machines import Claimed
     from service.ports.sources import Dependencies, Source
 
@@ -53,6 +61,7 @@ class BuildHost:
     artifacts: Artifacts
     packer: Packer
     inspector: Inspector
+    opened_files: OpenedFiles
     toolchain: str
     cpus: tuple[int, ...]
     scratch: Scratch

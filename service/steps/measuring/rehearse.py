@@ -21,6 +21,7 @@ from service.steps.measuring.launching import SideFailed
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from service.domain.building.built_files import Opened
     from service.domain.project.benchmark import Suite
     from service.steps.building.session import BuildSession
     from service.steps.measuring.launching import Launcher
@@ -35,13 +36,14 @@ class Rehearsal:
     """A side's benchmarks, the plan of their repetitions, and its failures, by suite.
 
     ``names`` also has listed lines that the build's filter does not choose; they are not launched.
-    ``seconds`` has the durations of the tests that passed.
+    ``seconds`` has the durations of the tests that passed, ``opened`` what launches opened of the built tree.
     """
 
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     plans: Mapping[str, Plan] = field(default_factory=dict)
     ends: Mapping[str, SideEnd] = field(default_factory=dict)
     seconds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    opened: Mapping[str, Opened] = field(default_factory=dict)
 
 
 NOTHING_KNOWN: Final = Rehearsal()
@@ -58,24 +60,27 @@ def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) 
     plans: dict[str, Plan] = {}
     ends: dict[str, SideEnd] = {}
     seconds: dict[str, Mapping[str, float]] = {}
-    for suite in launcher.session.spec.job.benchmark.suites:
-        before, of = parent.names.get(suite.name, ()), format_of(suite)
-        stage, listed = Stage.LISTING, tuple[str, ...]()
-        names[suite.name] = ()
-        try:
-            ask = partial(launcher.list, suite, side, before)
-            found = _twice(ask) if of.lists_by_running else ask()
-            if not found.names:
-                ends[suite.name] = SideEnd(stage, f"suite {suite.name}", of.nothing, is_empty=True)
-            elif of.lists_by_running:
-                names[suite.name], seconds[suite.name] = found.names, found.seconds
-            else:
-                stage, listed = Stage.LAUNCH, found.names
-                names[suite.name], plans[suite.name] = _launch(launcher, suite, side, listed, before)
-        except SideFailed as failed:
-            program = failed.program or recognise("\n".join(listed))
-            ends[suite.name] = SideEnd(stage, failed.what, failed.end, program=program)
-    return Rehearsal(names, plans, ends, seconds)
+    opened: dict[str, Opened] = {}
+    with launcher.session.host.opened_files.observe(launcher.trees[side]) as newly_opened:
+        for suite in launcher.session.spec.job.benchmark.suites:
+            before, of = parent.names.get(suite.name, ()), format_of(suite)
+            stage, listed = Stage.LISTING, tuple[str, ...]()
+            names[suite.name] = ()
+            try:
+                ask = partial(launcher.list, suite, side, before)
+                found = _twice(ask) if of.lists_by_running else ask()
+                if not found.names:
+                    ends[suite.name] = SideEnd(stage, f"suite {suite.name}", of.nothing, is_empty=True)
+                elif of.lists_by_running:
+                    names[suite.name], seconds[suite.name] = found.names, found.seconds
+                else:
+                    stage, listed = Stage.LAUNCH, found.names
+                    names[suite.name], plans[suite.name] = _launch(launcher, suite, side, listed, before)
+            except SideFailed as failed:
+                program = failed.program or recognise("\n".join(listed))
+                ends[suite.name] = SideEnd(stage, failed.what, failed.end, program=program)
+            opened[suite.name] = newly_opened()
+    return Rehearsal(names, plans, ends, seconds, opened)
 
 
 def _chosen(suite: Suite, listed: Iterable[str], pattern: str) -> list[str]:

@@ -23,6 +23,7 @@ from tests.support.memory.dependencies import MemoryDependencies, MemoryManifest
 from tests.support.memory.files import (
     MemoryArtifacts,
     MemoryInspector,
+    MemoryOpenedFiles,
     MemoryPacker,
     MemoryScratch,
     lines_between,
@@ -399,6 +400,7 @@ def memory_host(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **o
         artifacts=other.get("artifacts", MemoryArtifacts()),
         packer=other.get("packer", MemoryPacker()),
         inspector=other.get("inspector", MemoryInspector()),
+        opened_files=other.get("opened_files", MemoryOpenedFiles()),
         toolchain="gcc 14",
         cpus=other.get("cpus", ()),
         host_cpus=other.get("host_cpus", ()),

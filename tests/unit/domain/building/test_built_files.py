@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.building.built_files import NOT_TOLD, BuiltFile, Opened, unchanged_suites
+from service.domain.building.built_files import NOT_TOLD, BuiltFile, Opened, differing, unchanged_suites
 from service.domain.project.benchmark import Suite
 
 SUITES = (Suite("a", "build/a"), Suite("b", "./build/bin/b"))
@@ -39,6 +39,14 @@ def test_two_suites_of_one_program_change_together() -> None:
 
 def test_a_missing_program_is_not_the_same() -> None:
     assert unchanged_suites((Suite("c", "build/c"),), NATIVE, NATIVE) == frozenset()
+
+
+def test_what_differs_or_was_opened_on_one_side_only_is_listed_in_order() -> None:
+    base = {"a": BuiltFile("1"), "c": BuiltFile("3"), "d": BuiltFile("4")}
+    patch = {"a": BuiltFile("1"), "c": BuiltFile("5"), "b": BuiltFile("2")}
+
+    assert differing(base, patch) == ("b", "c", "d")
+    assert differing(base, base) == ()
 
 
 @pytest.mark.parametrize(

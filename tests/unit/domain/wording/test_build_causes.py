@@ -199,6 +199,20 @@ NO_TEST = SideEnd(Stage.LISTING, "suite unit", "runs no test", is_empty=True)
             build_causes.relinks_short(["BM_a", "BM_b", "BM_c"]),
             "BM_a and 2 more gave a result in too few pairs of a relink",
         ),
+        (
+            build_causes.opens_others("bench", ["data/keys.h", "page.md"]),
+            (
+                "suite bench has identical binaries and is measured nevertheless: its launches open files "
+                "that differ: data/keys.h, page.md"
+            ),
+        ),
+        (
+            build_causes.opens_unknown("bench", "the kernel does not report which files are opened"),
+            (
+                "suite bench has identical binaries and is measured nevertheless: the files that its "
+                "launches open cannot be compared: the kernel does not report which files are opened"
+            ),
+        ),
     ],
 )
 def test_each_cause_reads_as_recorded(cause: str, expected: str) -> None:
@@ -214,6 +228,8 @@ def test_the_words_of_a_program_stay_on_one_bounded_line() -> None:
         build_causes.build_failed(Side.PATCH, CommandFailed(text, text)),
         build_causes.unfit(Unfit(text)),
         build_causes.layout_not_checked(text),
+        build_causes.opens_others(text, [text, text, text, text]),
+        build_causes.opens_unknown(text, text),
     ):
         assert len(cause) < 1000
         assert cause.isprintable()
