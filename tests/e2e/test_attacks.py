@@ -48,6 +48,12 @@ JOBS: Final = """\
     build: {compile: sh compile.stale}
     suites: [{name: stale, program: build/stale, repetitions: 1}]
     policy: {probation: off, layout: off, max_pairs: 14}
+  reading-perf:
+    kind: benchmark
+    paths: ["*.h", "*.md"]
+    build: {compile: sh compile.reading}
+    suites: [{name: reading, program: build/reading, repetitions: 1}]
+    policy: {probation: off, layout: off, max_pairs: 14}
 """
 DISK: Final = 500  # MiB of the machine's files
 # As a linker does, it needs room, and removes what it could not complete.
@@ -76,6 +82,12 @@ set -e
 sed "s/@TIME@/$(($(cat time.stale) + $(cat other.stale)))/g" program.sh > build/stale
 chmod +x build/stale
 """
+# Its program reads files that look like a source and a document while it runs.
+READING: Final = """\
+set -e
+sed 's/@TIME@/$(cat table.h)$(cat page.md)/g' program.sh > build/reading
+chmod +x build/reading
+"""
 FILES: Final = {
     "compile.roomy": ROOMY,
     "time.roomy": "100",
@@ -86,6 +98,9 @@ FILES: Final = {
     "compile.stale": STALE,
     "time.stale": "100",
     "other.stale": "50",
+    "compile.reading": READING,
+    "table.h": "1",
+    "page.md": "00",
 }
 OPTIMISED: Final = {"time.stale": "50"}  # merged after FILES; patches on a commit before it are stale
 
@@ -186,6 +201,8 @@ ATTACKS: Final = {
         Outcome.MEASURED_NOTHING,
     ),
     "builds 1,500 directories, one in another": minus(slow({"compile.sh": COMPILE + NEST}), Outcome.SLOWER),
+    "is slower by a header that it reads": minus({"table.h": "2"}, Outcome.SLOWER),
+    "is slower by a document that it reads": minus({"page.md": "000"}, Outcome.SLOWER),
     "kills itself": minus({"program.sh": BEFORE_RESULT + "kill -9 $$\n"}, Outcome.MEASURED_NOTHING),
     FILLS_DISK: Patch(
         {"compile.roomy": FILL},
@@ -201,6 +218,9 @@ HONEST: Final = {
         ("is slower", "time", slower, -1, Outcome.SLOWER),
     )
 }
+HONEST["changes a header and a document that no program reads"] = Patch(
+    {"other.h": "int other;", "README.md": "A text."}, frozenset({1}), frozenset({Outcome.PASSED})
+)
 # Patch sets on the commit before the optimisation, or merges with that as their first parent. Beside this
 # parent, all are faster.
 STALE_PATCHES: Final = {

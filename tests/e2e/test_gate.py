@@ -244,6 +244,29 @@ def test_programs_run_without_a_sandbox_on_request(project: TinyProject) -> None
     assert gate(project, "--no-sandbox").returncode == 1
 
 
+@pytest.mark.parametrize("words", [(), ("--no-sandbox",)])
+@pytest.mark.parametrize("path", ["table.h", "page.md"])
+def test_data_that_looks_like_a_source_or_document_is_measured_if_the_program_reads_it(
+    project: TinyProject, path: str, words: tuple[str, ...]
+) -> None:
+    """Before, it was not: a parser of Markdown could get any slower on its pages."""
+    everything = PROJECT_FILE.replace('    paths: ["*.txt", "*.sh"]\n', "")
+    program = PROGRAM.replace("@TIME@", f"$(cat {path})")
+    project.commit(
+        {"benchgate.yaml": everything, "program.sh": program, path: "100", "other.h": "", "a.md": ""}
+    )
+    base = project.commit({"other.h": "int other;", "a.md": "A text."})
+    honest = gate(project, *words)
+    project.commit({path: "200"})
+    slower = gate(project, "--base", base, *words)
+
+    assert honest.returncode == 0, honest.stderr
+    assert "the program is identical on both sides" in honest.stdout
+    assert slower.returncode == 1, slower.stderr
+    assert "1 of 1 result is slower; worst: BM_Work CPU time ×2" in slower.stdout
+    assert f"its launches open files that differ: {path}\n" in slower.stderr
+
+
 def test_a_closed_stdout_exits_with_141() -> None:
     reading, writing = os.pipe()
     os.close(reading)
