@@ -18,9 +18,10 @@ def find_identical_programs(session: BuildSession, sides: PreparedSides) -> froz
     """Return the names of these suites, without any that cannot be compared.
 
     Equal source trees have one program, even if the binaries differ. Others have one if the build
-    directories have the same content and the launches of both rehearsals opened the same files, with the same
-    content. The log explains why a suite with the same binaries is measured nevertheless. A calibration has
-    no such suites: it compares a program with itself to learn how often that looks like a change.
+    directories have the same content, and the launches of both rehearsals opened the same files, with the
+    same content; a launch that failed may have opened fewer. The log explains why a suite with the same
+    binaries is measured nevertheless. A calibration has no such suites: it compares a program with itself to
+    learn how often that looks like a change.
     """
     host, spec, trees = session.host, session.spec, sides.trees
     if spec.kind is RunKind.CALIBRATION or spec.base is None:
@@ -48,8 +49,12 @@ def _opens_the_same(session: BuildSession, sides: PreparedSides, suite: str) -> 
     if doubt := base.doubt or patch.doubt:
         session.note(opens_unknown(suite, doubt))
         return False
-    before = digest(sides.trees[Side.BASE], base.paths, session.watch)
-    after = digest(sides.trees[Side.PATCH], patch.paths, session.watch)
+    has_failed = any(suite in rehearsals[side].ends for side in Side)
+    # A launch that fails opens less, and the other side's data must be there to be compared.
+    is_cut = has_failed and (base.paths <= patch.paths or patch.paths <= base.paths)
+    both = base.paths | patch.paths
+    before = digest(sides.trees[Side.BASE], both if is_cut else base.paths, session.watch)
+    after = digest(sides.trees[Side.PATCH], both if is_cut else patch.paths, session.watch)
     if before is None or after is None:
         session.note(opens_unknown(suite, UNREADABLE))
         return False

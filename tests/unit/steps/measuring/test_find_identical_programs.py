@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typing_extensions import override
 
-from service.domain.building.built_files import UNREADABLE
+from service.domain.building.built_files import UNREADABLE, Opened
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.measuring.launch_order import side_order
 from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
+from service.domain.runs.side_end import SideEnd, Stage
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, Side
 from service.domain.wording.build_causes import opens_others, opens_unknown
@@ -98,6 +99,8 @@ class Pair:
         self.source.commit("base", None, base)
         self.source.commit("patch", "base", {**base, **(changed or {})})
         self.inspector, self.opened_files = MemoryInspector(), MemoryOpenedFiles({"keys.txt"})
+        self.ends: Mapping[str, SideEnd] = {}  # of the patch's launches
+        self.patch_opens: frozenset[str] | None = None  # None: what the base opens
         self.progress = Notes()
         self.claimed = MemoryClaimed(spec=self.spec().to_mapping())
 
@@ -124,7 +127,12 @@ class Pair:
                 (tree / "build").mkdir()
                 (tree / "build" / "bench").write_text(program)
                 opened = stack.enter_context(self.opened_files.observe(tree))
-                rehearsal = Rehearsal(opened={"bench": opened()}) if is_rehearsed else NOTHING_KNOWN
+                paths = opened()
+                if side is Side.PATCH and self.patch_opens is not None:
+                    paths = Opened(self.patch_opens)
+                ends = self.ends if side is Side.PATCH else {}
+                known = Rehearsal(opened={"bench": paths}, ends=ends)
+                rehearsal = known if is_rehearsed else NOTHING_KNOWN
                 sides[side] = PreparedSide(tree, rehearsal)
             session = BuildSession(self.claimed, spec or self.spec(), host, self.progress)
             return find_identical_programs(session, PreparedSides(session.spec, sides))
@@ -194,6 +202,25 @@ def test_an_opened_file_that_cannot_be_read_makes_it_another_case(tmp_path: Path
 
     assert pair.identical() == frozenset()
     assert pair.progress.notes == [opens_unknown("bench", UNREADABLE)]
+
+
+@pytest.mark.parametrize("has_failed", [False, True])
+def test_a_launch_that_opens_less_is_of_the_same_program_only_if_it_failed(
+    tmp_path: Path, *, has_failed: bool
+) -> None:
+    pair = Pair(tmp_path, OTHER)
+    pair.ends = {"bench": SideEnd(Stage.LAUNCH, "suite bench", "signal 11")} if has_failed else {}
+    pair.patch_opens = frozenset({"build/bench"})
+
+    assert pair.identical() == (frozenset({"bench"}) if has_failed else frozenset())
+
+
+def test_a_failed_launch_whose_data_changed_is_not_of_the_same_program(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, {"keys.txt": "2"})
+    pair.ends = {"bench": SideEnd(Stage.LAUNCH, "suite bench", "signal 11")}
+    pair.patch_opens = frozenset({"build/bench"})
+
+    assert pair.identical() == frozenset()
 
 
 def test_programs_that_were_rehearsed_in_an_earlier_attempt_are_not_judged_again(tmp_path: Path) -> None:
