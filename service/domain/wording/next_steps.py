@@ -142,6 +142,9 @@ def next_steps(
     found = [each for each in usable if _PERMISSIONS.get(each[0]) in {None, *permissions}]
     if usable and not found:
         found = [(NextStepKind.ENABLE, _ENABLE)]
+    if not any(CONSEQUENCES[build.outcome].counts is Counts.FAIL for build in builds):
+        # Nothing is to be repaired: more pairs tell in seconds what a desk with other noise may not.
+        found.sort(key=lambda each: each[0] is not NextStepKind.MORE_PAIRS)
     return tuple(NextStep(step, *_PURPOSES[step], line) for step, line in found)
 
 
