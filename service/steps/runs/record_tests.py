@@ -62,21 +62,16 @@ def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) ->
         BadInput: the file cannot be read, or the build has too many.
         NotFound: no such build was reported.
     """
+    with store.transaction() as tx:
+        _build_of(tx, reported)  # first: a large file takes seconds to read
     run = read_junit(reported.data, reported.dialect)
     new, has_more = distinct(_failures_of(run, reported.dialect))
     is_cut_here = run.is_cut or has_more
     with store.transaction() as tx:
-        named = tx.external.builds_numbered(
-            reported.instance, reported.project, reported.job, reported.number
-        )
-        if not named:
-            raise NotFound(
-                f"no build {reported.number} of {reported.job} in {reported.project} was reported; first "
-                "report its start"
-            )
         # The runs before the build, as everywhere: until the end of this, none of them is decided.
-        runs = [tx.runs.lock(run) for run in tx.external.runs_with(named[-1].id)]
-        build = tx.builds.lock(named[-1].id)
+        build_id = _build_of(tx, reported)
+        runs = [tx.runs.lock(run) for run in tx.external.runs_with(build_id)]
+        build = tx.builds.lock(build_id)
         report = build.report
         stored = _stored(artifacts, report)
         others = [each for each in stored if each.program != reported.suite]
@@ -92,6 +87,16 @@ def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) ->
         if build.has_result and build.outcome is Outcome.FAILED and _is_undecided(runs):
             _add_causes(tx, build, ended)
     return RecordedTests(len(run.cases), sum(case.has_failed for case in run.cases))
+
+
+def _build_of(tx: Transaction, reported: ReportedTests) -> int:
+    named = tx.external.builds_numbered(reported.instance, reported.project, reported.job, reported.number)
+    if not named:
+        raise NotFound(
+            f"no build {reported.number} of {reported.job} in {reported.project} was reported; first "
+            "report its start"
+        )
+    return named[-1].id
 
 
 def _is_undecided(runs: Sequence[RunRecord]) -> bool:

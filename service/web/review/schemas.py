@@ -57,7 +57,7 @@ class CheckResult(_Shape):
     external_id: str
     category: Category
     summary: Annotated[str, Field(max_length=MAX_SUMMARY)]
-    message: str | None
+    message: str | None = None
     tags: tuple[Tag, ...]
     links: tuple[Link, ...]
 
@@ -65,18 +65,18 @@ class CheckResult(_Shape):
 class CheckRun(_Shape):
     """A build: one attempt of a job at a patch set."""
 
-    change: int | None
-    patchset: int | None
+    change: int | None = None
+    patchset: int | None = None
     attempt: Annotated[int, Field(ge=1, description="the oldest is 1")]
     external_id: Annotated[str, Field(examples=["kv-engine-cv-perf/5904"])]
     check_name: Annotated[str, Field(description="the job")]
     check_link: str
     status: RunStatus
     status_description: str
-    label_name: Annotated[str | None, Field(description="the label that the build votes on")]
+    label_name: Annotated[str | None, Field(description="the label that the build votes on")] = None
     scheduled_timestamp: datetime
-    started_timestamp: datetime | None
-    finished_timestamp: datetime | None
+    started_timestamp: datetime | None = None
+    finished_timestamp: datetime | None = None
     results: tuple[CheckResult, ...]
 
 

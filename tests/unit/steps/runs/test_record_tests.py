@@ -197,9 +197,12 @@ def test_results_after_the_vote_are_kept_and_change_no_causes(
     assert causes_of_linux(service) == ["broken"]
 
 
-def test_an_unreported_build_has_no_tests(service: Service, artifacts: MemoryArtifacts) -> None:
+@pytest.mark.parametrize("data", [FAILED, b"no XML"])
+def test_the_tests_of_an_unreported_build_are_not_even_read(
+    service: Service, artifacts: MemoryArtifacts, data: bytes
+) -> None:
     with pytest.raises(NotFound, match="no build 6 of linux in kv was reported; first report its start"):
-        send(service, artifacts, number=6)
+        send(service, artifacts, data, number=6)
 
 
 @pytest.mark.parametrize(
