@@ -164,6 +164,11 @@ class TestBadInput:
         with pytest.raises(BadInput, match=said):
             compared(base, patch)
 
+    def test_each_side_names_one_benchmark_if_none_is_common(self) -> None:
+        base = [ResultFile("a.json", whole(row("BM_a"), row("BM_b"), row("BM_c")))]
+        with pytest.raises(BadInput, match=r"base has BM_a and 2 more, patch has BM_d$"):
+            compared(base, [ResultFile("b.json", whole(row("BM_d")))])
+
     def test_a_metric_that_no_file_has_is_named(self) -> None:
         with pytest.raises(BadInput, match="no benchmark reports 'hitz'"):
             compared(files("a", 1.0, 1, hits=1), files("b", 1.0, 1, hits=1), "hitz")
