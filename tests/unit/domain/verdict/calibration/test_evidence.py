@@ -4,7 +4,7 @@ import math
 import random
 
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, t
 
 from service.domain.project.policy import Policy
 from service.domain.verdict.calibration.evidence import (
@@ -15,6 +15,7 @@ from service.domain.verdict.calibration.evidence import (
     SESSION_PAIRS,
     History,
     Session,
+    change_found,
     clopper_pearson,
     pairs_needed,
     voting_status_of,
@@ -110,6 +111,12 @@ def test_the_interval_of_alarms_leaves_a_fortieth_on_each_side(found: int, of: i
     if found < of:
         assert binom.cdf(found, of, high) == pytest.approx(0.025)
     assert (low == 0.0, high == 1.0) == (found == 0, found == of)
+
+
+def test_the_change_found_is_student_s_half_width_beyond_the_floor() -> None:
+    # The trimmed mean of 16 pairs leaves out 3 at each end, and 10 have 9 degrees of freedom.
+    half_width = t.isf(1e-4, 9) * 1.07 * 0.01 / math.sqrt(16)
+    assert change_found(0.01, 16, POLICY) == pytest.approx(math.log1p(POLICY.floor) + half_width)
 
 
 def test_more_noise_takes_more_pairs_and_the_loudest_more_than_any_policy_allows() -> None:
