@@ -175,6 +175,13 @@ class TestPairs:
         (cause,) = [each for each in verdict.end.causes if "no +1" in each]
         assert cause == "no difference can be found in 5 pairs, so there is no +1: ask for 16 or more"
 
+    def test_enough_of_them_are_not_called_too_few(self, tmp_path: Path) -> None:
+        noisy = json.dumps({"benchmarks": {"BM_a": 1e-6}, "spread": 0.4})
+        verdict = Desk(tmp_path, noisy, noisy + " ").gate(Asked(pairs=20))
+
+        assert pairs_of(verdict)["BM_a"] == 20
+        assert not [each for each in verdict.end.causes if "no difference can be found" in each]
+
     def test_the_machine_time_may_end_them(self, tmp_path: Path) -> None:
         noisy = json.dumps({"benchmarks": {"BM_a": 1e-6}, "spread": 0.4})
         verdict = Desk(tmp_path, noisy, noisy + " ").gate(Asked(pairs=200, minutes=1))
