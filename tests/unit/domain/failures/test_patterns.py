@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.failures.failure import MOST, Failure, FailureKind
+from service.domain.failures.output import patterns
 from service.domain.failures.output.patterns import failures_in
 
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -295,6 +296,13 @@ def test_the_folder_of_the_sources_on_the_host_is_known() -> None:
 
 def test_one_failure_too_many_shows_that_the_list_is_cut() -> None:
     assert len(found("".join(f"a{n}.cc:1:1: error: x\n" for n in range(1000)))) == MOST + 1
+
+
+def test_a_log_of_too_many_repeats_shows_that_its_end_was_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "_MOST_READ", 10)
+    error = b"src/a.cc:1:2: error: no such thing"
+    ends = [[each.headline for each in failures_in([error] * count)][1:] for count in (10, 11)]
+    assert ends == [[], ["the log names too many failures to be read to its end"]]
 
 
 def test_only_the_beginning_of_a_line_is_looked_at() -> None:
