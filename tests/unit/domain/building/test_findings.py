@@ -53,6 +53,10 @@ class TestKept:
         rows = [asdict(Finding("a.cc", line, "x")) for line in range(1, 100)]
         assert len(findings_from(rows + rows)) == MOST
 
+    @pytest.mark.parametrize(("length", "is_kept"), [(1000, True), (1001, False)])
+    def test_the_length_of_a_path_is_bounded(self, length: int, *, is_kept: bool) -> None:
+        assert (finding_at("a" * length, 1, "x") is not None) == is_kept
+
     def test_a_finding_is_made_harmless(self) -> None:
         assert finding_at("./a//b.cc", 1, "two\nlines \u202e") == Finding("a/b.cc", 1, "two lines")
 
