@@ -95,6 +95,7 @@ class TestTheCommand:
         assert "overridden by Bob: known intermittent failure (MB-37948)" in decided
         assert "`override`: known until 2026-04-01 as MB-37948 on master: linux: ep.expiry: any fail" in reply
         assert "https://bench.example.com/failures/1" in reply
+        assert "other failures of these builds" not in reply
         assert "set its state to fixed or invalid" in reply
 
     def test_the_reply_says_how_much_is_known(self, service: Service) -> None:
