@@ -9,7 +9,9 @@ from service.domain.failures.known import TriageState
 from service.domain.review.change import PatchSet, PatchSetKind
 from service.domain.runs.external import ExternalBuild, ReportedRevision
 from service.ports.failures.storing import Author, KnownChange
+from service.steps.failures.match_known import propose_known
 from tests.support.fakes import WRITTEN
+from tests.support.memory.store import MemoryStore
 from tests.support.review.changes import KEY, Service, change_at, project
 from tests.support.runs.external import record_external_build
 
@@ -267,3 +269,9 @@ class TestCarryOver:
             upload(service, number, kind=PatchSetKind.OTHER_MESSAGE)
             assert fail(service, number, FLAKY) == 1
         assert "overridden by Bob on patch set 1: the machine was full (MB-1)" in message(service)
+
+
+def test_nothing_is_proposed_while_another_process_proposes() -> None:
+    store = MemoryStore()
+    with store.exclusive("propose"):
+        assert propose_known(store) == 0
