@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PROJECT: Final = "kv"
 BRANCH: Final = "main"
+ANY_GROUP: Final = "reviewers"  # on the console server, the user of this machine is in every group
 _SELECTION: Final = re.compile(r"^(using Selected\w+ = )\w+;$", re.MULTILINE)
 _LEFT_OUT: Final = shutil.ignore_patterns("build", "__pycache__")
 _FIRST: Final = "kv: Benchmark the executor, flushing, sending and the hash table\n"
@@ -51,13 +52,13 @@ class DemoRepository:
         self._newest: dict[int, str] = {}
 
     def create(
-        self, native: Path, reviewers: str = "", history: Iterable[tuple[HistoryCommit, datetime]] = ()
+        self, native: Path, reviewers: str = ANY_GROUP, history: Iterable[tuple[HistoryCommit, datetime]] = ()
     ) -> tuple[Commit, ...]:
         """Create the repository, with the suites of ``native`` in their original variants at its tip.
 
         Args:
             native: the folder with the suites.
-            reviewers: the group that may use the commands; empty: no group.
+            reviewers: the group that may use the commands.
             history: the commits that lead to ``native``, oldest first, with their times; without any, the
                 first commit is ``native`` itself.
 
@@ -65,9 +66,8 @@ class DemoRepository:
             The history's commits. The branch is at the last one until :meth:`end_history`.
         """
         shutil.copytree(native, self._path, ignore=_LEFT_OUT)
-        if reviewers:
-            with (self._path / "benchgate.yaml").open("a", encoding="utf-8") as file:
-                file.write(f"\ncommands: {{rerun: {reviewers}, override: {reviewers}}}\n")
+        with (self._path / "benchgate.yaml").open("a", encoding="utf-8") as file:
+            file.write(f"\ncommands: {{rerun: {reviewers}, override: {reviewers}}}\n")
         self._git("init", "-q", "-b", BRANCH)
         commits = tuple(history)
         if commits:

@@ -10,11 +10,11 @@ import pytest
 import structlog
 
 from service.adapters.review.gerrit.events import parse_event
-from service.domain.project.project_file import parse_project_file, plan_builds
+from service.domain.project.project_file import Commands, parse_project_file, plan_builds
 from tools.demo.__main__ import reopening
 from tools.demo.events import change_merged, patchset_created
 from tools.demo.place import empty, log_below
-from tools.demo.repository import DemoRepository, select
+from tools.demo.repository import ANY_GROUP, DemoRepository, select
 from tools.demo.scenario import SCENARIOS, Upload
 
 NATIVE = Path(__file__).parents[3] / "native"
@@ -52,6 +52,12 @@ def test_every_upload_changes_one_line_of_one_file_and_one_job(
         workload = upload.file.split("/", maxsplit=1)[0]
         needed = [each.job.benchmark.suites[0].name for each in planned if each.is_needed]
         assert needed == [workload]
+
+
+def test_every_command_can_be_tried(repository: tuple[Path, DemoRepository]) -> None:
+    path, _ = repository
+    project_file = parse_project_file(_git(path, "show", "main:benchgate.yaml"))
+    assert project_file.commands == Commands(rerun=ANY_GROUP, override=ANY_GROUP)
 
 
 def test_a_change_is_stacked_on_the_newest_patch_set(tmp_path: Path) -> None:
