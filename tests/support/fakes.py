@@ -68,10 +68,10 @@ class FakeReviewServer:
         every = [self.change(key) for key in self.changes]
         return [each for each in every if (each.is_open if moment is None else each.updated >= moment)]
 
-    def status_of(self, key: ChangeKey, commit: str) -> ChangeStatus | None:
+    def status_of(self, project: str, branch: str, commit: str) -> ChangeStatus | None:
         self._fail("status_of")
-        found = (self.changes.get(each) for each, of in self.revisions.items() if commit in of)
-        return next((change.status for change in found if change), None)
+        there = (each for each in self.changes.values() if (each.project, each.branch) == (project, branch))
+        return next((each.status for each in there if commit in self.revisions[each.key]), None)
 
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
         self.change(key)

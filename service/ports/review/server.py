@@ -55,10 +55,10 @@ class CurrentChanges(Protocol):
     def changes_since(self, moment: datetime | None) -> Iterable[Change]:
         """Fetch all changes updated since then (None: all open changes), in any order."""
 
-    def status_of(self, key: ChangeKey, commit: str) -> ChangeStatus | None:
-        """Return the status of the change with a commit that this change is based on; None: no change has it.
+    def status_of(self, project: str, branch: str, commit: str) -> ChangeStatus | None:
+        """Return the status of the change on a branch with this patch set, which may be outdated.
 
-        The commit may be an outdated patch set.
+        None: there is no such change, or Benchgate's account cannot see it.
         """
 
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:

@@ -80,7 +80,7 @@ def choose_sides(source: Source, server: CurrentChanges, run: RunRecord) -> Chos
     head = revision(source.head(run.project, run.branch), branch, REVIEWED)
     if not is_check or head.commit == parent:
         return _alone(own)
-    status = server.status_of(run.change, parent) if run.change is not None and not is_merged else None
+    status = None if is_merged else server.status_of(run.project, run.branch, parent)
     return _on(source, run, own, base, head, status)
 
 
@@ -99,7 +99,8 @@ def _on(
         own: the patch set and its parent.
         parent: of the patch set.
         head: of the branch.
-        status: that of the unmerged change with the parent; None: it is merged, or no change has it.
+        status: that of the change with the parent; None: the parent is merged, or no visible change of the
+            branch has it.
     """
     # A chain: its changes are merged in their order, so the parent comes first.
     is_chained = status in {ChangeStatus.NEW, ChangeStatus.ABANDONED}

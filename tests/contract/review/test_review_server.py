@@ -240,14 +240,22 @@ class TestCurrentChanges:
             stage.merge(8, SECOND)
         elif status is ChangeStatus.ABANDONED:
             stage.abandon(8)
-        assert stage.server.status_of(KEY, PARENT) is status
-        assert stage.server.status_of(KEY, UNKNOWN) is None
+        assert stage.server.status_of("kv_engine", "master", PARENT) is status
+        assert stage.server.status_of("kv_engine", "master", UNKNOWN) is None
 
     def test_an_outdated_parent_has_the_status_of_its_change(self, stage: Stage) -> None:
         stage.upload(8, 1, PARENT)
         stage.upload(7, 1, FIRST)
         stage.upload(8, 2, SECOND)
-        assert stage.server.status_of(KEY, PARENT) is ChangeStatus.NEW
+        assert stage.server.status_of("kv_engine", "master", PARENT) is ChangeStatus.NEW
+
+    @pytest.mark.parametrize(("project", "branch"), [("kv_engine", "7.6.x"), ("another", "master")])
+    def test_a_change_of_another_branch_is_not_the_parents(
+        self, stage: Stage, project: str, branch: str
+    ) -> None:
+        stage.upload(8, 1, PARENT)
+        stage.merge(8, PARENT)
+        assert stage.server.status_of(project, branch, PARENT) is None
 
     def test_without_a_time_all_open_changes_are_listed(self, stage: Stage) -> None:
         for number in (7, 8, 9):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 TOOL = Path(__file__).parents[3] / "tools" / "gerrit-dev"
 OLDEST_JAVA = 17
 GUARD = ")]}'"
+_APPROVED = {"labels": {"Code-Review": 2, "Verified": 1}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +92,15 @@ class GerritServer:
         return json.loads(text) if text.strip() else None
 
     def propose(
-        self, files: Mapping[str, str], *, user: str = "alice", message: str = "A change"
+        self,
+        files: Mapping[str, str],
+        *,
+        user: str = "alice",
+        message: str = "A change",
+        parent: Proposal | None = None,
     ) -> Proposal:
-        """Push a new change on top of the branch."""
-        self._fetch(user, f"refs/heads/{self.branch}")
+        """Push a new change on top of the branch, or of a patch set."""
+        self._fetch(user, f"refs/heads/{self.branch}" if parent is None else _ref_of(parent))
         change_id = f"I{secrets.token_hex(20)}"
         self._commit(user, files, f"{message}\n\nChange-Id: {change_id}\n")
         return self._push(user, change_id)
@@ -108,8 +114,7 @@ class GerritServer:
         message: str = "A change",
     ) -> Proposal:
         """Push the next patch set: these files and this message, on the same parent."""
-        number = proposal.number
-        self._fetch(user, f"refs/changes/{number % 100:02d}/{number}/{proposal.patch_set}")
+        self._fetch(user, _ref_of(proposal))
         text = f"{message}\n\nChange-Id: {proposal.change_id}\n"
         self._commit(user, files, text, "--amend", "--reset-author")
         return self._push(user, proposal.change_id)
@@ -120,6 +125,14 @@ class GerritServer:
         """Vote and comment on a patch set."""
         path = f"/changes/{proposal.number}/revisions/{proposal.revision}/review"
         return self.ask(user, "POST", path, {"labels": labels, "message": message})
+
+    def submit(self, proposal: Proposal, how: str = "INHERIT") -> None:
+        """Approve a change and merge it, by a submit type of the server."""
+        settings = f"/projects/{self.project}/config"
+        self.rest("admin", "PUT", settings, {"submit_type": how})
+        self.rest("bob", "POST", f"/changes/{proposal.number}/revisions/current/review", _APPROVED)
+        self.rest("admin", "POST", f"/changes/{proposal.number}/submit", {})
+        self.rest("admin", "PUT", settings, {"submit_type": "INHERIT"})
 
     def votes(self, number: int, label: str) -> dict[str, int]:
         """Read all votes on the current patch set, by user."""
@@ -226,6 +239,10 @@ def missing_requirement() -> str:
     if installed(OLDEST_JAVA) is None:
         return f"Gerrit needs Java {OLDEST_JAVA} or later, and there is none on PATH or at JAVA_HOME"
     return ""
+
+
+def _ref_of(proposal: Proposal) -> str:
+    return f"refs/changes/{proposal.number % 100:02d}/{proposal.number}/{proposal.patch_set}"
 
 
 def _meta_of(number: int) -> str:

@@ -132,12 +132,22 @@ def test_a_rebase_onto_another_tree_is_measured(site: GerritSite) -> None:
     site.wait_for(1, change)
     other = gerrit.propose({"program.sh.txt": "another parent"})
     site.wait_for(1, other)
-    gerrit.review("bob", other, {"Code-Review": 2, "Verified": 1})
-    gerrit.rest("admin", "POST", f"/changes/{other.number}/submit", {})
+    gerrit.submit(other)
     before = site.builds_of(change.number)
     gerrit.rest("alice", "POST", f"/changes/{change.number}/rebase", {})
     site.wait(lambda: site.builds_of(change.number) > before, "the measurement after the rebase")
     site.wait_for(1, change)
+
+
+def test_a_parent_merged_as_another_commit_and_reverted_does_not_come_back(site: GerritSite) -> None:
+    gerrit = site.gerrit
+    slow = gerrit.propose({"time.txt": "150"})
+    gerrit.submit(gerrit.propose({"moved.txt": "the branch"}))
+    gerrit.submit(slow, "CHERRY_PICK")
+    gerrit.submit(gerrit.propose({"time.txt": "100"}))
+    chained = gerrit.propose({"note.txt": "innocent"}, parent=slow)
+    site.wait_for(1, chained)
+    assert "slower" not in site.posted(chained.number)[-1]["message"]
 
 
 def test_an_abandoned_change_is_stopped(site: GerritSite) -> None:

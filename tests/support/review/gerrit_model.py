@@ -263,8 +263,6 @@ class GerritModel:
             case "GET", ["changes", number, "revisions", revision, "files"]:
                 self._change(number, user)
                 return {path: {"status": "M", "size": 14} for path in self.files.get(revision, ())}
-            case "GET", ["changes", number, "revisions", "current", "related"]:
-                return {"changes": self._related(self._change(number, user).current[0])}
             case "GET", ["groups", group, "members", ""]:
                 return self._members(group)
             case "POST", ["changes", number, "revisions", revision, "review"]:
@@ -283,20 +281,6 @@ class GerritModel:
         is_private = change.flags.get("is_private", False)
         is_open = change.project not in self.readers or user in self.readers[change.project]
         return is_open and (not is_private or user in {change.owner, *change.watchers})
-
-    def _related(self, revision: str) -> list[dict[str, Any]]:
-        """List the patch sets that a revision is based on, itself first."""
-        wanted, found = [revision], dict[str, dict[str, Any]]()
-        for commit in wanted:
-            for change in self.changes.values():
-                if commit not in found and (shown := change.revisions.get(commit)) is not None:
-                    numbers = {"_revision_number": shown["_number"], "_change_number": change.number}
-                    found[commit] = {
-                        "commit": shown["commit"] | {"commit": commit},
-                        "status": change.status,
-                    } | numbers
-                    wanted += (parent["commit"] for parent in shown["commit"]["parents"])
-        return list(found.values())
 
     def _members(self, group: str) -> list[dict[str, Any]]:
         if group not in self.groups:

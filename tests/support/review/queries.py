@@ -23,6 +23,7 @@ _VISIBLE: Final = re.compile(
     r'(?:\((?P<numbers>change:[0-9]+(?: OR change:[0-9]+)*)\)|project:"(?P<project>[^"]+)" '
     r'branch:"(?P<branch>[^"]+)")(?: visibleto:(?P<viewer>[0-9]+))?'
 )
+_COMMIT: Final = re.compile("commit:(?P<commit>[0-9a-f]{40})")
 _ANY: Final = "status:open OR status:closed"
 _EMAIL: Final = re.compile(r'is:active email:"(?P<email>[^"]+)"')
 
@@ -57,6 +58,9 @@ def query_from(query: str) -> tuple[Callable[[ModelChange], bool], str | None]:
         return _named(asked), _viewer(asked["viewer"])
     if query == _ANY:
         return lambda _: True, None
+    if asked := _COMMIT.fullmatch(query):
+        commit = asked["commit"]
+        return lambda change: commit in change.revisions, None
     asked = _CHANGES.fullmatch(query)
     if asked is None:
         raise _unreadable(query)

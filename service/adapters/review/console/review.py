@@ -106,9 +106,12 @@ class ConsoleReview(ReviewServer):
         return [each.current for each in stored if not each.is_deleted]
 
     @override
-    def status_of(self, key: ChangeKey, commit: str) -> ChangeStatus | None:
-        found = (each for each in self._state.changes(since=0.0) if commit in each.revisions.values())
-        return next((each.change.status for each in found if not each.is_deleted), None)
+    def status_of(self, project: str, branch: str, commit: str) -> ChangeStatus | None:
+        for each in self._state.changes(since=0.0):
+            is_there = (each.change.project, each.change.branch) == (project, branch) and not each.is_deleted
+            if is_there and commit in each.revisions.values():
+                return each.change.status
+        return None
 
     @override
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:

@@ -53,11 +53,11 @@ def change_from(document: object, instance: str) -> Change:
     )
 
 
-def status_in(document: object, commit: str) -> ChangeStatus | None:
-    """Parse the status of the related change with a commit; None if there is no such change."""
-    for related in map(object_from, listed(object_from(document).get("changes", []))):
-        if text_in(object_from(related.get("commit")), "commit") == commit:
-            return _status(related)
+def status_in(document: object, project: str, branch: str) -> ChangeStatus | None:
+    """Parse the status of the change on a branch; return None if no change of the list is on it."""
+    for change in map(object_from, listed(document)):
+        if (text_in(change, "project"), text_in(change, "branch")) == (project, branch):
+            return _status(change)
     return None
 
 

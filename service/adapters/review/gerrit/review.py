@@ -123,8 +123,9 @@ class GerritReview(ReviewServer):
             yield from self._readable(fresh)
 
     @override
-    def status_of(self, key: ChangeKey, commit: str) -> ChangeStatus | None:
-        return status_in(self._connection.get(f"{self._path(key)}/revisions/current/related"), commit)
+    def status_of(self, project: str, branch: str, commit: str) -> ChangeStatus | None:
+        # The list of related changes does not name branches: a parent may be merged into another one.
+        return status_in(self._connection.get("changes/", f"q=commit:{commit}"), project, branch)
 
     @override
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:

@@ -51,11 +51,12 @@ class History:
         files = FILES if parent is None else self.source.commits[parent].files
         self.source.commit(name, parent, {**files, **changed}, *refs)
 
-    def below(self, revision: str, status: ChangeStatus) -> None:
+    def below(self, revision: str, status: ChangeStatus, branch: str = "master") -> None:
         """Make a commit the patch set of another change."""
-        key = ChangeKey("gerrit", 6)
-        self.server.put(change_at(1, key=key, current=PatchSet(1, revision, BELOW, ("root",))))
-        self.server.put(change_at(1, key=key, current=PatchSet(1, revision, BELOW), status=status))
+        current = PatchSet(1, revision, BELOW, ("root",))
+        self.server.put(
+            change_at(1, key=ChangeKey("gerrit", 6), branch=branch, current=current, status=status)
+        )
 
     def sides(self, kind: RunKind = RunKind.CHECK) -> ChosenSides:
         return choose_sides(self.source, self.server, replace(RUN, kind=kind))
@@ -167,6 +168,16 @@ def test_a_parent_that_is_no_change_is_compared_with_the_patch_set_against_the_h
     history.commit("slow", "root", {"a.c": "9"})
     history.commit("patch", "slow", {"a.c": "5"}, CHANGE)
     assert history.compared() == ("111", "511")
+
+
+@pytest.mark.parametrize("status", [ChangeStatus.NEW, ChangeStatus.MERGED])
+def test_a_parent_from_another_branch_would_come_with_the_patch_set(
+    history: History, status: ChangeStatus
+) -> None:
+    history.commit("slow", "root", {"a.c": "9"})
+    history.commit("patch", "slow", {"b.c": "2"}, CHANGE)
+    history.below("slow", status, "7.6.x")
+    assert history.compared() == ("111", "921")
 
 
 def test_a_conflict_names_the_head(history: History) -> None:
