@@ -58,7 +58,8 @@ def plan_of(
 def review_of(payload: Mapping[str, Any]) -> Review:
     """Build a review from its payload in the outbox."""
     return Review(
-        change=ChangeKey(payload["instance"], payload["number"]),
+        # The version before stored no project.
+        change=ChangeKey(payload["instance"], payload["number"], payload.get("project", "")),
         revision=payload["revision"],
         message=payload["message"],
         labels=payload["labels"],

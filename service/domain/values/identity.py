@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,10 +32,14 @@ class RunKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class ChangeKey:
-    """A change: its number is unique within one review server only."""
+    """A change: its number is unique within one review server only.
+
+    ``project`` is empty if it is not known. With it, a review server finds the change more surely.
+    """
 
     instance: str
     number: int
+    project: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
     try:
         change = server.change(key)
         # Read after the change, so that no message on the fetched patch set is missing.
-        messages = server.messages(key) if change.is_open else ()
+        messages = server.messages(change.key) if change.is_open else ()
         account = server.account
     except NotFound:
         _end_runs(store, key)

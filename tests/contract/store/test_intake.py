@@ -15,12 +15,13 @@ from service.domain.review.change import (
     PatchSetKind,
     Person,
     PostedMessage,
+    Review,
 )
 from service.domain.review.comment_commands import CancelCommand, RecheckCommand
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey
 from service.ports.review.changes import PageRequest, SyncCursor
-from tests.support.store_samples import NOON, change
+from tests.support.store_samples import NOON, change, check_run, start
 
 if TYPE_CHECKING:
     from service.domain.review.form_commands import FormCommand
@@ -131,6 +132,22 @@ class TestChanges:
             tx.changes.upsert(replace(change(9, minutes=1), status=ChangeStatus.MERGED))
             tx.changes.upsert(replace(change(10, minutes=1), status=ChangeStatus.ABANDONED))
             assert tx.changes.open_changes("review") == [ChangeKey("review", 7), ChangeKey("review", 8)]
+
+
+def test_all_that_is_read_about_a_change_names_its_project(store: Store, upkeep: Upkeep) -> None:
+    with store.transaction() as tx:
+        record = tx.changes.upsert(change())
+        run = tx.runs.lock(start(tx, check_run(record.patch_set_id)))
+        (comment,) = tx.comments.record(record, [posted("recheck")])
+        event = tx.events.change_of(tx.events.add("review", b"a", "x", 7, b"{}"))
+        keys = [event, run.change, tx.comments.lock(comment).change, *tx.changes.open_changes("review")]
+        tx.outbox.queue_review("first", Review(change().key, "1" * 40, "text"))
+        tx.outbox.queue_review(
+            "second", Review(replace(change(8).key, project="kv_engine"), "1" * 40, "text")
+        )
+    keys += [due.review.change for due in upkeep.due_reviews()]
+    projects = [key.project for key in keys if key is not None]
+    assert projects == [*["kv_engine"] * 4, "", "kv_engine"]
 
 
 def posted(text: str, *, message_id: str = "m1", minutes: int = 0) -> PostedMessage:

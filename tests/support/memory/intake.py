@@ -41,7 +41,10 @@ class MemoryEvents(InMemory, Events):
 
     def change_of(self, event_id: int) -> ChangeKey | None:
         event = row(self._m.events, event_id, "event")
-        return None if event.change is None else ChangeKey(event.instance, event.change)
+        if event.change is None:
+            return None
+        stored = self._m.changes.get(key := ChangeKey(event.instance, event.change))
+        return key if stored is None else stored.key
 
     def mark_handled(self, event_id: int) -> None:
         self._m.events[event_id - 1] = replace(self._m.events[event_id - 1], is_handled=True)
@@ -56,6 +59,7 @@ class MemoryEvents(InMemory, Events):
 
 class MemoryChanges(InMemory, Changes):
     def upsert(self, change: Change) -> ChangeRecord:
+        change = replace(change, key=replace(change.key, project=change.project))
         if change.key not in self._m.changes:
             self._m.change_ids.append(change.key)
             self._m.changes[change.key] = change
@@ -89,8 +93,10 @@ class MemoryChanges(InMemory, Changes):
         )
 
     def open_changes(self, instance: str) -> Sequence[ChangeKey]:
-        found = [key for key, each in self._m.changes.items() if each.status is ChangeStatus.NEW]
-        return sorted((key for key in found if key.instance == instance), key=lambda key: key.number)
+        found = [each for each in self._m.changes.values() if each.status is ChangeStatus.NEW]
+        return sorted(
+            (each.key for each in found if each.key.instance == instance), key=lambda key: key.number
+        )
 
 
 class MemoryVisibility(InMemory, Visibility):

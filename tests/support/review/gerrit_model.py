@@ -65,6 +65,7 @@ class GerritModel:
         self.forbidden: set[tuple[str, str]] = set()  # user and label
         self.readers: dict[str, set[str]] = {}  # of a closed project; no entry: anybody
         self.files: dict[str, set[str]] = {}  # that a revision changes; no entry: any file
+        self.unindexed: set[int] = set()  # changes that the search does not find
         self.page_limit = 500
         self.requests: list[httpx.Request] = []
         self.faults: list[httpx.Response | Exception] = []  # sent instead of the next responses
@@ -271,8 +272,13 @@ class GerritModel:
         raise Refusal(404, "Not found")
 
     def _change(self, number: str, user: str) -> ModelChange:
-        change = self.changes.get(int(number)) if number.isdecimal() else None
-        if change is None or not self._shows(change, user):
+        project, _, bare = number.rpartition("~")
+        change = self.changes.get(int(bare)) if bare.isdecimal() else None
+        # Only the index finds a change by its number alone.
+        is_found = change is not None and (
+            change.project == project if project else change.number not in self.unindexed
+        )
+        if change is None or not is_found or not self._shows(change, user):
             raise Refusal(404, f"Not found: {number}")
         return change
 
@@ -292,7 +298,10 @@ class GerritModel:
         every = sorted(self.changes.values(), key=lambda change: change.updated, reverse=True)
         # The account that asks must see a change, too.
         viewers = (user,) if viewer is None else (user, viewer)
-        hits = [each for each in every if is_wanted(each) and all(self._shows(each, who) for who in viewers)]
+        indexed = [each for each in every if each.number not in self.unindexed]
+        hits = [
+            each for each in indexed if is_wanted(each) and all(self._shows(each, who) for who in viewers)
+        ]
         start = int(asked.get("S", 0))
         end = start + min(int(asked.get("n", self.page_limit)), self.page_limit)
         page = [self._shown(change, options) for change in hits[start:end]]

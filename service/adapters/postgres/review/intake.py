@@ -49,6 +49,7 @@ _COMMENTS: Final = select(
     (t.heard.c.state == CommentState.PENDING).label("is_pending"),
     t.change.c.instance,
     t.change.c.number,
+    t.change.c.project,
     t.patch_set.c.number.label("patch_set"),
     t.patch_set.c.revision,
 ).select_from(t.heard.join(t.change).join(t.patch_set, t.patch_set.c.id == t.heard.c.patch_set_id))
@@ -66,9 +67,15 @@ class PostgresEvents(Connected, Events):
 
     @override
     def change_of(self, event_id: int) -> ChangeKey | None:
-        query = select(t.event.c.instance, t.event.c.change).where(t.event.c.id == event_id)
+        is_its_change = (t.change.c.instance == t.event.c.instance) & (t.change.c.number == t.event.c.change)
+        query = (
+            select(t.event.c.instance, t.event.c.change, t.change.c.project)
+            .join(t.change, is_its_change, isouter=True)
+            .where(t.event.c.id == event_id)
+        )
         row = self._one(query, f"event {event_id}")
-        return None if row["change"] is None else ChangeKey(row["instance"], row["change"])
+        number = row["change"]
+        return None if number is None else ChangeKey(row["instance"], number, row["project"] or "")
 
     @override
     def mark_handled(self, event_id: int) -> None:
@@ -116,12 +123,12 @@ class PostgresChanges(Connected, Changes):
 
     @override
     def open_changes(self, instance: str) -> Sequence[ChangeKey]:
-        numbers = self._execute(
-            select(t.change.c.number)
+        found = self._execute(
+            select(t.change.c.number, t.change.c.project)
             .where(t.change.c.instance == instance, t.change.c.status == ChangeStatus.NEW.value)
             .order_by(t.change.c.number)
-        ).scalars()
-        return [ChangeKey(instance, number) for number in numbers]
+        )
+        return [ChangeKey(instance, row.number, row.project) for row in found]
 
     def _update(self, change: Change) -> ChangeRecord:
         stored = self._execute(
@@ -235,7 +242,7 @@ class PostgresComments(Connected, ReviewComments):
 
 
 def _comment_of(row: RowMapping) -> ReviewComment:
-    change = ChangeKey(row["instance"], row["number"])
+    change = ChangeKey(row["instance"], row["number"], row["project"])
     # Only a page's text: a person could write such a document in a comment.
     command = command_in(row["text"]) if row["source"] == CommentSource.PAGE else None
     return from_row(ReviewComment, row, change=change, command=command)

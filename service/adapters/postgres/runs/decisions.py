@@ -152,6 +152,7 @@ class OutgoingWork(Connected, Outbox):
         payload: dict[str, Any] = {
             "instance": review.change.instance,
             "number": review.change.number,
+            "project": review.change.project,
             "revision": review.revision,
             "message": review.message,
             "marker": review.marker,  # the version before reads it, and may still post

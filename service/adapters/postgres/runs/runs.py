@@ -174,6 +174,5 @@ class PostgresRunHistory(Connected, RunHistory):
 
 def _run_record(row: RowMapping) -> RunRecord:
     number = row["change_number"]
-    return from_row(
-        RunRecord, row, change=None if number is None else ChangeKey(row["change_instance"], number)
-    )
+    change = None if number is None else ChangeKey(row["change_instance"], number, row["project"])
+    return from_row(RunRecord, row, change=change)

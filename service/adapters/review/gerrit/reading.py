@@ -30,12 +30,12 @@ _PATCH_SET_LEVEL: Final = "/PATCHSET_LEVEL"
 def change_from(document: object, instance: str) -> Change:
     """Parse a change that was requested with its current revision, commit, labels and accounts."""
     fields = object_from(document)
-    number = _needed_number(fields, "_number")
+    number, project = _needed_number(fields, "_number"), _needed(fields, "project")
     status = _status(fields)
     current, message = _current_from(fields, number)
     return Change(
-        key=ChangeKey(instance, number),
-        project=_needed(fields, "project"),
+        key=ChangeKey(instance, number, project),
+        project=project,
         branch=_needed(fields, "branch").removeprefix("refs/heads/"),
         change_id=text_in(fields, "change_id"),
         subject=text_in(fields, "subject"),

@@ -105,7 +105,15 @@ class GerritReview(ReviewServer):
 
     @override
     def change(self, key: ChangeKey) -> Change:
-        return self._served(self._connection.get(self._path(key), urlencode(_SHOWN)))
+        path = self._path(key)
+        try:
+            document = self._connection.get(path, urlencode(_SHOWN))
+        except NotFound:
+            if not key.project:
+                raise
+            # Runs end because of this answer, so it is confirmed. The project may have another name by now.
+            document = self._connection.get(f"changes/{key.number}", urlencode(_SHOWN))
+        return self._served(document)
 
     @override
     def changes_since(self, moment: datetime | None) -> Iterator[Change]:
@@ -211,7 +219,9 @@ class GerritReview(ReviewServer):
     def _path(self, key: ChangeKey) -> str:
         if key.instance != self._instance:
             raise NotFound(f"change {key.number} of {key.instance} is not on {self._instance}")
-        return f"changes/{key.number}"
+        # By its number alone, Gerrit finds a change only in its index, which may be late or lost.
+        project = f"{quote(key.project, safe='')}~" if key.project else ""
+        return f"changes/{project}{key.number}"
 
     def _served(self, document: object) -> Change:
         """Parse a change; raises NotFound if its project is not served."""

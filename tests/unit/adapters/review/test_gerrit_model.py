@@ -35,6 +35,30 @@ def server(model: GerritModel) -> GerritReview:
     return GerritReview("gerrit", URL, Password("buildbot", SECRET), transport=model.transport)
 
 
+def test_an_existing_change_is_found_by_its_project_although_the_index_lacks_it(
+    model: GerritModel, server: GerritReview
+) -> None:
+    model.upload(1, FIRST, project="kv/engine")
+    model.unindexed.add(1)
+    with pytest.raises(NotFound):
+        server.change(KEY)
+    key = ChangeKey("gerrit", 1, "kv/engine")
+    assert server.change(key).key.project == "kv/engine"
+    assert server.post(Review(key, FIRST, "text", {"Verified": 1})).labels == {"Verified": 1}
+    assert server.messages(key)[-1].text == "text"
+
+
+def test_a_change_is_missing_only_if_its_number_does_not_find_it_either(
+    model: GerritModel, server: GerritReview
+) -> None:
+    model.upload(1, FIRST, project="new")
+    renamed = ChangeKey("gerrit", 1, "old")
+    assert server.change(renamed).key.project == "new"
+    model.delete(1)
+    with pytest.raises(NotFound):
+        server.change(renamed)
+
+
 def send(
     model: GerritModel, method: str, path: str, document: object = None, by: str = "buildbot"
 ) -> httpx.Response:

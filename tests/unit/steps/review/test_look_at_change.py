@@ -4,13 +4,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.adapters.review.gerrit.review import GerritReview
+from service.adapters.system.json_client import Password
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import ChangeKey, RunKind
 from service.steps.review.deliver import deliver_reviews
-from service.steps.review.look_at_change import look_at_change
+from service.steps.review.look_at_change import handle_event, look_at_change
+from tests.support.memory.store import MemoryStore
 from tests.support.review.changes import KEY, Service, change_at
+from tests.support.review.gerrit_model import SECRET, URL, GerritModel
 
 if TYPE_CHECKING:
     from typing import Any
@@ -131,6 +135,18 @@ def test_a_change_that_the_server_no_longer_shows_ends_its_run() -> None:
 
     service.see(change_at(1))
     assert service.runs()[1:] == [("patch1", RunState.PLANNING)]
+
+
+def test_a_change_that_gerrits_index_lost_keeps_its_run() -> None:
+    model, store = GerritModel(), MemoryStore()
+    server = GerritReview("gerrit", URL, Password("buildbot", SECRET), transport=model.transport)
+    model.upload(7, "1" * 40)
+    look_at_change(store, server, KEY)
+    model.unindexed.add(7)
+    with store.transaction() as tx:
+        event = tx.events.add("gerrit", b"d", "comment-added", 7, b"")
+    handle_event(store, server, event)
+    assert [run.state for run in store.memory.runs] == [RunState.PLANNING]
 
 
 @pytest.mark.parametrize("flag", ["is_wip", "is_private"])
