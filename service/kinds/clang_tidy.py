@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.building.compile_errors import errors_in
 from service.domain.building.sandbox_command import Command, Limits, Mount
 from service.domain.measuring.lint.clang_tidy import (
     SETTINGS,
@@ -25,20 +24,13 @@ from service.domain.values.errors import BadInput, BadResults
 from service.domain.wording.build_causes import (
     bad_compile_commands,
     not_checked,
-    not_downloaded,
     some_units_checked,
     too_much_changed,
     without_units,
 )
 from service.kinds.linting import HEADERS, UNITS, conditions_of, report_of, touched_by
-from service.steps.building.build_sources import (
-    NotBuilt,
-    built_sources,
-    download_missed,
-    failures_of_build,
-    report_as_parent,
-    run_in_sources,
-)
+from service.steps.building.build_sources import NotBuilt, built_sources, run_in_sources
+from service.steps.building.report_not_built import report_not_built
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -117,13 +109,7 @@ def _built(
             seconds[CHECKED] = round(time.monotonic() - begun, 3)
             return report
     except NotBuilt as failed:
-        if (alike := report_as_parent(session, failed)) is not None:
-            return alike
-        log = session.log.since(mark)
-        if missing := download_missed(failed, log):
-            return MachineReport(Outcome.MISCONFIGURED, (f"{failed.what}: {not_downloaded(missing)}",))
-        failures, is_cut = failures_of_build(failed, log)
-        return replace(report_of(errors_in(log, failed.tree), failures), is_cut=is_cut)
+        return report_not_built(session, failed, session.log.since(mark), seconds)
 
 
 def _checked(session: BuildSession[TidyConfiguration], tree: Path, lines: Touched) -> MachineReport:

@@ -1,7 +1,8 @@
 """Decide the outcome of a build with a side that cannot be built or measured, by how far each side got.
 
-A failure that only the patch causes never gets a +1. The parent is built and rehearsed before any code of the
-patch runs, so the patch cannot be the cause of its failure; a parent that fails later gives no vote.
+A failure that only the patch causes never gets a +1. A comparison builds and rehearses the parent before any
+code of the patch runs, so the patch cannot be the cause of its failure. There is no vote if the parent fails
+later, or is built only after the patch failed and fails, too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from service.domain.values.identity import Side
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from service.domain.building.spec import Revision
     from service.domain.measuring.formats.program import ForeignProgram
 
 
@@ -38,6 +40,13 @@ class Parent(Enum):
     NONE = auto()
     MERGED = auto()
     UNMERGED = auto()  # the author of the patch chose it
+
+    @staticmethod
+    def of(base: Revision | None) -> Parent:
+        """Return the kind of a base."""
+        if base is None:
+            return Parent.NONE
+        return Parent.UNMERGED if base.is_under_review else Parent.MERGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +108,7 @@ def outcome_of_sides(
 
     Args:
         patch: how the patch failed; None if it runs.
-        base: how the parent failed, before any code of the patch ran; None if it runs.
+        base: how the parent failed, before any code of the patch ran if the patch runs; None if it runs.
         parent: the kind of the parent.
         is_same_program: both sides were built to the same program.
     """

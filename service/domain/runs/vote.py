@@ -115,10 +115,12 @@ CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
             LocalEnd.NO_VERDICT,
         ),
         Outcome.CONFLICT: _no_vote("yes: by an old parent", is_lasting=True),
-        Outcome.PARENT_BROKEN: _no_vote("yes: by the choice of an unmerged parent"),
+        Outcome.PARENT_BROKEN: _no_vote(
+            "yes: by the choice of an unmerged parent, or by a failing build that makes the parent's fail"
+        ),
         Outcome.MISCONFIGURED: _no_vote(
-            "yes: by changing how a linter runs, or with a download in the build of a test or linter; a "
-            "benchmark, only if neither side can be measured as asked"
+            "yes: by changing how a linter runs; "
+            "a build, only if neither side can be built or measured as asked"
         ),
         Outcome.INFRASTRUCTURE: _no_vote(
             "yes: a parent that ran before the patch may fail because of it", Result.ABORTED

@@ -25,6 +25,7 @@ NO_PARENT: Final = "nothing to compare with: the commit has no parent"
 OTHER_MERGE: Final = (
     "git on this machine does not merge as git on the service does: install the same version on both"
 )
+PARENT_TRIED: Final = "the patch does not build: its parent is built to see whether the patch is the reason"
 NO_MEASUREMENTS: Final = "the machine reported no measurements"
 OVERDUE: Final = "the machine did not finish the build before its deadline"
 NO_MACHINE: Final = "no machine finished the build before its deadline"

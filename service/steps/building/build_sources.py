@@ -15,11 +15,9 @@ from service.domain.failures.failure import FailureKind, distinct, failure_at_li
 from service.domain.failures.output.patterns import failures_in
 from service.domain.machines.slots import share_of_cpus
 from service.domain.project.dependencies import shell_opening
-from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.side_end import SideEnd, Stage
-from service.domain.runs.vote import Outcome
 from service.domain.values.errors import CommandFailed, Incomplete, ProgramMissing
-from service.domain.wording.build_causes import not_copied, sides_failed
+from service.domain.wording.build_causes import not_copied
 from service.steps.building.compiler_cache import compiler_cache
 
 if TYPE_CHECKING:
@@ -48,17 +46,27 @@ class NotBuilt(CommandFailed):
 
 @contextmanager
 def built_sources(
-    session: BuildSession, revision: Revision, env: Mapping[str, str] = MappingProxyType({})
+    session: BuildSession,
+    revision: Revision,
+    env: Mapping[str, str] = MappingProxyType({}),
+    *,
+    last: Stage = Stage.COMPILE,
 ) -> Iterator[Path]:
     """Create a directory with the sources of a revision, and run the job's build commands in it.
+
+    Args:
+        session: the build.
+        revision: the side.
+        env: variables besides those of every command.
+        last: the stage that ends the build.
 
     Raises:
         NotBuilt: the sources are incomplete, or a build command failed.
     """
     with complete_sources(session, revision) as tree:
         with compiler_cache(session, revision) as cache:
-            for phase, stage in STAGES.items():
-                with at_stage(stage):
+            for phase in (phase for phase, stage in STAGES.items() if stage <= last):
+                with at_stage(STAGES[phase]):
                     run_phase(session, tree, phase, mounts=cache.mounts, env={**cache.env, **env})
         yield tree
 
@@ -82,23 +90,6 @@ def complete_sources(session: BuildSession, revision: Revision) -> Iterator[Path
             if not (file.is_link or os.path.lexists(tree / file.target)):
                 session.note(not_copied(file.source, file.target))
         yield tree
-
-
-def report_as_parent(session: BuildSession, failed: NotBuilt) -> MachineReport | None:
-    """Report a patch with incomplete sources as its parent's fault if the parent's are incomplete, too.
-
-    None: it failed for another reason, or the patch is to blame. For builds of the patch alone; comparing
-    builds build the parent first.
-    """
-    spec = session.spec
-    if failed.ended.stage is not Stage.CHECKOUT or spec.base is None:
-        return None
-    try:
-        with complete_sources(session, spec.base):
-            return None
-    except NotBuilt as parent:
-        cause = sides_failed(Outcome.PARENT_BROKEN, failed.ended, parent.ended)
-        return MachineReport(Outcome.PARENT_BROKEN, (cause,))
 
 
 @contextmanager

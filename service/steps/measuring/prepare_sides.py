@@ -6,16 +6,17 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from service.domain.building.compile_errors import errors_in, first_error
+from service.domain.building.compile_errors import errors_in
 from service.domain.project.configuration import Work
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.side_end import Parent, SideEnd, Stage, gravest, outcome_of_sides
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Transient
 from service.domain.values.identity import Side
-from service.domain.wording.build_causes import listing_failed, not_downloaded, side_failed, sides_failed
+from service.domain.wording.build_causes import listing_failed, side_failed, sides_failed
 from service.steps.building.build_sides import built_tree
-from service.steps.building.build_sources import STAGES, NotBuilt, download_missed, failures_of_build
+from service.steps.building.build_sources import NotBuilt, failures_of_build
+from service.steps.building.report_not_built import end_of
 from service.steps.measuring.launching import Launcher
 from service.steps.measuring.rehearse import NOTHING_KNOWN, Rehearsal, rehearse, without_choice
 
@@ -75,7 +76,7 @@ class PreparedSides:
         patch, base = self.sides[Side.PATCH], self.sides.get(Side.BASE)
         ends = [(patch.end_of(name), base.end_of(name) if base else None) for name in suites]
         outcomes = [
-            outcome_of_sides(*each, self._parent, is_same_program=name in unchanged)
+            outcome_of_sides(*each, Parent.of(self.spec.base), is_same_program=name in unchanged)
             for name, each in zip(suites, ends, strict=True)
         ]
         if (outcome := gravest(outcomes)) is None:
@@ -124,12 +125,6 @@ class PreparedSides:
             if suite in others and end.stage is Stage.LISTING
         }
 
-    @property
-    def _parent(self) -> Parent:
-        if self.spec.base is None:
-            return Parent.NONE
-        return Parent.UNMERGED if self.spec.base.is_under_review else Parent.MERGED
-
 
 def prepare_sides(
     session: BuildSession, stack: ExitStack, seconds: dict[str, float], *, is_new: bool
@@ -173,13 +168,7 @@ def _build(
         tree = stack.enter_context(built_tree(session, revision))
     except NotBuilt as failed:
         own = log.since(written)
-        end = failed.ended.end
-        missing = download_missed(failed, own)
-        if missing is not None:
-            end = not_downloaded(missing)
-        elif failed.ended.stage in STAGES.values():
-            end = first_error(own, failed.tree) or end
-        not_built = replace(failed.ended, end=end, needs_network=missing is not None)
+        not_built = end_of(failed, own)
         if side is Side.BASE:
             return PreparedSide(not_built=not_built)
         failures, is_cut = failures_of_build(failed, own)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.building.compile_errors import errors_in
 from service.domain.building.sandbox_command import Command, Limits, Mount
 from service.domain.measuring.tests.cases import MAX_BYTES
 from service.domain.measuring.tests.record import TestSuite, write_tests
@@ -13,16 +12,9 @@ from service.domain.runs.machine_report import PATCH_BUILT, MachineReport
 from service.domain.runs.tested import cleared_in_tests, failures_of_tests, has_unrun_tests, outcome_of_tests
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadResults, CommandFailed
-from service.domain.wording.build_causes import not_downloaded
 from service.domain.wording.failures import failure_causes, passed_on_retry
-from service.steps.building.build_sources import (
-    NotBuilt,
-    built_sources,
-    download_missed,
-    failures_of_build,
-    report_as_parent,
-    run_in_sources,
-)
+from service.steps.building.build_sources import NotBuilt, built_sources, run_in_sources
+from service.steps.building.report_not_built import report_not_built
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,7 +76,7 @@ def run_in_built_sources(session: BuildSession, work: Callable[[Path], MachineRe
             report = work(tree)
             seconds["test"] = round(host.clock() - begun, 3)
     except NotBuilt as failed:
-        report = report_as_parent(session, failed) or _not_built(failed, session.log.since(mark))
+        report = report_not_built(session, failed, session.log.since(mark), seconds)
     return replace(report, seconds=seconds, conditions=host.conditions)
 
 
@@ -114,16 +106,6 @@ def launch(
             problem = str(error)
     output = session.log.since(mark)
     return Launched(end, results, problem, output, is_cut=len(output) < session.log.mark() - mark)
-
-
-def _not_built(failed: NotBuilt, log: bytes) -> MachineReport:
-    if missing := download_missed(failed, log):
-        # Without the parent, nobody knows whether the patch added the download.
-        return MachineReport(Outcome.MISCONFIGURED, (f"{failed.what}: {not_downloaded(missing)}",))
-    failures, is_cut = failures_of_build(failed, log)
-    causes = failure_causes(failures, is_cut=is_cut)
-    findings = errors_in(log, failed.tree)
-    return MachineReport(Outcome.FAILED, causes, findings=findings, failures=failures, is_cut=is_cut)
 
 
 def report_of(session: BuildSession, tested: Sequence[Tested]) -> MachineReport:

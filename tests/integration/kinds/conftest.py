@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -51,9 +52,14 @@ class Machine:
         self.host.source.fetch("kv", base, patch)
         return base, patch
 
-    def run(self, files: dict[str, bytes | Path], job: str) -> MachineReport:
-        """Run the job with these lines on a commit with these files."""
-        build, _ = self._build({"README": b"before\n"}, files, job)
+    def run(
+        self,
+        files: Mapping[str, bytes | Path],
+        job: str,
+        before: Mapping[str, bytes | Path] = MappingProxyType({"README": b"before\n"}),
+    ) -> MachineReport:
+        """Run the job with these lines on a commit with these files; its parent has those of ``before``."""
+        build, _ = self._build(before, files, job)
         report = execute_build(build, self.host, Silence())
         self.log = build.log
         assert report is not None
@@ -69,7 +75,7 @@ class Machine:
         return verdict
 
     def _build(
-        self, before: dict[str, bytes | Path], after: dict[str, bytes | Path], job: str
+        self, before: Mapping[str, bytes | Path], after: Mapping[str, bytes | Path], job: str
     ) -> tuple[LocalBuild, BuildSpec]:
         base, patch = self.commits(before, after)
         parsed = parse_project_file(f"version: 1\njobs:\n  job:\n{job}").job("job")

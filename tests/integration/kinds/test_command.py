@@ -83,7 +83,7 @@ def test_a_command_at_its_memory_limit_names_the_limit(machine: Machine) -> None
 
 
 def test_a_limit_on_the_memory_of_the_build_fails_the_build(machine: Machine) -> None:
-    build = "    build: {compile: python3 hungry.py, memory: 64M}\n"
+    build = "    build: {compile: test ! -e hungry.py || python3 hungry.py, memory: 64M}\n"
     report = machine.run(FILES | HUNGRY, f"    kind: command\n{build}    command: 'true'\n")
 
     assert report.outcome is Outcome.FAILED

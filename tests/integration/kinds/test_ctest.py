@@ -180,7 +180,7 @@ def test_the_time_limit_names_the_running_test(machine: Machine) -> None:
 
 def test_a_build_that_fails_names_the_first_error(machine: Machine) -> None:
     files = project('message(FATAL_ERROR "no such option")\n')
-    report = machine.run(files, JOB)
+    report = machine.run(files, JOB, before=project(""))
 
     assert (report.outcome, report.tests) == (Outcome.FAILED, "")
     assert [each.kind for each in report.failures] == [FailureKind.CONFIGURE]

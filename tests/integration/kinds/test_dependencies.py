@@ -165,15 +165,22 @@ BENCHMARK = """\
 """
 
 
-def test_a_test_job_without_its_dependencies_is_misconfigured(machine: Machine) -> None:
-    report = machine.run(
-        FILES, "    kind: command\n    build: {configure: cmake -B build}\n    command: 'true'\n"
-    )
-
-    assert (report.outcome, report.causes) == (Outcome.MISCONFIGURED, (OFFLINE,))
+TESTS = "    kind: command\n    build: {configure: cmake -B build}\n    command: 'true'\n"
+BLAMED = pytest.mark.parametrize(
+    ("before", "outcome"), [(FILES, Outcome.MISCONFIGURED), (NOTHING, Outcome.FAILED)]
+)
 
 
-@pytest.mark.parametrize(("before", "outcome"), [(FILES, Outcome.MISCONFIGURED), (NOTHING, Outcome.FAILED)])
+@BLAMED
+def test_a_test_job_blames_the_patch_only_for_a_download_that_it_adds(
+    machine: Machine, before: dict[str, bytes | Path], outcome: Outcome
+) -> None:
+    report = machine.run({**FILES, "README": b"after"}, TESTS, before)
+
+    assert (report.outcome, report.causes) == (outcome, (OFFLINE,))
+
+
+@BLAMED
 def test_a_comparison_blames_the_patch_only_for_a_download_that_it_adds(
     machine: Machine, before: dict[str, bytes | Path], outcome: Outcome
 ) -> None:

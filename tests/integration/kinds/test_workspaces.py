@@ -44,7 +44,10 @@ BENCHMARK = """\
 """
 BROKEN = """\
     kind: command
-    build: {compile: "echo src/core/a.cc:3:1: error: own; echo libs/times/b.cc:1:1: error: other; exit 1"}
+    build:
+      compile: |
+        test -e src/core/program.sh || exit 0
+        echo src/core/a.cc:3:1: error: own; echo libs/times/b.cc:1:1: error: other; exit 1
     command: 'true'
 """
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from service.domain.building.sandbox_command import Completed
@@ -63,13 +64,13 @@ class ReplayedTidy:
     """A sandbox in which clang-tidy prints ``printed`` for each unit: exit code, if it ended, and output.
 
     ``includes`` has the names in the include lines of each file. Without ``units``, the build writes no
-    ``compile_commands.json``.
+    ``compile_commands.json``. ``builds`` are the ends of the first build commands; the others succeed.
     """
 
     units: Sequence[str]
     printed: Mapping[str, tuple[int | None, bytes]] = field(default_factory=dict)
     includes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    build: Completed = SUCCESS
+    builds: list[Completed] = field(default_factory=list)
     end: Completed = SUCCESS
     checks: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -91,8 +92,9 @@ class ReplayedTidy:
                     (out / f"{number}.code").write_text(f"{code}\n")
             return self.end
         else:
-            log.write(b"/src/gen.cc:3:1: error: no\n" if self.build.exit_code else b"")
-            return self.build
+            end = self.builds.pop(0) if self.builds else SUCCESS
+            log.write(b"/src/gen.cc:3:1: error: no\n" if end.exit_code else b"")
+            return end
         return Completed(0, 0.0)
 
     def in_force(self) -> Mapping[str, str]:
@@ -130,5 +132,5 @@ def lint(
     assert not job.problem
     parent = base if "base" in source.commits else None
     spec = BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", parent, patch, job)
-    host = memory_host(source, sandbox, scratch)  # type: ignore[arg-type]
+    host = replace(memory_host(source, sandbox, scratch), clock=monotonic)  # type: ignore[arg-type]
     return RUNNERS[job.kind](BuildSession(MemoryClaimed(), spec, host, Silence()))
