@@ -79,6 +79,7 @@ event: Final = Table(
     Column("deliveries", Integer, nullable=False, server_default=text("1")),
     _moment("received_at"),
     Column("handled_at", _MOMENT),
+    *_optional_texts("project"),
     UniqueConstraint("instance", "digest"),
 )
 

@@ -94,8 +94,13 @@ class PageRequest:
 class Events(Protocol):
     """Hints of review servers that a change moved, and how far each server was read."""
 
-    def add(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
-        """Store an event; return its id. A duplicate is counted and is unhandled again."""
+    def add(
+        self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes, project: str = ""
+    ) -> int:
+        """Store an event; return its id. A duplicate is counted and is unhandled again.
+
+        ``project`` is that of the change; empty if it is not known.
+        """
 
     def change_of(self, event_id: int) -> ChangeKey | None:
         """Return the change an event hints at; None if it concerns none. Raises NotFound."""

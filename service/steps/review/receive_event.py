@@ -46,7 +46,7 @@ def _store(store: Store, instance: str, events: Mapping[int, tuple[bytes, Event]
         for place in sorted(events, key=digests.__getitem__):
             body, event = events[place]
             change = event.change if event.is_about_change else None
-            numbers[place] = tx.events.add(instance, digests[place], event.type, change, body)
+            numbers[place] = tx.events.add(instance, digests[place], event.type, change, body, event.project)
             if change is None:
                 tx.events.mark_handled(numbers[place])
             else:

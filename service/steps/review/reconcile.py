@@ -57,7 +57,7 @@ def reconcile(
             for key, moment in listed.items():
                 # The same state of a change is one event, which is handled again.
                 digest = hashlib.sha256(f"{KIND} {key.number} {moment.isoformat()}".encode()).digest()
-                event_id = tx.events.add(key.instance, digest, KIND, key.number, b"")
+                event_id = tx.events.add(key.instance, digest, KIND, key.number, b"", key.project)
                 tx.outbox.queue_task(Task.HANDLE_EVENT, event_id)
             # Only the query by time is complete up to its newest change.
             tx.events.move_cursor(server.instance, max(updated.values(), default=now) if cursor else now)

@@ -37,6 +37,12 @@ class TestEvents:
         with store.transaction() as tx:
             assert tx.events.change_of(tx.events.add("review", b"a", "x", 7, b"{}")) == ChangeKey("review", 7)
 
+    def test_an_event_about_a_change_that_is_not_stored_names_its_project(self, store: Store) -> None:
+        with store.transaction() as tx:
+            key = tx.events.change_of(tx.events.add("review", b"a", "x", 7, b"{}", "kv_engine"))
+        assert key is not None
+        assert key.project == "kv_engine"
+
     @pytest.mark.parametrize("number", [None, 0, -1, 2**31, 10**30])
     def test_an_event_without_a_possible_change_hints_at_none(self, store: Store, number: int | None) -> None:
         with store.transaction() as tx:
@@ -139,7 +145,7 @@ def test_all_that_is_read_about_a_change_names_its_project(store: Store, upkeep:
         record = tx.changes.upsert(change())
         run = tx.runs.lock(start(tx, check_run(record.patch_set_id)))
         (comment,) = tx.comments.record(record, [posted("recheck")])
-        event = tx.events.change_of(tx.events.add("review", b"a", "x", 7, b"{}"))
+        event = tx.events.change_of(tx.events.add("review", b"a", "x", 7, b"{}", "claimed"))
         keys = [event, run.change, tx.comments.lock(comment).change, *tx.changes.open_changes("review")]
         tx.outbox.queue_review("first", Review(change().key, "1" * 40, "text"))
         tx.outbox.queue_review(

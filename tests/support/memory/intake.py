@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 class MemoryEvents(InMemory, Events):
-    def add(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
+    def add(
+        self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes, project: str = ""
+    ) -> int:
         for number, event in enumerate(self._m.events, 1):
             if (event.instance, event.digest) == (instance, digest):
                 again = replace(
@@ -36,14 +38,14 @@ class MemoryEvents(InMemory, Events):
                 self._m.events[number - 1] = again
                 return number
         hinted = change if change is not None and 0 < change < 1 << 31 else None
-        self._m.events.append(StoredEvent(instance, digest, kind, hinted, self._m.clock))
+        self._m.events.append(StoredEvent(instance, digest, kind, hinted, self._m.clock, project=project))
         return len(self._m.events)
 
     def change_of(self, event_id: int) -> ChangeKey | None:
         event = row(self._m.events, event_id, "event")
         if event.change is None:
             return None
-        stored = self._m.changes.get(key := ChangeKey(event.instance, event.change))
+        stored = self._m.changes.get(key := ChangeKey(event.instance, event.change, event.project))
         return key if stored is None else stored.key
 
     def mark_handled(self, event_id: int) -> None:

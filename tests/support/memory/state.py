@@ -43,6 +43,7 @@ class StoredEvent:
     received: float
     deliveries: int = 1
     is_handled: bool = False
+    project: str = ""
 
 
 @dataclass(frozen=True)

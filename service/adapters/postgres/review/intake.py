@@ -59,23 +59,29 @@ class PostgresEvents(Connected, Events):
     """Rows of the tables ``event`` and ``server``."""
 
     @override
-    def add(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
+    def add(
+        self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes, project: str = ""
+    ) -> int:
         # The number comes from outside: one that no server gives is no hint, and must not stop the rest.
         hinted = change if change is not None and 0 < change <= LARGEST_INTEGER else None
         event = {"instance": instance, "digest": digest, "type": kind, "change": hinted, "body": body}
-        return int(self._execute(_ADD_EVENT, event).scalar_one())
+        return int(self._execute(_ADD_EVENT, {**event, "project": project}).scalar_one())
 
     @override
     def change_of(self, event_id: int) -> ChangeKey | None:
         is_its_change = (t.change.c.instance == t.event.c.instance) & (t.change.c.number == t.event.c.change)
         query = (
-            select(t.event.c.instance, t.event.c.change, t.change.c.project)
+            select(
+                t.event.c.instance,
+                t.event.c.change,
+                func.coalesce(t.change.c.project, t.event.c.project).label("project"),
+            )
             .join(t.change, is_its_change, isouter=True)
             .where(t.event.c.id == event_id)
         )
         row = self._one(query, f"event {event_id}")
         number = row["change"]
-        return None if number is None else ChangeKey(row["instance"], number, row["project"] or "")
+        return None if number is None else ChangeKey(row["instance"], number, row["project"])
 
     @override
     def mark_handled(self, event_id: int) -> None:

@@ -31,6 +31,7 @@ ABOUT_CHANGES: Final = frozenset(
     }
 )
 _LOSS: Final = "dropped-output"  # of the stream
+_LONGEST: Final = 1000  # characters of a project's name, which is part of an address
 
 
 def parse_event(body: bytes | str) -> Event:
@@ -76,6 +77,6 @@ def _project(document: Mapping[str, Any]) -> str:
     for holder in (document, document.get("change"), document.get("refUpdate")):
         project = object_from(holder).get("project")
         name = object_from(project).get("name") if isinstance(project, dict) else project
-        if isinstance(name, str):
+        if isinstance(name, str) and len(name) <= _LONGEST:
             return name
     return ""

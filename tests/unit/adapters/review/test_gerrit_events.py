@@ -90,6 +90,13 @@ def test_the_project_may_be_only_in_the_change() -> None:
     assert parse_event(json.dumps(body)) == Event("patchset-created", "kv", 4, is_about_change=True)
 
 
+@pytest.mark.parametrize("project", ["k" * 1001, 7, None, ["kv"]])
+def test_a_project_that_no_server_names_is_ignored(project: object) -> None:
+    body = {"type": "patchset-created", "change": {"project": project, "number": 4}}
+
+    assert parse_event(json.dumps(body)) == Event("patchset-created", "", 4, is_about_change=True)
+
+
 def test_an_event_of_an_unknown_type_is_about_no_change() -> None:
     found = parse_event('{"type": "change-teleported", "change": {"number": 1}}')
 

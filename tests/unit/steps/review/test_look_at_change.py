@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.adapters.review.gerrit.events import parse_event
 from service.adapters.review.gerrit.review import GerritReview
 from service.adapters.system.json_client import Password
 from service.domain.review.change import ChangeStatus
@@ -12,6 +13,7 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.identity import ChangeKey, RunKind
 from service.steps.review.deliver import deliver_reviews
 from service.steps.review.look_at_change import handle_event, look_at_change
+from service.steps.review.receive_event import receive_event
 from tests.support.memory.store import MemoryStore
 from tests.support.review.changes import KEY, Service, change_at
 from tests.support.review.gerrit_model import SECRET, URL, GerritModel
@@ -146,6 +148,16 @@ def test_a_change_that_gerrits_index_lost_keeps_its_run() -> None:
     with store.transaction() as tx:
         event = tx.events.add("gerrit", b"d", "comment-added", 7, b"")
     handle_event(store, server, event)
+    assert [run.state for run in store.memory.runs] == [RunState.PLANNING]
+
+
+def test_an_event_starts_a_run_although_gerrits_index_lacks_the_new_change() -> None:
+    model, store = GerritModel(), MemoryStore()
+    server = GerritReview("gerrit", URL, Password("buildbot", SECRET), transport=model.transport)
+    model.upload(7, "1" * 40)
+    model.unindexed.add(7)
+    event = b'{"type": "patchset-created", "change": {"project": "kv_engine", "number": 7}}'
+    handle_event(store, server, receive_event(store, parse_event, "gerrit", event))
     assert [run.state for run in store.memory.runs] == [RunState.PLANNING]
 
 
