@@ -133,6 +133,9 @@ class Changes(Protocol):
         Empty if the patch set is not stored.
         """
 
+    def with_patch_set(self, instance: str, branch: tuple[str, str], revision: str) -> ChangeKey | None:
+        """Return the change with this patch set on a branch, given by project and name, as last stored."""
+
     def open_changes(self, instance: str) -> Sequence[ChangeKey]:
         """Return the changes of a server that are open as last stored, by number."""
 

@@ -7,13 +7,14 @@ than its parent. See "What is compared" in docs/contributor/statistics.md.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from service.domain.building.spec import REVIEWED, UNREVIEWED, Merge, Revision
 from service.domain.project.project_file import concerns
 from service.domain.review.change import ChangeStatus
-from service.domain.values.errors import BadInput
+from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import RunKind
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from service.ports.review.server import CurrentChanges
     from service.ports.runs.runs import RunRecord
     from service.ports.sources import Source
+    from service.ports.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class ChosenSides:
         return self.merged if job.compares and concerns(job, self.moved) else self.own
 
 
-def choose_sides(source: Source, server: CurrentChanges, run: RunRecord) -> ChosenSides:
+def choose_sides(store: Store, server: CurrentChanges, source: Source, run: RunRecord) -> ChosenSides:
     """Choose the sides of a run, all refs of which are fetched.
 
     Raises:
@@ -80,12 +82,25 @@ def choose_sides(source: Source, server: CurrentChanges, run: RunRecord) -> Chos
     head = revision(source.head(run.project, run.branch), branch, REVIEWED)
     if not is_check or head.commit == parent:
         return _alone(own)
-    status = None if is_merged else server.status_of(run.project, run.branch, parent)
+    status = None if is_merged else _status_of(store, server, run, parent)
     return _on(source, run, own, base, head, status)
 
 
 def _alone(own: Sides) -> ChosenSides:
     return ChosenSides(own, own)
+
+
+def _status_of(store: Store, server: CurrentChanges, run: RunRecord, parent: str) -> ChangeStatus | None:
+    """Return the status of the change with a parent; None: no visible change of the branch has it."""
+    if found := server.status_of(run.project, run.branch, parent):
+        return found
+    # The server's search may not know a change yet, or not any more.
+    with store.transaction() as tx:
+        key = tx.changes.with_patch_set(run.instance, (run.project, run.branch), parent)
+    with suppress(NotFound):
+        if key and (change := server.change(key)).branch == run.branch:
+            return change.status
+    return None
 
 
 def _on(

@@ -55,7 +55,7 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
         return
     source.fetch(run.project, f"refs/heads/{run.branch}", run.ref or run.revision)
     try:
-        plan = _plan(source, server, run)
+        plan = _plan(store, server, source, run)
     except NoProjectFile as error:
         _refuse(store, run, error.what, run_url, is_posted=False)
         return
@@ -89,9 +89,9 @@ class _Plan:
         return sum(build.is_needed and build.job.voting and build.job.compares for build in self.builds)
 
 
-def _plan(source: Source, server: ReviewServer, run: RunRecord) -> _Plan:
+def _plan(store: Store, server: ReviewServer, source: Source, run: RunRecord) -> _Plan:
     project_file = of_branch = read_project_file(source, run.project, run.branch)
-    sides = choose_sides(source, server, run)
+    sides = choose_sides(store, server, source, run)
     base, patch = sides.own.base, sides.own.patch
     own_file = None
     if run.kind is RunKind.CALIBRATION:

@@ -129,6 +129,31 @@ class TestChanges:
             assert tx.changes.upsert(change(patch_set=1, minutes=1)).is_current
             assert tx.changes.upsert(change(patch_set=1, minutes=1)) == replace(second, is_current=False)
 
+    def test_a_change_is_found_by_any_of_its_patch_sets(self, store: Store) -> None:
+        with store.transaction() as tx:
+            for number in (1, 2):
+                tx.changes.upsert(change(patch_set=number, minutes=number))
+            branch = ("kv_engine", "master")
+            for number in (1, 2):
+                found = tx.changes.with_patch_set("review", branch, f"{number:040x}")
+                assert (found, found and found.project) == (ChangeKey("review", 7), "kv_engine")
+
+    @pytest.mark.parametrize(
+        ("instance", "branch", "number"),
+        [
+            ("other", ("kv_engine", "master"), 1),
+            ("review", ("kv_engine", "7.6.x"), 1),
+            ("review", ("another", "master"), 1),
+            ("review", ("kv_engine", "master"), 2),
+        ],
+    )
+    def test_no_change_has_the_patch_set_of_another_one(
+        self, store: Store, instance: str, branch: tuple[str, str], number: int
+    ) -> None:
+        with store.transaction() as tx:
+            tx.changes.upsert(change())
+            assert tx.changes.with_patch_set(instance, branch, f"{number:040x}") is None
+
     def test_open_changes_come_by_number(self, store: Store) -> None:
         with store.transaction() as tx:
             assert tx.changes.open_changes("review") == []

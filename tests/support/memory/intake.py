@@ -94,6 +94,15 @@ class MemoryChanges(InMemory, Changes):
             revision, [(each.number, each.kind, each.revision) for each in newest_first]
         )
 
+    def with_patch_set(self, instance: str, branch: tuple[str, str], revision: str) -> ChangeKey | None:
+        for patch_set in self._m.patch_sets:
+            key = self._m.change_ids[patch_set.change_id - 1]
+            change = self._m.changes[key]
+            is_there = key.instance == instance and (change.project, change.branch) == branch
+            if is_there and patch_set.revision == revision:
+                return key
+        return None
+
     def open_changes(self, instance: str) -> Sequence[ChangeKey]:
         found = [each for each in self._m.changes.values() if each.status is ChangeStatus.NEW]
         return sorted(

@@ -128,6 +128,18 @@ class PostgresChanges(Connected, Changes):
         return patch_sets_with_code_of(revision, [tuple(row) for row in found])
 
     @override
+    def with_patch_set(self, instance: str, branch: tuple[str, str], revision: str) -> ChangeKey | None:
+        project, name = branch
+        is_there = (t.change.c.project == project) & (t.change.c.branch == name)
+        number = self._execute(
+            select(t.change.c.number)
+            .join(t.patch_set)
+            .where(t.change.c.instance == instance, is_there, t.patch_set.c.revision == revision)
+            .limit(1)
+        ).scalar()
+        return None if number is None else ChangeKey(instance, number, project)
+
+    @override
     def open_changes(self, instance: str) -> Sequence[ChangeKey]:
         found = self._execute(
             select(t.change.c.number, t.change.c.project)

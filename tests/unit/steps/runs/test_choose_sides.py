@@ -17,6 +17,7 @@ from service.ports.runs.runs import RunRecord
 from service.steps.runs.choose_sides import ChosenSides, choose_sides
 from tests.support.building.build_host import MemorySource
 from tests.support.fakes import FakeReviewServer
+from tests.support.memory.store import MemoryStore
 from tests.support.review.changes import KEY, change_at
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ PERF = parse_job(
     },
 )
 TESTS = parse_job("tests", {"kind": "ctest", "build": {"compile": "make"}})
+BELOW_KEY = ChangeKey("gerrit", 6)
 FILES = {"a.c": "1", "b.c": "1", "note": "1"}
 RUN = RunRecord(
     1, RunKind.CHECK, RunState.PLANNING, "gerrit", "kv", "master", "patch", None, "", 1, KEY, CHANGE
@@ -43,7 +45,7 @@ class History:
     """A branch with the commit ``root``; ``patch`` is the change's."""
 
     def __init__(self) -> None:
-        self.source, self.server = MemorySource(), FakeReviewServer()
+        self.store, self.source, self.server = MemoryStore(), MemorySource(), FakeReviewServer()
         self.server.put(change_at(1))
         self.commit("root", None, {}, MASTER)
 
@@ -54,12 +56,10 @@ class History:
     def below(self, revision: str, status: ChangeStatus, branch: str = "master") -> None:
         """Make a commit the patch set of another change."""
         current = PatchSet(1, revision, BELOW, ("root",))
-        self.server.put(
-            change_at(1, key=ChangeKey("gerrit", 6), branch=branch, current=current, status=status)
-        )
+        self.server.put(change_at(1, key=BELOW_KEY, branch=branch, current=current, status=status))
 
     def sides(self, kind: RunKind = RunKind.CHECK) -> ChosenSides:
-        return choose_sides(self.source, self.server, replace(RUN, kind=kind))
+        return choose_sides(self.store, self.server, self.source, replace(RUN, kind=kind))
 
     def compared(self) -> tuple[str, str]:
         """Compare by the benchmark job; return what the sides have in a.c, b.c and note."""
@@ -153,6 +153,33 @@ class TestChain:
         sides = history.sides().of(PERF)
         assert sides.base is not None
         assert (sides.base.commit, sides.patch.commit, sides.conflict) == ("below", "patch", "head")
+
+
+class TestChangeThatTheSearchMisses:
+    """The database knows that the parent is a patch set of change 6."""
+
+    @pytest.fixture
+    def history(self, history: History, monkeypatch: pytest.MonkeyPatch) -> History:
+        history.commit("below", "root", {"a.c": "2"}, BELOW)
+        history.commit("patch", "below", {"b.c": "2"}, CHANGE)
+        history.below("below", ChangeStatus.NEW)
+        with history.store.transaction() as tx:
+            tx.changes.upsert(history.server.changes[BELOW_KEY])
+        monkeypatch.setattr(history.server, "status_of", lambda *_: None)
+        return history
+
+    def test_its_current_status_counts(self, history: History) -> None:
+        assert history.compared() == ("211", "221")
+        history.below("below", ChangeStatus.MERGED)
+        assert history.compared() == ("111", "121")
+
+    def test_it_does_not_count_after_it_moved_to_another_branch(self, history: History) -> None:
+        history.below("below", ChangeStatus.NEW, "7.6.x")
+        assert history.compared() == ("111", "221")
+
+    def test_it_does_not_count_after_it_was_deleted(self, history: History) -> None:
+        del history.server.changes[BELOW_KEY]
+        assert history.compared() == ("111", "221")
 
 
 def test_a_parent_that_was_merged_as_another_commit_is_not_merged_again(history: History) -> None:
