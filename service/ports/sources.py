@@ -49,10 +49,7 @@ class Commits(Protocol):
         """Return the tree ID of a revision."""
 
     def parent(self, project: str, revision: str) -> str | None:
-        """Return the commit ID of the first parent; None for a root commit.
-
-        A parent that is an ancestor of another one is left out.
-        """
+        """Return the commit ID of the first parent; None for a root commit."""
 
     def merge(self, project: str, merge: Merge) -> str | None:
         """Merge a commit, and return the commit ID of the result; None if there is a conflict.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.project.tiny_project import PROGRAM, PROJECT_FILE, TinyProject
+from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,6 +69,22 @@ def test_an_interrupted_gate_without_a_pair_prints_no_verdict(project: TinyProje
         printed, said = running.communicate(timeout=60)
     assert (running.returncode, printed) == (130, "")
     assert "interrupted" in said
+
+
+def test_an_interrupt_between_jobs_loses_no_finished_one(project: TinyProject) -> None:
+    last = "  later-perf:\n" + PROJECT_FILE.partition("  tiny-perf:\n")[2].replace(
+        "sh compile.sh", "sleep 60"
+    )
+    project.commit({"benchgate.yaml": PROJECT_FILE + last})
+    project.commit({"time.txt": "130"})
+    with started(project, "--json") as running:
+        cache = project.path.parent / "cache"
+        assert eventually(lambda: any(cache.rglob("tiny-perf.log")), seconds=60.0)
+        running.send_signal(signal.SIGINT)
+        printed, _ = running.communicate(timeout=60)
+    assert running.returncode == 130
+    document = json.loads(printed)
+    assert (document["interrupted"], [job["outcome"] for job in document["jobs"]]) == (True, ["slower"])
 
 
 def test_two_named_revisions_are_compared(project: TinyProject) -> None:

@@ -12,7 +12,7 @@ import click
 from service.adapters.machines.local_build import LocalBuild
 from service.adapters.sources.repository import WORKTREE
 from service.adapters.system.locking import own_turn
-from service.cli import EXIT_CANNOT, EXIT_INTERRUPTED, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
+from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
 from service.cli.local.commits import open_commits
 from service.cli.local.progress import TerminalProgress
 from service.cli.local.project_text import read_project_text
@@ -149,37 +149,46 @@ def command(
     for result in call.results(jobs):
         result.show(as_json=as_json)
         results.append(result)
-    if jobs and not any(each.is_chosen for each in results[len(not_built) :]):
+    if jobs and not call.is_interrupted and not any(each.is_chosen for each in results[len(not_built) :]):
         ctx.exit(EXIT_USAGE)
     if as_json:
         options = {"job": job_name, "project_file": project_file, "filter": pattern}
         request = commits.to_mapping() | options | {"pairs": pairs, "minutes": minutes}
-        click.echo(results_to_json(results, seed=call.seed, asked=request))
+        more = {"seed": call.seed, "asked": request, "interrupted": call.is_interrupted}
+        click.echo(results_to_json(results, **more))
     elif jobs and not as_list:
         click.echo(f"seed {call.seed}", err=True)
-    is_interrupted = any(each.is_interrupted for each in results)
+    if call.is_interrupted:
+        raise click.Abort
     verdicts = [each.found for each in results if isinstance(each.found, LocalVerdict)]
-    code = exit_code([verdict.end.outcome for verdict in verdicts if verdict.is_chosen])
-    ctx.exit(EXIT_INTERRUPTED if is_interrupted else code)
+    ctx.exit(exit_code([verdict.end.outcome for verdict in verdicts if verdict.is_chosen]))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Call:
-    """One call: the commits that it compares, what it does with their builds, and the other repositories."""
+    """One call: the commits that it compares, what it does with their builds, and the other repositories.
+
+    ``is_interrupted``: a person ended it early.
+    """
 
     commits: Commits
     asked: Asked
     seed: str
     execute: Callable[[BuildSpec, LocalBuild, BuildHost, Progress], LocalVerdict | ListedJob]
     workspace: Workspace | None
+    is_interrupted: bool = False
 
     def results(self, jobs: Sequence[Job]) -> Iterator[JobResult]:
-        """Run the jobs one after the other, until one is interrupted."""
+        """Run the jobs one after the other, until one is interrupted; it may have a verdict by then."""
         comparing = sum(job.compares for job in jobs)
         for job in jobs:
-            result = self._run(job, comparing)
+            try:
+                result = self._run(job, comparing)
+            except KeyboardInterrupt:
+                self.is_interrupted = True
+                return
             yield result
-            if result.is_interrupted:
+            if self.is_interrupted:
                 return
 
     def _run(self, job: Job, comparing: int) -> JobResult:
@@ -191,19 +200,18 @@ class _Call:
         if self.execute is list_benchmarks:
             spec = listing_spec(spec)
         build = LocalBuild(spec, self.seed, commits.home / "binaries")
-        is_interrupted = False
         with own_turn(commits.home, _say_wait), TerminalProgress() as progress:
             try:
                 found = self.execute(spec, build, commits.host, progress)
             except KeyboardInterrupt:
                 if self.execute is list_benchmarks or not (so_far := verdict_so_far(spec, build)):
                     raise
-                found, is_interrupted = so_far, True
+                found, self.is_interrupted = so_far, True
         # The whole log of the job's last call.
         file = commits.home / "logs" / commits.project / f"{job.name}.log"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(build.log)
-        return JobResult(found, build.log, file, is_interrupted)
+        return JobResult(found, build.log, file)
 
 
 def _say_wait() -> None:

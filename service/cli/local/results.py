@@ -24,15 +24,11 @@ _ERRORS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """A job's verdict or listing, its log, and the file of the log (None: nothing was run).
-
-    ``is_interrupted``: the verdict is about what was measured until then.
-    """
+    """A job's verdict or listing, its log, and the file of the log (None: nothing was run)."""
 
     found: LocalVerdict | ListedJob
     log: bytes = b""
     file: Path | None = None
-    is_interrupted: bool = False
 
     @property
     def is_chosen(self) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _MOST: Final = 5  # lines of failures; readers fix the first ones first, and the page has all
 _MOST_NAMES: Final = 5
 _MOST_OF_NAME: Final = 80  # characters
+_MOST_NEW, _MOST_KNOWN, _MOST_BUGS = 3, 2, 2
 # CTest fills its columns with dots, which take a whole line on a phone.
 _LEADER: Final = re.compile(r"(?<= )\.{4,}")
 
@@ -57,15 +58,16 @@ def tests_too_short(count: int) -> str:
 
 
 def partly_known(found: Sequence[tuple[Failure, KnownFailure | None]]) -> str:
-    """Tell the known failures of a build from the new ones, which make it count."""
-    bugs = dict[str, list[str]]()
+    """Tell the new failures of a build from its known ones."""
+    bugs: dict[str, dict[str, None]] = {"": {}}
     for failure, known in found:
         name = plain(failure.subject or failure.headline, _MOST_OF_NAME)
-        bugs.setdefault(plain(known.bug, MAX_BUG) if known else "", []).append(name)
-    new = bugs.pop("", [])
-    parts = [f"{listed(names, _MOST_NAMES)}: known failure {bug}" for bug, names in bugs.items()]
-    parts.append(f"{listed(new, _MOST_NAMES)}: new, so the build counts" if new else "others may be new")
-    return "; ".join(parts)
+        bugs.setdefault(plain(known.bug, MAX_BUG) if known else "", {})[name] = None
+    new = bugs.pop("")
+    parts = [f"new: {listed([*new], _MOST_NEW)}" if new else "some failures may be new"]
+    parts += (f"known failure {bug}: {listed([*names], _MOST_KNOWN)}" for bug, names in bugs.items())
+    more = len(parts) - 1 - _MOST_BUGS
+    return "; ".join([*parts[: 1 + _MOST_BUGS], *([f"and {more} more bugs"] if more > 0 else [])])
 
 
 def also_on_parent(found: Sequence[ParentBuild]) -> tuple[str, ...]:

@@ -53,16 +53,14 @@ def confirming(job: str, benchmarks: Sequence[str], seconds: float) -> str:
     """Announce relinks, which take about ``seconds`` beside linking."""
     return (
         f"{plain(job)}: confirming {listed(benchmarks, _NAMED)} on up to {min(LOOKS)} relinked programs "
-        f"({max(LOOKS)} if one disagrees), about {duration(seconds)} and the links"
+        f"({max(LOOKS)} if one disagrees), about {duration(seconds)} beside building them"
     )
 
 
-def relinks_cut_short(seconds: float, *, is_asked: bool) -> str:
+def relinks_cut_short(relinks: int, seconds: float, *, is_asked: bool) -> str:
     """Explain that too little machine time is left for relinks; they take ``seconds``, unknown if 0."""
     takes = f", which take about {duration(seconds)}" if seconds else ""
-    return (
-        f"the machine time ends before {min(LOOKS)} relinked programs{takes}: {more_time(is_asked=is_asked)}"
-    )
+    return f"the machine time ends before {relinks} relinked programs{takes}: {more_time(is_asked=is_asked)}"
 
 
 def cached(hits: int, compilations: int) -> str:

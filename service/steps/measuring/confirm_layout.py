@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from service.steps.building.session import BuildSession
     from service.steps.measuring.measure import Measurement
 
-# Times the estimate without links, if the pairs up to the first decisive look left too little.
-_LEAST: Final = 2
+# Times the estimate, if pairs left less of the machine time: some relinks are measured again.
+_MARGIN: Final = 2
 
 
 class _Spent(BenchgateError):
@@ -58,9 +58,9 @@ def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation
     """Measure every small slow-down and gain on relinks of both sides, and only these benchmarks.
 
     The pairs are recorded beside those of the programs as built, and ``confirm`` decides from them. Pairs
-    that an earlier attempt recorded are not measured again. Linking and launching take what is left of the
-    machine time. If pairs that no change may evade took it, they take as long as estimated, and at most one
-    more machine time, except if a person chose the time.
+    that an earlier attempt recorded are not measured again. Launches take what is left of the machine time.
+    If that is too short, they take one more machine time at most, except if a person chose the time. Building
+    and linking come on top.
     """
     spec = session.spec
     suspected = suspected_of_layout(spec.judged, measured.listings, measured.launches, measured.counts)
@@ -72,7 +72,7 @@ def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation
     cost = cost_of_a_pair(spec.judged.benchmark.suites, measured.listings, measured.launches)
     estimate, left = confirming_cost(slower, cost), measured.left
     if not spec.is_time_asked:
-        left = max(left, min(_LEAST * estimate, spec.job.policy.machine_time))
+        left = max(left, min(_MARGIN * estimate, spec.job.policy.machine_time))
     relinks = _Relinks(
         Launcher(session, {}, measured.listings),
         {variant: [each for each in measured.relinked if each.variant == variant] for variant in VARIANTS},
@@ -98,14 +98,14 @@ class _Relinks:
 
     def hindrance(self, suspected: Sequence[Comparison]) -> str:
         """Measure the variants in turn; return why that cannot decide every suspect, or an empty text."""
-        longest = 0.0
+        longest, place = 0.0, 0
         try:
             for place, variant in enumerate(VARIANTS):
                 relinked = replace(self.launcher, variant=variant)
                 if not _missing(relinked, suspected, self.launches):
                     continue
-                self._keep(longest * (min(LOOKS) - place))
-                seconds = _measure(relinked, suspected, self.launches, self.left, is_first=not longest)
+                self._must_last(longest * (min(LOOKS) - place))
+                seconds = _measure(relinked, suspected, self.launches, self.left)
                 self.left -= seconds
                 longest = max(longest, seconds)
         except CommandFailed as error:
@@ -113,13 +113,14 @@ class _Relinks:
         except SideFailed as error:
             return relink_failed(error.side, error.failure)
         except _Spent:
+            needed = next(look for look in sorted(LOOKS) if look > place)
             is_asked = self.launcher.session.spec.is_time_asked
-            return relinks_cut_short(min(LOOKS) * longest, is_asked=is_asked)
+            return relinks_cut_short(needed, needed * longest, is_asked=is_asked)
         # They have too few complete pairs although all that are allowed were launched.
         names = left_open(suspected, self.launches, self.launcher.session.spec.judged.policy)
         return relinks_short(names) if names else ""
 
-    def _keep(self, seconds: float) -> None:
+    def _must_last(self, seconds: float) -> None:
         """Raise _Spent if less is left: the first look needs all of its relinks."""
         if seconds > self.left:
             raise _Spent
@@ -136,14 +137,11 @@ def _measure(
     suspected: Sequence[Comparison],
     by_variant: Mapping[int, list[Launch]],
     left: float,
-    *,
-    is_first: bool,
 ) -> float:
-    """Launch the missing pairs of the launcher's variant; return the seconds, with those of linking.
+    """Launch the missing pairs of the launcher's variant; return the seconds, building excluded.
 
-    The build's first relink also compiles, which is no machine time. ``by_variant`` are the launches so far;
-    the new ones are added. A benchmark that sometimes gives no result gets as many more pairs as on a
-    disturbed machine.
+    ``by_variant`` are the launches so far; the new ones are added. A benchmark that sometimes gives no
+    result gets as many more pairs as on a disturbed machine.
 
     Raises:
         _Spent: more than ``left`` seconds are used.
@@ -153,12 +151,10 @@ def _measure(
     clock, progress = session.host.clock, session.progress
     place = f"{session.claimed.name}: relink {VARIANTS.index(variant) + 1} of up to {len(VARIANTS)}"
     progress.say(f"{place}, linking again")
-    begun = clock()
     with ExitStack() as stack:
         trees = {side: _tree(session, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
         launcher = replace(launcher, trees=trees)
-        if is_first:
-            begun = clock()
+        begun = clock()
         warm_up(launcher, wanted)
         first = next_pair(launches)
         # A relinked program may not know a benchmark, so that it is wanted for ever.

@@ -85,7 +85,9 @@ class Course:
         policy = policy_for(job.policy, listings)
         cost = cost_of_a_pair(job.benchmark.suites, listings, launches, is_charged=True)
         needed = confirming_cost(may_be_suspected(rows, policy), cost)
-        reserved = min(needed, _MOST_RESERVED * policy.machine_time)
+        # Without a person who waits, relinks may take one more machine time.
+        extra = 0.0 if spec.is_time_asked else policy.machine_time
+        reserved = min(max(needed - extra, 0.0), _MOST_RESERVED * policy.machine_time)
         chosen: Collection[tuple[str, str]] | None = None
         if longer is None:
             stages = Stages(self.decisive, self.base_pairs)

@@ -55,7 +55,10 @@ def _on_branch(spec: BuildSpec, end: BuildEnd) -> BuildEnd:
         return replace(end, outcome=Outcome.CONFLICT, causes=(cause, *end.causes))
     if (merge := spec.patch.merge) is None:
         return end
-    return replace(end, notes=(merged_into(spec.branch, merge.onto), *end.notes))
+    note = merged_into(spec.branch, merge.onto)
+    if CONSEQUENCES[end.outcome].counts is Counts.FAIL:  # the author does not have this code
+        return replace(end, causes=(*end.causes, note))
+    return replace(end, notes=(note, *end.notes))
 
 
 def give_up(store: Store, build_id: int, cause: str) -> None:

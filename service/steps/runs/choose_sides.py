@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from service.domain.building.spec import REVIEWED, UNREVIEWED, Merge, Revision
+from service.domain.project.configuration import Work
 from service.domain.project.project_file import concerns
 from service.domain.review.change import ChangeStatus
 from service.domain.values.errors import BadInput, NotFound
@@ -44,15 +45,22 @@ class ChosenSides:
         own: the patch set and its parent.
         merged: both as they would be merged into the branch; equal to ``own`` if the branch has not moved.
         moved: paths that differ between the two bases; None: unknown.
+        changed: paths that differ between the merged sides; None: unknown.
     """
 
     own: Sides
     merged: Sides
     moved: Sequence[str] | None = ()
+    changed: Sequence[str] | None = ()
 
     def of(self, job: Job) -> Sides:
-        """Return the sides of a job. Tests and linters look at the patch set alone."""
-        return self.merged if job.compares and concerns(job, self.moved) else self.own
+        """Return the sides of a job. Tests, also those that are compared, look at the patch set as it is."""
+        is_benchmark = job.compares and job.configuration.work is Work.BENCHMARKS
+        return self.merged if is_benchmark and concerns(job, self.moved) else self.own
+
+    def concern(self, job: Job) -> bool:
+        """Return whether the merge changes a file of the job; it also brings parents that are no changes."""
+        return concerns(job, self.changed)
 
 
 def choose_sides(store: Store, server: CurrentChanges, source: Source, run: RunRecord) -> ChosenSides:
@@ -80,7 +88,7 @@ def choose_sides(store: Store, server: CurrentChanges, source: Source, run: RunR
     base = revision(parent, ref, REVIEWED if is_merged else UNREVIEWED)
     own = Sides(base, patch)
     head = revision(source.head(run.project, run.branch), branch, REVIEWED)
-    if not is_check or head.commit == parent:
+    if not is_check or head.commit == parent or source.is_merged(run.project, run.revision, run.branch):
         return _alone(own)
     status = None if is_merged else _status_of(store, server, run, parent)
     return _on(source, run, own, base, head, status)
@@ -125,8 +133,9 @@ def _on(
     patch = _merged(source, run, own.patch, head, since) if base else None
     if base is None or patch is None:
         conflicting = Sides(own.base, own.patch, head.commit)
-        return ChosenSides(own, conflicting, _moved(source, run, parent, head) if base else None)
-    return ChosenSides(own, Sides(base, patch), _moved(source, run, parent, base))
+        return ChosenSides(own, conflicting, _changed(source, run, parent, head))
+    merged = Sides(base, patch)
+    return ChosenSides(own, merged, _changed(source, run, parent, base), _changed(source, run, base, patch))
 
 
 def _merged(
@@ -141,8 +150,8 @@ def _merged(
     return revision if tree == revision.tree else Revision(commit, tree, revision.ref, revision.trust, merge)
 
 
-def _moved(source: Source, run: RunRecord, parent: Revision, base: Revision) -> Sequence[str] | None:
+def _changed(source: Source, run: RunRecord, before: Revision, after: Revision) -> Sequence[str] | None:
     try:
-        return source.changed_paths(run.project, parent.commit, base.commit)
+        return source.changed_paths(run.project, before.commit, after.commit)
     except BadInput:  # too many
         return None

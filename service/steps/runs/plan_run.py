@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import BuildSpec
@@ -101,7 +101,10 @@ def _plan(store: Store, server: ReviewServer, source: Source, run: RunRecord) ->
         if run.kind is RunKind.CHECK and (paths is None or FILE_NAME in paths):
             parent = base.commit if base else None
             project_file, own_file = read_own_file(source, run.project, parent, patch.commit, project_file)
-        builds = plan_builds(project_file, paths)
+        builds = tuple(
+            replace(each, is_needed=each.is_needed or sides.concern(each.job))
+            for each in plan_builds(project_file, paths)
+        )
     pairs = zip(project_file.jobs, of_branch.jobs, strict=True)
     renaming = frozenset(job.name for job, known in pairs if job.source != known.source)
     needed = [each.job for each in builds if each.is_needed]

@@ -42,17 +42,6 @@ def merge(mirror: Path, onto: str, commit: str, since: str | None = None) -> str
     return _write_commit(mirror, merged.checked(f"merge in {mirror.name}").line(), onto, commit)
 
 
-def parents(mirror: Path, commit: str) -> tuple[str, ...]:
-    """Return the parents of a commit, in order, without those that are ancestors of another one."""
-    listed = run_git(mirror, ("rev-list", "--parents", "--max-count=1", "--end-of-options", commit))
-    found = listed.checked(f"git rev-list in {mirror.name}").line().split()[1:]
-    if len(found) <= 1:
-        return tuple(found)
-    reduced = run_git(mirror, ("merge-base", "--independent", *found))
-    independent = reduced.checked(f"git merge-base in {mirror.name}").line().split()
-    return tuple(each for each in dict.fromkeys(found) if each in independent)
-
-
 def _write_commit(mirror: Path, tree: str, *parents: str) -> str:
     """Write a commit to the mirror, without a ref, and return its ID."""
     found = run_git(mirror, ("rev-parse", "--verify", "--quiet", "--end-of-options", tree))

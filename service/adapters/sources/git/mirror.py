@@ -131,8 +131,10 @@ class GitSource(Source):
 
     @override
     def parent(self, project: str, revision: str) -> str | None:
-        found = merging.parents(self._path_of(project), self._resolve(project, revision, "commit"))
-        return found[0] if found else None
+        commit = self._resolve(project, revision, "commit")
+        answer = self._ask(project, "rev-list", "--parents", "--max-count=1", "--end-of-options", commit)
+        ids = answer.line().split()
+        return ids[1] if len(ids) > 1 else None
 
     @override
     def merge(self, project: str, merge: Merge) -> str | None:

@@ -184,10 +184,10 @@ NO_TEST = SideEnd(Stage.LISTING, "suite unit", "runs no test", is_empty=True)
             "suite bench needs 5 CPUs, but this machine measures on 2",
         ),
         (
-            build_causes.layout_not_checked(build_causes.OUT_OF_MACHINE_TIME),
+            build_causes.layout_not_checked("no linker"),
             (
-                "slow-downs below 100 % were not confirmed on relinked programs: the machine time is used "
-                "up; set `layout: off` in the policy to let them vote without this check"
+                "slow-downs below 100 % were not confirmed on relinked programs: no linker; "
+                "set `layout: off` in the policy to let them vote without this check"
             ),
         ),
         (

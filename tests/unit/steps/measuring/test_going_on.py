@@ -43,20 +43,21 @@ def measured(bench: Bench, **keys: Any) -> Measurement:  # noqa: ANN401 - as abo
 
 class TestGoingOn:
     def test_a_benchmark_that_may_still_vote_is_measured_until_it_is_decided(self, tmp_path: Path) -> None:
-        found = measured(loud(tmp_path, 1.045), machine_time=1800.0)
+        found = measured(loud(tmp_path, 1.045))
 
         assert found.pairs > BASE_PAIRS
         assert verdicts(found) == {"BM_a": Verdict.SLOWER}
-        assert found.seconds < 1800.0
+        assert found.seconds < Policy().machine_time
 
-    def test_it_goes_on_only_while_relinks_could_still_confirm_it(self, tmp_path: Path) -> None:
-        found = measured(loud(tmp_path, 1.045))
-        (tmp_path / "off").mkdir()
-        unchecked = measured(loud(tmp_path / "off", 1.045), layout=Layout.OFF)
+    @pytest.mark.parametrize(("layout", "is_found"), [(Layout.CONFIRM, False), (Layout.OFF, True)])
+    def test_beside_a_person_it_goes_on_only_while_relinks_could_still_confirm_it(
+        self, tmp_path: Path, layout: Layout, *, is_found: bool
+    ) -> None:
+        job = with_policy(layout=layout)
+        found = loud(tmp_path, 1.045).measure(job, is_time_asked=True)
 
-        assert found.seconds < Policy().machine_time / 2
-        assert verdicts(found) == {"BM_a": Verdict.UNDECIDED}
-        assert verdicts(unchecked) == {"BM_a": Verdict.SLOWER}
+        assert verdicts(found) == {"BM_a": Verdict.SLOWER if is_found else Verdict.UNDECIDED}
+        assert is_found or found.seconds < Policy().machine_time / 2
 
     def test_a_number_of_pairs_in_the_policy_still_ends_it(self, tmp_path: Path) -> None:
         found = measured(loud(tmp_path, 1.045), max_pairs=BASE_PAIRS)

@@ -44,7 +44,7 @@ def test_it_is_compared_with_the_head_as_it_would_be_merged(tmp_path: Path) -> N
     assert (spec.base.commit, spec.patch.pushed) == ("head", "patch1")
     assert farm.service.source.commits[spec.patch.commit].files["src/x"] == "2"
     assert build.outcome is Outcome.SLOWER
-    assert build.notes[0] == "compared as it would be merged into master at head"
+    assert build.causes[-1] == "compared as it would be merged into master at head"
     assert farm.service.store.memory.runs[0].parent == "parent"
 
 

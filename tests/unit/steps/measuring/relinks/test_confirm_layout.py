@@ -339,7 +339,7 @@ def test_too_little_machine_time_for_seven_relinks_ends_it_after_the_first(tmp_p
     machine.sandbox.seconds = 20.0  # of a launch
     report = machine.work()
 
-    assert report.causes[0] == layout_not_checked(relinks_cut_short(7 * 320.0, is_asked=False))
+    assert report.causes[0] == layout_not_checked(relinks_cut_short(7, 7 * 320.0, is_asked=False))
     assert len(machine.confirming) == PAIRS
     assert report.seconds["confirm"] == 320.0
 
@@ -351,7 +351,7 @@ def test_pairs_and_relinks_together_take_no_more_than_a_person_chose(tmp_path: P
     machine.sandbox.seconds = 10.0
     report = machine.work()
 
-    assert report.causes[0] == layout_not_checked(relinks_cut_short(7 * 160.0, is_asked=True))
+    assert report.causes[0] == layout_not_checked(relinks_cut_short(7, 7 * 160.0, is_asked=True))
     assert report.seconds["measure"] + report.seconds["confirm"] <= 600.0
 
 
