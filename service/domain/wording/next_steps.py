@@ -143,7 +143,7 @@ def next_steps(
     if usable and not found:
         found = [(NextStepKind.ENABLE, _ENABLE)]
     if not any(CONSEQUENCES[build.outcome].counts is Counts.FAIL for build in builds):
-        # Nothing is to be repaired: more pairs tell in seconds what a desk with other noise may not.
+        # More pairs tell in seconds what another machine, with other noise, may not.
         found.sort(key=lambda each: each[0] is not NextStepKind.MORE_PAIRS)
     return tuple(NextStep(step, *_PURPOSES[step], line) for step, line in found)
 

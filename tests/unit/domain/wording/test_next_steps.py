@@ -68,7 +68,7 @@ def test_an_accept_is_proposed_for_what_can_be_accepted(outcome: Outcome) -> Non
 
 def test_undecided_benchmarks_can_be_measured_longer() -> None:
     build = replace(SLOWER, outcome=Outcome.UNDECIDED, slower=(), undecided=("BM Sort", "BM Sort"))
-    assert lines(build)[0] == 'benchmark "BM Sort" x64', "a desk has other noise"
+    assert lines(build)[0] == 'benchmark "BM Sort" x64', "another machine has other noise"
     assert lines(replace(build, undecided=("Sort/1", "Find/1")))[0] == "benchmark * x64"
     # More pairs decide neither a layout effect nor an instruction count.
     assert lines(replace(build, undecided=()))[1:] == []
