@@ -39,7 +39,7 @@ class Differences(Protocol):
         """
 
 
-class Commits(Protocol):
+class CommitGraph(Protocol):
     """Commits of a project, and their places in its history. The errors are those of :class:`Source`."""
 
     def head(self, project: str, branch: str) -> str:
@@ -61,7 +61,7 @@ class Commits(Protocol):
         """Return whether the branch, as last fetched, contains a revision."""
 
 
-class Source(Commits, Differences, Protocol):
+class Source(CommitGraph, Differences, Protocol):
     """Mirrors of the projects' repositories.
 
     A revision is a commit ID of 40 hexadecimal digits, or a fetched ref. All methods raise NotFound for an

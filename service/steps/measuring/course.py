@@ -32,10 +32,10 @@ _MOST_RESERVED: Final = 0.5  # of the machine time: without pairs, there is noth
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Wanted:
     """Benchmarks that get more pairs after a look, and the seconds kept for relinks."""
 
-    wanted: dict[str, tuple[str, ...]]
+    benchmarks: dict[str, tuple[str, ...]]
     reserved: float
 
 
@@ -64,7 +64,7 @@ class Course:
         decisive = decisive_pairs(job, listings)
         return Course(spec, listings, schedule, decisive, max(policy.base_pairs, decisive), last)
 
-    def look(self, launches: Sequence[Launch], left: float) -> Look:
+    def look(self, launches: Sequence[Launch], left: float) -> Wanted:
         """Return the benchmarks still to be measured, by suite; suites without any are left out.
 
         ``left`` are the seconds left for them and for the relinks that confirm what they find.
@@ -77,7 +77,7 @@ class Course:
         """
         spec, listings = self.spec, self.listings
         if spec.kind is RunKind.CALIBRATION:
-            return Look({each.suite: each.common for each in listings if each.common}, 0.0)
+            return Wanted({each.suite: each.common for each in listings if each.common}, 0.0)
         job, longer = spec.judged, spec.longer
         pairs = len({launch.pair for launch in launches})
         is_settled = bool(longer) or pairs >= (0 if spec.is_local else MIN_PAIRS)
@@ -102,7 +102,7 @@ class Course:
             for each in listings
             if not (each.is_same_program and is_settled)
         }
-        return Look({suite: names for suite, names in wanted.items() if names}, reserved)
+        return Wanted({suite: names for suite, names in wanted.items() if names}, reserved)
 
     def place(self, pair: int, count: int, left: float) -> str:
         """Describe the progress: the pair, the pairs that count, and the seconds left."""

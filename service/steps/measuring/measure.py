@@ -18,7 +18,7 @@ from service.domain.runs.judge_build import slow_downs
 from service.domain.values.identity import RunKind, Side
 from service.domain.verdict.comparison.counting_pairs import count_pairs, counting_launches
 from service.steps.measuring.count_instructions import count_instructions
-from service.steps.measuring.course import Course, Look
+from service.steps.measuring.course import Course, Wanted
 from service.steps.measuring.launching import SideFailed
 from service.steps.measuring.rehearse import warm_up
 
@@ -80,14 +80,14 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
 
     # As at the last look, so that a worker that died in between changes nothing.
     looked = max((n for n in course.schedule if n <= count), default=0)
-    look = course.look(counting_launches(launches, most, looked), time().left)
+    wanted = course.look(counting_launches(launches, most, looked), time().left)
     if spec.second and slow_downs(spec.judged, listings, counting_launches(launches, most), stored):
-        look = Look({}, 0.0)  # it was measured, and the second opinion is about what it found
+        wanted = Wanted({}, 0.0)  # it was measured, and the second opinion is about what it found
     if launches:
-        warm_up(launcher, look.wanted)
-    while look.wanted and count < course.last:
+        warm_up(launcher, wanted.benchmarks)
+    while wanted.benchmarks and count < course.last:
         # A slow-down that makes launches long must not escape by using up the budget.
-        if time().is_overdrawn or (count >= course.decisive and time().left < look.reserved):
+        if time().is_overdrawn or (count >= course.decisive and time().left < wanted.reserved):
             break
         session.progress.say(course.place(pair, count, time().left), course.done(count, time()))
         try:
@@ -95,7 +95,7 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
             before = clock()
             # Until a pair is complete, a patch that fails is no program that can be measured.
             lost = unanswered if count else None
-            launches.extend(measure_pair(launcher, pair, look.wanted, count, counts, lost))
+            launches.extend(measure_pair(launcher, pair, wanted.benchmarks, count, counts, lost))
         except SideFailed as error:
             if error.side is Side.PATCH or count == 0:
                 raise
@@ -107,17 +107,17 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
         pair += 1
         earlier, count = count, count_pairs(launches, most)
         if count > earlier and count in course.schedule:
-            look = _look(session, course, counting_launches(launches, most), time().left)
+            wanted = _look(session, course, counting_launches(launches, most), time().left)
     counting, seconds = tuple(counting_launches(launches, most)), clock() - begun
     # More than the base pairs are a bonus, which an honest patch with slow set-up may lose.
     promised = min(course.base_pairs, course.last)
-    is_used_up = bool(look.wanted) and count < promised and time().is_used_up_by_patch
+    is_used_up = bool(wanted.benchmarks) and count < promised and time().is_used_up_by_patch
     found = Measurement(listings, counting, count, seconds, failure, counts, stored.relinked, stored.second)
     first_lost = next(iter(unanswered), None)
     return replace(found, left=time().left, patch_failed=first_lost, is_used_up_by_patch=is_used_up)
 
 
-def _look(session: BuildSession, course: Course, counting: Sequence[Launch], left: float) -> Look:
+def _look(session: BuildSession, course: Course, counting: Sequence[Launch], left: float) -> Wanted:
     """Look at the counting pairs; the first look may note the noise."""
     is_first = len({launch.pair for launch in counting}) == course.decisive
     if is_first and (loud := course.outlook(counting, left)):

@@ -85,7 +85,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> SourceSite:
     return MemorySite() if request.param == "memory" else GitSite(tmp_path)
 
 
-class TestCommits:
+class TestCommitGraph:
     def test_a_branch_has_a_head(self, site: SourceSite) -> None:
         first = site.commit({"x": "1"})
         assert site.source.head(PROJECT, "master") == first

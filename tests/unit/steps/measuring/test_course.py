@@ -60,7 +60,7 @@ def test_an_identical_program_gets_pairs_only_as_evidence(
 ) -> None:
     course = Course.of(spec, (listing,))
 
-    assert course.look(launches(pairs), 600.0).wanted == (WANTED if is_wanted else {})
+    assert course.look(launches(pairs), 600.0).benchmarks == (WANTED if is_wanted else {})
 
 
 class TestOutlook:
