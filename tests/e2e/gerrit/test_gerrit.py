@@ -142,6 +142,9 @@ def test_a_rebase_onto_another_tree_is_measured(site: GerritSite) -> None:
 def test_a_parent_merged_as_another_commit_and_reverted_does_not_come_back(site: GerritSite) -> None:
     gerrit = site.gerrit
     slow = gerrit.propose({"time.txt": "150"})
+    site.wait_for(-1, slow)
+    gerrit.review("bob", slow, {}, "override MB-1 the price of safety")
+    site.wait_for(1, slow)
     gerrit.submit(gerrit.propose({"moved.txt": "the branch"}))
     gerrit.submit(slow, "CHERRY_PICK")
     gerrit.submit(gerrit.propose({"time.txt": "100"}))
