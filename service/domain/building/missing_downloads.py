@@ -26,6 +26,8 @@ _CLONED: Final = re.compile(r"Failed to clone repository: '([^']{1,500})'")
 _PACKAGE: Final = re.compile(r"ERROR: Package '([^'\n]{1,200})' not resolved")  # Conan
 _FILE: Final = re.compile(r"for file: \[([^\]\n]{1,500})\]")  # CMake's file(DOWNLOAD), which prints no URL
 _SUBPROJECT: Final = re.compile(r"ERROR: Subproject ([\w.+-]{1,100}) is buildable: NO")
+_STEP: Final = re.compile(r"Performing download step.{0,40} for '([\w.+-]{1,100})'")
+_OF_FETCH_CONTENT: Final = "-populate"
 # FetchContent names what it downloads.
 _NAME: Final = re.compile(r"for '([\w.+-]{1,100})-populate'|Build step for ([\w.+-]{1,100}) failed")
 _BEFORE, _AFTER = 4000, 4000  # bytes around the message; enough for CMake's report of one download
@@ -33,10 +35,14 @@ _BEFORE, _AFTER = 4000, 4000  # bytes around the message; enough for CMake's rep
 
 @dataclass(frozen=True, slots=True)
 class MissingDownload:
-    """A failed download: URL or host, and the build system's name for it; empty if unknown."""
+    """A failed download: URL or host, and the build system's name for it; empty if unknown.
+
+    ``is_external``: CMake's ExternalProject does it, which takes no dependency instead.
+    """
 
     source: str
     name: str = ""
+    is_external: bool = False
 
 
 def missing_download(log: bytes) -> MissingDownload | None:
@@ -46,9 +52,13 @@ def missing_download(log: bytes) -> MissingDownload | None:
         return None
     before = log[max(0, begin - _BEFORE) : begin].decode(errors="replace")
     after = log[begin : begin + _AFTER].decode(errors="replace")
+    source = plain(_source(line, before), 200)
+    steps = [found[1] for found in _STEP.finditer(before)]
+    if steps and not steps[-1].endswith(_OF_FETCH_CONTENT):
+        return MissingDownload(source, plain(steps[-1]), is_external=True)
     named = [*_NAME.finditer(before)][-1:] or [*_NAME.finditer(after)][:1]
     name = next((found[found.lastindex or 0] for found in named), "")
-    return MissingDownload(plain(_source(line, before), 200), plain(name))
+    return MissingDownload(source, plain(name))
 
 
 def _source(line: str, before: str) -> str:

@@ -154,11 +154,14 @@ def _patch_fails(patch: SideEnd) -> str:
 
 def not_downloaded(missing: MissingDownload) -> str:
     """Explain that a build command tried to download a file, and how to provide the file."""
+    what = f"{plain(missing.source) or 'a file'} cannot be downloaded, because builds have no network"
+    if missing.is_external:
+        return (
+            f"{what}: ExternalProject takes nothing from `dependencies`, so switch {plain(missing.name)} off "
+            "by an option of the project, or let the project use FetchContent"
+        )
     as_named = f"as `{plain(missing.name)}` " if missing.name else ""
-    return (
-        f"{plain(missing.source) or 'a file'} cannot be downloaded, because builds have no network: "
-        f"add it {as_named}to `dependencies` in benchgate.yaml"
-    )
+    return f"{what}: add it {as_named}to `dependencies` in benchgate.yaml"
 
 
 def _misconfigured(patch: SideEnd, *, are_tests: bool) -> str:

@@ -17,8 +17,15 @@ SAMPLES = Path(__file__).parents[3] / "samples" / "downloads"
         ("fetch_content_git", MissingDownload("https://example.org/x/fmtlite.git", "fmtlite")),
         ("fetch_content_url", MissingDownload("https://example.org/fmt-1.2.zip", "fmt")),
         ("file_download", MissingDownload("/src/build/data.txt")),
-        ("external_project_url", MissingDownload("https://example.org/zlib.tar.gz")),
-        ("external_project_ssh", MissingDownload("git.example.org")),
+        (
+            "external_project_url",
+            MissingDownload("https://example.org/zlib.tar.gz", "zlib", is_external=True),
+        ),
+        ("external_project_ssh", MissingDownload("git.example.org", "zlib", is_external=True)),
+        (
+            "external_project_configured",
+            MissingDownload("https://example.org/google/googletest.git", "googletest", is_external=True),
+        ),
         ("meson_wrap", MissingDownload("https://example.org/fmt-12.0.0.tar.gz")),
         ("meson_nodownload", MissingDownload("subprojects/fmt.wrap")),
         ("wget", MissingDownload("https://example.org/data.csv")),

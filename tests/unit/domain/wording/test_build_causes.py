@@ -79,6 +79,14 @@ NO_TEST = SideEnd(Stage.LISTING, "suite unit", "runs no test", is_empty=True)
             ),
         ),
         (
+            build_causes.not_downloaded(MissingDownload("example.org", "zlib", is_external=True)),
+            (
+                "example.org cannot be downloaded, because builds have no network: ExternalProject takes "
+                "nothing from `dependencies`, so switch zlib off by an option of the project, or let the "
+                "project use FetchContent"
+            ),
+        ),
+        (
             build_causes.unusable_dependency(BadInput("the server answers 404", "dependency fmt")),
             "dependency fmt: the server answers 404",
         ),
