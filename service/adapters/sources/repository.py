@@ -13,12 +13,13 @@ from service.domain.values.errors import BadInput
 from service.domain.values.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 WORKTREE: Final = "WORKTREE"
 """The name that stands for the state of the working tree, instead of a revision."""
 
 MOST_UNTRACKED_BYTES: Final = 256 << 20  # more is most likely a build directory that nobody ignores
+_BUILD: Final = "build"  # the build directory of jobs
 _SECONDS: Final = 600.0
 # Fixed, so that one state of the working tree is one commit, however often it is stored.
 _IDENTITY: Final = {
@@ -62,8 +63,20 @@ def commit_working_tree(repository: Path) -> str:
             more than ``MOST_UNTRACKED_BYTES`` or in a working tree of their own.
     """
     head = resolve_revision(repository, "HEAD")
+    return _commit(repository, "-p", head)
+
+
+def commit_sources(repository: Path) -> str:
+    """Store the working tree as :func:`commit_working_tree` does, also in a repository without a commit.
+
+    An untracked ``build`` at the top, most likely the person's own build directory, is left out.
+    """
+    return _commit(repository, without=(_BUILD,))
+
+
+def _commit(repository: Path, *parent: str, without: Collection[str] = ()) -> str:
     top = Path(_ask(repository, "rev-parse", "--show-toplevel").removesuffix("\n"))
-    _refuse_unusable(top)
+    _refuse_unusable(top, without)
     index = top / _ask(top, "rev-parse", "--git-path", "index").removesuffix("\n")
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "index"
@@ -72,9 +85,12 @@ def commit_working_tree(repository: Path) -> str:
             shutil.copy2(index, copy)
         env = {"GIT_INDEX_FILE": str(copy)}
         # A split index would write to the repository; line endings are the person's own concern.
-        _ask(top, "-c", "core.splitIndex=false", "-c", "core.safecrlf=false", "add", "--all", env=env)
+        settings = ("-c", "core.splitIndex=false", "-c", "core.safecrlf=false")
+        if without:  # their tracked files count
+            _ask(top, *settings, "add", "--update", env=env)
+        _ask(top, *settings, "add", "--all", ".", *(f":(exclude,top){name}" for name in without), env=env)
         tree = _ask(top, "write-tree", env=env).strip()
-    return _ask(top, "commit-tree", tree, "-p", head, "-m", "The working tree", env=_IDENTITY).strip()
+    return _ask(top, "commit-tree", tree, *parent, "-m", "The working tree", env=_IDENTITY).strip()
 
 
 def changed_submodules(repository: Path) -> tuple[str, ...]:
@@ -98,9 +114,11 @@ def read_clone(repository: Path) -> tuple[tuple[Path, ...], str]:
     return tuple(dict.fromkeys(map(Path, own.splitlines()))), origin.strip()
 
 
-def _refuse_unusable(top: Path) -> None:
+def _refuse_unusable(top: Path, without: Collection[str]) -> None:
     sizes: dict[str, int] = {}
     for name in _ask(top, "ls-files", "-z", "--others", "--exclude-standard").split("\0")[:-1]:
+        if name.split("/")[0] in without:
+            continue
         if name.endswith("/"):  # a commit would have an empty directory there
             raise BadInput(
                 f"{plain(name)} is a working tree of its own, whose files no commit here has: name it in "

@@ -9,7 +9,7 @@ import pytest
 
 from service.adapters.sources import repository
 from service.adapters.sources.git.mirror import GitSource
-from service.adapters.sources.repository import changed_submodules, commit_working_tree
+from service.adapters.sources.repository import changed_submodules, commit_sources, commit_working_tree
 from service.domain.values.errors import BadInput
 from tests.support.project.tiny_project import TinyProject
 
@@ -162,3 +162,28 @@ def test_a_repository_without_a_commit_has_no_head(tmp_path: Path, project: Tiny
     project.git("init", "-q", str(tmp_path / "empty"))
     with pytest.raises(BadInput, match="there is no revision 'HEAD'"):
         commit_working_tree(tmp_path / "empty")
+
+
+def test_sources_are_committed_without_a_commit_before_and_without_a_build_directory(
+    tmp_path: Path, project: TinyProject
+) -> None:
+    top = tmp_path / "new"
+    for name in ("a.cc", "build/CMakeCache.txt"):
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).touch()
+    project.git("init", "-q", str(top))
+    project.git("init", "-q", str(top / "build" / "fetched"))
+
+    commit = commit_sources(top)
+
+    assert project.git("-C", str(top), "ls-tree", "-r", "--name-only", commit).splitlines() == ["a.cc"]
+
+
+def test_a_build_directory_among_the_sources_stays_with_its_changes(project: TinyProject) -> None:
+    (project.path / "build").mkdir()
+    project.commit({"build/cmake.txt": "old"})
+    (project.path / "build" / "cmake.txt").write_text("new")
+
+    commit = commit_sources(project.path)
+
+    assert project.git("show", f"{commit}:build/cmake.txt") == "new"
