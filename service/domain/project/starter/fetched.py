@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _ADDED: Final = re.compile(r"ExternalProject_Add\(\S+-populate\s*\n(.*)\n")
 _PLACE: Final = re.compile(r'^\s*SOURCE_DIR\s+"(.*)"$', re.MULTILINE)
@@ -24,6 +24,13 @@ _PATH: Final = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/)*[A-Za-z0-9_][A-Za-
 _URL: Final = re.compile(
     r"(?:https://[A-Za-z0-9.-]+(?::\d+)?|file://)(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~+%-]*)+"
 )
+# Where GitHub keeps archives of commits, and files of releases.
+_REDIRECTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "github.com": {
+        "/archive/": "codeload.github.com",
+        "/releases/download/": "release-assets.githubusercontent.com",
+    }
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +165,19 @@ def dependencies_lines(fetched: Sequence[Fetched]) -> Iterator[str]:
 
 
 def fetched_from(fetched: Sequence[Fetched]) -> tuple[str, ...]:
-    """List what BENCHGATE_FETCH_FROM must allow: hosts and local directories."""
-    hosts = (
-        f"{posixpath.dirname(url)}/"
-        if url.startswith("file://")
-        else url.removeprefix("https://").split("/")[0]
-        for each in fetched
-        if (url := each.source)
-    )
-    return tuple(dict.fromkeys(hosts))
+    """List what BENCHGATE_FETCH_FROM must allow: hosts and local directories, also those of redirects."""
+    return tuple(dict.fromkeys(each for one in fetched if one.source for each in _hosts(one.source)))
+
+
+def _hosts(url: str) -> Iterator[str]:
+    if url.startswith("file://"):
+        yield f"{posixpath.dirname(url)}/"
+        return
+    host, _, path = url.removeprefix("https://").partition("/")
+    yield host
+    for part, other in _REDIRECTS.get(host, {}).items():
+        if part in path:
+            yield other
 
 
 def fetchable(source: str) -> str:

@@ -170,3 +170,18 @@ def test_the_project_file_has_the_commands_that_put_dependencies_in_place() -> N
     assert placing == [f"{line} &&" for line in placing_lines(facts.dependencies)]
     assert configure == "cmake -S bench -B build -DCMAKE_BUILD_TYPE=Release"
     assert build.keep == ("data",)
+
+
+@pytest.mark.parametrize(
+    ("path", "others"),
+    [
+        ("/team/x/archive/v1.zip", ("codeload.github.com",)),
+        ("/team/x/releases/download/v1/x.zip", ("release-assets.githubusercontent.com",)),
+        ("/team/x.zip", ()),
+    ],
+)
+def test_the_host_to_which_github_redirects_a_download_is_allowed_too(
+    path: str, others: tuple[str, ...]
+) -> None:
+    fetched = Fetched("x", Download(url=f"https://github.com{path}"), "a" * 64)
+    assert fetched_from((fetched,)) == ("github.com", *others)
