@@ -145,7 +145,9 @@ def prepare_sides(
     for side, revision in ((Side.BASE, spec.base), (Side.PATCH, spec.patch)):
         if revision is None:
             continue
-        built = _build(session, stack, side, revision, seconds)
+        session.claimed.enter(f"build {side}")
+        session.progress.say(f"{session.claimed.name}: build {side}")
+        built = build_side(session, stack, side, revision, seconds)
         if side is Side.BASE and built.not_built and not is_new:
             raise Transient(f"the parent was measured before, and does not build now: {built.not_built}")
         if built.tree is not None and is_new:
@@ -157,12 +159,11 @@ def prepare_sides(
     return PreparedSides(spec, sides)
 
 
-def _build(
+def build_side(
     session: BuildSession, stack: ExitStack, side: Side, revision: Revision, seconds: dict[str, float]
 ) -> PreparedSide:
-    claimed, log = session.claimed, session.log
-    claimed.enter(f"build {side}")
-    session.progress.say(f"{claimed.name}: build {side}")
+    """Build a side, without a rehearsal; ``stack`` holds the tree, ``seconds`` gets the duration."""
+    log = session.log
     begun, written = time.monotonic(), log.mark()
     try:
         tree = stack.enter_context(built_tree(session, revision))
