@@ -207,11 +207,7 @@ class _Call:
                 if self.execute is list_benchmarks or not (so_far := verdict_so_far(spec, build)):
                     raise
                 found, self.is_interrupted = so_far, True
-        # The whole log of the job's last call.
-        file = commits.home / "logs" / commits.project / f"{job.name}.log"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(build.log)
-        return JobResult(found, build.log, file)
+        return JobResult(found, build.log, commits.keep_log(job.name, build.log))
 
 
 def _say_wait() -> None:

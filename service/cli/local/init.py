@@ -14,8 +14,10 @@ import click
 
 from service.adapters.building.sandbox.unsandboxed import DirectRunner
 from service.adapters.sources.repository import top_of
+from service.cli import EXIT_OK
 from service.cli.local.progress import TerminalProgress
-from service.domain.project.project_file import FILE_NAME
+from service.cli.local.trial import Trial, try_job
+from service.domain.project.project_file import FILE_NAME, parse_project_file
 from service.domain.project.starter.cmake_files import PRESETS
 from service.domain.project.starter.fetched import fetched_from
 from service.domain.project.starter.file import (
@@ -31,7 +33,10 @@ from service.steps.project.init_inquiry import HIDDEN, Inquiry
 from service.steps.project.init_meson import ask_meson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
+
+EXIT_TO_EDIT: Final = 1
+"""The exit code if a person must work on the file."""
 
 _MOST_FILES: Final = 2000
 _MOST_BYTES: Final = 1 << 20
@@ -46,15 +51,18 @@ _UNKNOWN: Final = {
 @click.command()
 @click.argument("file", default=FILE_NAME, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
-def command(file: Path, *, force: bool) -> None:
+@click.pass_context
+def command(ctx: click.Context, file: Path, *, force: bool) -> None:
     """Write a first benchgate.yaml, with comments that explain it.
 
     Looks at the project in the directory of FILE. A project of CMake or Meson is configured and built in a
     temporary directory, with your own permissions and network, as if you called its tools yourself. Each
     program that links Google Benchmark is asked for its benchmarks. In other projects, the lines to edit are
-    marked.
+    marked. At the end, the project is built once as FILE says and as a gate does it: in the sandbox, without
+    network.
 
-    Exit code 0: FILE is written; 2: wrong usage, or FILE exists; 3: the project has no benchmark program.
+    Exit code 0: FILE is written, and the project builds with it; 1: FILE is written and needs your work;
+    2: wrong usage, or FILE exists; 3: the project has no benchmark program.
     """
     if file.exists() and not force:
         raise BadInput(
@@ -69,17 +77,40 @@ def command(file: Path, *, force: bool) -> None:
             stream.write(text)
     except OSError as error:
         raise BadInput(error.strerror or str(error), str(file)) from None
+    allowed = fetched_from(facts.dependencies)
+    is_right = _report(file, text, facts, allowed)
+    setting = f"BENCHGATE_FETCH_FROM='{json.dumps(allowed)}' " if allowed else ""
+    click.echo(f"try it on the last commit before you commit it:\n  {setting}{_trial(file)}")
+    ctx.exit(EXIT_OK if is_right else EXIT_TO_EDIT)
+
+
+def _report(file: Path, text: str, facts: ProjectFacts, allowed: Collection[str]) -> bool:
+    """Try the written file if the project was asked; print the result, and return whether it is right."""
+    trial = _try(file.parent, text, allowed) if facts.is_tried else Trial()
     click.echo(f"wrote {file} for {facts.system}")
     for program in facts.programs:
         count = "" if program.benchmarks is None else f", benchmarks: {program.benchmarks}"
         click.echo(f"  benchmark program {program.path}{count}")
+    for cause in trial.causes:
+        click.echo(f"  without network: {cause}")
+    if trial.log:
+        click.echo(f"  the whole log: {trial.log}")
+    has_edits = "# EDIT" in text
     if not facts.is_tried:
         click.echo(f"  {_UNKNOWN.get(facts.system, 'nothing of it was tried: check the lines marked EDIT')}")
-    elif "# EDIT" in text:
+    elif has_edits:
         click.echo("  check the lines marked EDIT")
-    allowed = fetched_from(facts.dependencies)
-    setting = f"BENCHGATE_FETCH_FROM='{json.dumps(allowed)}' " if allowed else ""
-    click.echo(f"try it on the last commit before you commit it:\n  {setting}{_trial(file)}")
+    elif not trial.causes:
+        click.echo("  it builds in the sandbox, without network")
+    return not (trial.causes or has_edits)
+
+
+def _try(directory: Path, text: str, allowed: Collection[str]) -> Trial:
+    if _top_of(directory) != directory.resolve():
+        return Trial(("it could not be tried, because this is not the top of the repository",))
+    (job,) = parse_project_file(text).jobs
+    with TerminalProgress() as progress:
+        return try_job(directory, job, allowed, progress)
 
 
 def _trial(file: Path) -> str:

@@ -81,13 +81,17 @@ def write(directory: Path, files: Mapping[str, str]) -> None:
 
 
 def init(directory: Path, files: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Call `benchgate init` in a new repository with these files, and a cache beside it."""
     write(directory, files)
+    subprocess.run(["git", "init", "-q", str(directory)], check=True)
     return call_init(directory / "benchgate.yaml")
 
 
 def call_init(file: Path, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, "-m", "service.cli", "init", str(file)]
-    return subprocess.run(words, check=False, capture_output=True, text=True, cwd=directory)
+    cache = file.absolute().parent.parent / "cache"
+    env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    return subprocess.run(words, check=False, capture_output=True, text=True, cwd=directory, env=env)
 
 
 def commit(directory: Path) -> str:
@@ -99,20 +103,22 @@ def commit(directory: Path) -> str:
 
 
 def test_the_programs_of_a_project_are_built_and_asked(tmp_path: Path) -> None:
-    done = init(tmp_path, PROJECT)
+    directory = tmp_path / "project"
+    done = init(directory, PROJECT)
 
     assert done.returncode == 0, done.stderr
-    text = (tmp_path / "benchgate.yaml").read_text()
+    text = (directory / "benchgate.yaml").read_text()
     (job,) = parse_project_file(text).jobs
     assert job.benchmark.programs == ("build/bench/queue_bench",)
     assert job.benchmark.build.configure.endswith(" -Dqueue_BUILD_BENCHMARKS=ON")
     assert "- name: queue_bench   # 2 benchmarks\n" in text
     assert "with your own permissions and network" in done.stderr
+    assert "\n  it builds in the sandbox, without network\n" in done.stdout
     assert "left out: build/bench/broken was not built" in done.stderr
     reason = "exit code 1: Invalid flag '--benchmark_list_tests=true'"
     assert f"left out: build/bench/other lists no benchmark: {reason}; if it needs arguments" in done.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {
-        *("CMakeLists.txt", "third_party", "bench", "benchgate.yaml")
+    assert {path.name for path in directory.iterdir()} == {
+        *(".git", "CMakeLists.txt", "third_party", "bench", "benchgate.yaml")
     }
 
 
@@ -136,7 +142,7 @@ FetchContent_MakeAvailable(benchmark)
 
     done = init(tmp_path / "project", {**project, "CMakeLists.txt": top})
 
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
     text = (tmp_path / "project" / "benchgate.yaml").read_text()
     edit = "  # EDIT: its PATCH_COMMAND does not run"
     assert f"  benchmark: {edit}\n    git: file://{library}\n    commit: {head}\n" in text
@@ -227,22 +233,22 @@ def test_only_a_repository_itself_has_a_commit(tmp_path: Path) -> None:
 
 def test_the_next_build_system_counts_if_one_has_no_benchmark_programs(tmp_path: Path) -> None:
     # Without project(), Meson fails too if it is installed.
-    done = init(tmp_path, {**NOTHING, "meson.build": "executable('core_bench', 'a.c')\n"})
+    done = init(tmp_path / "project", {**NOTHING, "meson.build": "executable('core_bench', 'a.c')\n"})
 
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
     assert " for Meson\n  benchmark program build/core_bench\n" in done.stdout
     assert "no program of this CMake project links Google Benchmark" in done.stderr
 
 
 def test_a_project_without_benchmark_programs_ends_with_one_sentence(tmp_path: Path) -> None:
-    done = init(tmp_path, {**NOTHING, "meson.build": "# no programs\n", "Makefile": ""})
+    done = init(tmp_path / "project", {**NOTHING, "meson.build": "# no programs\n", "Makefile": ""})
 
     assert done.returncode == 3
     last = done.stderr.splitlines()[-1]
     assert last == (
         "benchgate: no program of this CMake project links Google Benchmark; Meson could not be asked"
     )
-    assert not (tmp_path / "benchgate.yaml").exists()
+    assert not (tmp_path / "project" / "benchgate.yaml").exists()
 
 
 def test_a_project_that_does_not_configure_gets_a_file_with_lines_to_edit(tmp_path: Path) -> None:
@@ -251,8 +257,31 @@ def test_a_project_that_does_not_configure_gets_a_file_with_lines_to_edit(tmp_pa
         "find_package(NoSuchPackage REQUIRED)\nadd_subdirectory(bench)\n",
         "bench/CMakeLists.txt": PROJECT["bench/CMakeLists.txt"],
     }
-    done = init(tmp_path, files)
+    done = init(tmp_path / "project", files)
 
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
     assert "NoSuchPackage" in done.stderr
-    assert "program: build/bench/queue_bench   # EDIT\n" in (tmp_path / "benchgate.yaml").read_text()
+    text = (tmp_path / "project" / "benchgate.yaml").read_text()
+    assert "program: build/bench/queue_bench   # EDIT\n" in text
+
+
+def test_a_file_with_which_the_project_does_not_build_without_network_is_no_success(tmp_path: Path) -> None:
+    """The configure run finds a file of this machine that no sandbox shows."""
+    write(tmp_path, {"tool.cmake": TOOL})
+    top = PROJECT["CMakeLists.txt"] + f"include({tmp_path}/tool.cmake)\n"
+
+    done = init(tmp_path / "project", {**PROJECT, "CMakeLists.txt": top})
+
+    assert done.returncode == 1, done.stderr
+    assert "\n  without network: configure failed: CMake Error at CMakeLists.txt:9 (include)" in done.stdout
+    assert f"\n  the whole log: {tmp_path}/cache/benchgate/logs/local-" in done.stdout
+
+
+def test_the_sources_of_the_trial_are_those_of_a_repository(tmp_path: Path) -> None:
+    write(tmp_path, PROJECT)
+
+    done = call_init(tmp_path / "benchgate.yaml")
+
+    assert done.returncode == 1, done.stderr
+    assert "not a git repository" in done.stdout
+    assert "run `git init` first\n" in done.stdout

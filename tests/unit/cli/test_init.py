@@ -34,7 +34,7 @@ def test_without_cmake_the_programs_are_those_of_its_build_files_and_marked(tmp_
 
     done = run("init", str(file))
 
-    assert done.exit_code == 0
+    assert done.exit_code == 1
     assert f"wrote {file} for CMake\n  benchmark program build/bench/core_bench\n" in done.output
     assert "nothing of it was tried: check the lines marked EDIT" in done.output
     assert f"benchgate gate --repo {tmp_path} --project-file {file}\n" in done.output
@@ -50,7 +50,7 @@ def test_a_cmake_that_does_not_answer_is_as_none(tmp_path: Path) -> None:
 
     done = run("init", str(tmp_path / "benchgate.yaml"))
 
-    assert done.exit_code == 0
+    assert done.exit_code == 1
     assert "CMake's file API: it left no reply; CMake has it since version 3.14\n" in done.output
     assert "program: build/core_bench   # EDIT\n" in (tmp_path / "benchgate.yaml").read_text()
 
@@ -84,7 +84,7 @@ def test_a_file_is_replaced_only_by_force(tmp_path: Path) -> None:
         f"{file}: exists already; `benchgate check` lists its errors, and `--force` replaces it"
     )
     assert file.read_text() == "mine"
-    assert run("init", "--force", str(file)).exit_code == 0
+    assert run("init", "--force", str(file)).exit_code == 1
     assert file.read_text().startswith("# Benchgate reads this file")
 
 
