@@ -20,6 +20,7 @@ RELEASES: Final = frozenset({"release", "relwithdebinfo", "minsizerel"})  # CMak
 OPTION_WORDS: Final = (("BENCH",), ("DEVELOPER", "DEV_MODE", "MAINTAINER"), ("TEST",))
 """Words in the names of options that may enable benchmarks, in the order in which to try them."""
 
+_CTEST: Final = "BUILD_TESTING"
 # Such builds are slower than the release that users run.
 _SLOWER: Final = ("CHECKS", "COVERAGE", "DEBUG", "SANITI", "VALGRIND")
 _COMMENT: Final = re.compile(r"#.*")
@@ -61,12 +62,7 @@ def benchmark_options(
         cache: the cache of the configured project.
         words: parts of the options' names, in capitals.
     """
-    code = {path: _COMMENT.sub("", text) for path, text in files.items()}
-    others = tuple(f"{directory}/" for directory in _projects_below(code))
-    own = [text for path, text in code.items() if not path.startswith(others)]
-    # A name that is only a variable could match any option.
-    names = [name for text in own for name in _OPTION.findall(text) if _REFERENCE.sub("", name).strip("_")]
-    declared = [_pattern(name) for name in names]
+    declared = _declared(files)
     return tuple(
         name
         for name, entry in cache.items()
@@ -76,6 +72,30 @@ def benchmark_options(
         and entry.value.upper() in _OFF
         and any(pattern.fullmatch(name) for pattern in declared)
     )
+
+
+def options_of_tests(files: Mapping[str, str], cache: Mapping[str, CacheEntry]) -> tuple[str, ...]:
+    """Find options for tests that are on: the project's own, and CTest's. The arguments are as above."""
+    declared = (*_declared(files), re.compile(_CTEST))
+    return tuple(
+        name
+        for name, entry in cache.items()
+        if entry.kind == "BOOL"
+        and "TEST" in name.upper()
+        and not any(word in name.upper() for word in OPTION_WORDS[0])
+        and entry.value.upper() not in _OFF
+        and any(pattern.fullmatch(name) for pattern in declared)
+    )
+
+
+def _declared(files: Mapping[str, str]) -> tuple[re.Pattern[str], ...]:
+    """Return patterns of the options that the project itself declares."""
+    code = {path: _COMMENT.sub("", text) for path, text in files.items()}
+    others = tuple(f"{directory}/" for directory in _projects_below(code))
+    own = [text for path, text in code.items() if not path.startswith(others)]
+    # A name that is only a variable could match any option.
+    names = [name for text in own for name in _OPTION.findall(text) if _REFERENCE.sub("", name).strip("_")]
+    return tuple(map(_pattern, names))
 
 
 def benchmark_projects(files: Mapping[str, str]) -> tuple[str, ...]:

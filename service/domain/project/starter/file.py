@@ -63,7 +63,7 @@ class ProjectFacts:
     """Facts about a project, from which its file is written.
 
     Args:
-        options: they enable the benchmarks, or disable Meson's downloads.
+        options: they enable the benchmarks, or disable Meson's downloads or the tests.
         preset: CMake's, for release builds; empty: none.
         configuration: the chosen one of a generator that has several; empty: none.
         dependencies: what configuring and building downloaded.
@@ -86,6 +86,7 @@ class ProjectFacts:
 NO_DOWNLOAD: Final = "--wrap-mode=nodownload"
 """Meson's option that uses existing downloads only, and fails at once if one is missing."""
 
+_OFF: Final = "=OFF"
 _EXAMPLE: Final = Program("build/my_benchmark", "my_benchmark")
 _EDIT: Final = "   # EDIT"
 _TARGETS: Final = " --target "
@@ -237,7 +238,10 @@ def _reasons(facts: ProjectFacts) -> Iterator[str]:
         yield "A release build, because that is what users run."
     if NO_DOWNLOAD in facts.options:
         yield "nodownload: builds have no network, and Meson would try a missing download for half a minute."
-    if facts.options not in {(), (NO_DOWNLOAD,)}:
+    off = [option for option in facts.options if option.endswith(_OFF)]
+    if off:
+        yield "The tests are off: they would download by ExternalProject, and builds have no network."
+    if not {NO_DOWNLOAD, *off}.issuperset(facts.options):
         yield "The options switch the benchmarks on, which this project builds only if asked."
     if facts.directory:
         yield f"The project in {facts.directory} has the benchmarks; the one at the top has none."

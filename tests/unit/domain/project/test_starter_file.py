@@ -45,7 +45,12 @@ FACTS: Final = {
         BuildSystem.CMAKE, ASKED, ("-DQUEUE_BUILD_BENCHMARKS=ON",), is_tried=True
     ),
     "cmake_preset.yaml": ProjectFacts(
-        BuildSystem.CMAKE, ASKED, preset="linux", configuration="Release", is_tried=True
+        BuildSystem.CMAKE,
+        ASKED,
+        ("-DQUEUE_TESTS=OFF",),
+        preset="linux",
+        configuration="Release",
+        is_tried=True,
     ),
     "cmake_untried.yaml": ProjectFacts(BuildSystem.CMAKE, (Program("build/a", "a"),)),
     "meson_wraps.yaml": ProjectFacts(

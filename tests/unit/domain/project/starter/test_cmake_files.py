@@ -8,6 +8,7 @@ from service.domain.project.starter.cmake_files import (
     OPTION_WORDS,
     benchmark_options,
     benchmark_projects,
+    options_of_tests,
     release_preset,
 )
 from service.domain.project.starter.cmake_reply import CacheEntry
@@ -136,3 +137,19 @@ def test_the_first_usable_preset_that_inherits_a_release_build_is_chosen() -> No
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"configurePresets": [1]}', PRESETS])
 def test_without_a_usable_preset_none_is_chosen(text: str) -> None:
     assert release_preset(text, '  "dev"\n  "circle"\n') == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "entry", "is_found"),
+    [
+        ("option(QUEUE_TESTS x ON)", "QUEUE_TESTS", CacheEntry("BOOL", "ON"), True),
+        ("include(CTest)", "BUILD_TESTING", CacheEntry("BOOL", "ON"), True),
+        ("option(QUEUE_TESTS x OFF)", "QUEUE_TESTS", OFF, False),
+        ("option(QUEUE_BENCH_TESTS x ON)", "QUEUE_BENCH_TESTS", CacheEntry("BOOL", "ON"), False),
+        ("", "OTHER_TESTS", CacheEntry("BOOL", "ON"), False),
+    ],
+)
+def test_options_for_tests_that_are_on_are_found(
+    text: str, name: str, entry: CacheEntry, *, is_found: bool
+) -> None:
+    assert options_of_tests({"CMakeLists.txt": text}, {name: entry}) == ((name,) if is_found else ())

@@ -1,0 +1,49 @@
+"""Describe what CMake's ExternalProject downloads, which no entry of ``dependencies`` replaces."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.values.text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.domain.project.starter.fetched import Download
+
+_ADDED: Final = re.compile(r"^[^#\n]*\bExternalProject_Add\s*\(\s*(\S*)", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalDownload:
+    """A finished download of ExternalProject, with its name there."""
+
+    name: str
+    download: Download
+
+
+def not_pinned(external: ExternalDownload, files: Mapping[str, str]) -> str:
+    """Explain that builds without network fail in a download, where the project asks for it, and what helps.
+
+    ``files`` are the CMake files of the sources by path, also those that a configure run completes.
+    """
+    source = external.download.git or external.download.url
+    place = _declaration(external.name, files)
+    return (
+        f"not pinned: {plain(external.name)}, which ExternalProject downloads from {plain(source)}"
+        f"{f' ({plain(place)})' if place else ''} and takes from no `dependencies`: let the project use "
+        "FetchContent, or switch it off by an option of the project"
+    )
+
+
+def _declaration(name: str, files: Mapping[str, str]) -> str:
+    """Find the call that adds a project, or else the only call; empty if there is none."""
+    calls = [
+        (found[1], f"{path}, line {text.count(chr(10), 0, found.end()) + 1}")
+        for path, text in files.items()
+        for found in _ADDED.finditer(text)
+    ]
+    named = [place for declared, place in calls if declared == name]
+    return next(iter(named), calls[0][1] if len(calls) == 1 else "")
