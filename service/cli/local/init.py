@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 EXIT_TO_EDIT: Final = 1
 """The exit code if a person must work on the file."""
 
+_CMAKE_FILES: Final = (".cmake", ".cmake.in", "CMakeLists.txt.in")
 _MOST_FILES: Final = 2000
 _MOST_BYTES: Final = 1 << 20
 _TOOLS: Final = {BuildSystem.CMAKE: "cmake", BuildSystem.MESON: "meson"}
@@ -204,7 +205,7 @@ def _build_files(directory: Path, system: BuildSystem) -> Iterator[tuple[str, st
         is_top = place == str(directory)
         for name in files:
             is_cmake = system is BuildSystem.CMAKE and (
-                name.endswith(".cmake") or (is_top and name == PRESETS)
+                name.endswith(_CMAKE_FILES) or (is_top and name == PRESETS)
             )
             if name not in names and not is_cmake:
                 continue

@@ -11,15 +11,18 @@ from service.domain.project.starter.cmake_files import (
     PRESETS,
     benchmark_options,
     benchmark_projects,
+    options_of_tests,
     release_preset,
 )
 from service.domain.project.starter.cmake_reply import QUERIES, CMakeReply, parse_reply
+from service.domain.project.starter.external import not_pinned
 from service.domain.project.starter.fetched import with_own_names
 from service.domain.project.starter.file import BuildSystem, Program, ProjectFacts
 from service.domain.project.starter.traced import TRACING, can_trace
 from service.domain.values.errors import CommandFailed, NotFound
 from service.domain.values.text import plain
 from service.steps.project.init_data import named_data
+from service.steps.project.init_external import find_external
 from service.steps.project.init_fetched import find_fetched
 from service.steps.project.init_placed import find_clones, find_files, trace_file
 
@@ -104,13 +107,19 @@ def _ask(project: _Project) -> ProjectFacts:
     if not reply.programs:
         tried = f", also with {' '.join(options)}" if options else ""
         raise NotFound(f"no program of this CMake project links Google Benchmark{tried}")
+    if find_external(build):
+        options, build, reply = _without_tests(project, preset, options, build, reply)
     dependencies = (*find_fetched(inquiry, reply.cache), *find_files(inquiry, build))
     found = [Program(f"build/{each.path}", each.name) for each in reply.programs]
     _compile(inquiry, build, reply)
     programs = inquiry.ask(build, found)
     if not programs:
         raise NotFound("no program that links Google Benchmark can be built here and lists benchmarks")
-    fetched = with_own_names((*dependencies, *find_clones(inquiry, build)))
+    external = find_external(build)
+    for each in external:
+        inquiry.progress.note(not_pinned(each, project.files))
+    clones = find_clones(inquiry, build, without={each.download.place for each in external})
+    fetched = with_own_names((*dependencies, *clones))
     return ProjectFacts(
         BuildSystem.CMAKE,
         programs,
@@ -152,7 +161,7 @@ def _switch_on(
     project: _Project, preset: str, build: Path, before: CMakeReply
 ) -> tuple[tuple[str, ...], Path, CMakeReply]:
     """Configure again with the project's options for benchmarks, without those that fail or bring none."""
-    first = ("--preset", preset) if preset else _RELEASE
+    first = _first(preset)
     reply, options = before, tuple[str, ...]()
     fresh = project.inquiry.scratch / "again"  # the cache of the other directory has the options
     for _ in range(_ROUNDS):
@@ -167,6 +176,26 @@ def _switch_on(
         options = (*options, *new)
     if options and reply.programs and len(reply.programs) <= len(before.programs):
         return (), fresh, _configure(project, fresh, first)
+    return options, build, reply
+
+
+def _first(preset: str) -> tuple[str, ...]:
+    return ("--preset", preset) if preset else _RELEASE
+
+
+def _without_tests(
+    project: _Project, preset: str, options: tuple[str, ...], build: Path, reply: CMakeReply
+) -> tuple[tuple[str, ...], Path, CMakeReply]:
+    """Switch off an option for tests if ExternalProject downloads nothing then, and all programs stay."""
+    for number, name in enumerate(options_of_tests(project.files, reply.cache)):
+        fresh, without = project.inquiry.scratch / f"without-{number}", (*options, f"-D{name}=OFF")
+        try:
+            found = _configure(project, fresh, (*_first(preset), *without))
+        except CommandFailed:
+            continue
+        if set(found.programs) == set(reply.programs) and not find_external(fresh):
+            project.inquiry.progress.note(f"-D{name}=OFF, because the tests download by ExternalProject")
+            return without, fresh, found
     return options, build, reply
 
 

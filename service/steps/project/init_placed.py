@@ -16,7 +16,7 @@ from service.domain.values.errors import CommandFailed
 from service.domain.values.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from service.steps.project.init_inquiry import Inquiry
 
@@ -73,18 +73,20 @@ def _is_cloned(build: Path, path: Path) -> bool:
     return any((above / ".git").exists() for above in path.parents if build in above.parents)
 
 
-def find_clones(inquiry: Inquiry, build: Path) -> tuple[Fetched, ...]:
-    """Find the repositories that the project cloned into its build directory.
+def find_clones(inquiry: Inquiry, build: Path, without: Collection[str] = ()) -> tuple[Fetched, ...]:
+    """Find the repositories that the project cloned into its build directory, except the paths ``without``.
 
     They have a ``place``. A command that clones only if the directory does not exist finds it there.
     """
-    return tuple(_clones(inquiry, build))
+    return tuple(_clones(inquiry, build, without))
 
 
-def _clones(inquiry: Inquiry, build: Path) -> Iterator[Fetched]:
+def _clones(inquiry: Inquiry, build: Path, without: Collection[str]) -> Iterator[Fetched]:
     for top, below, _ in os.walk(build):
         path = Path(top)
-        if ".git" in below:
+        if top in without:
+            below.clear()
+        elif ".git" in below:
             place = _place(inquiry, build, path)
             try:
                 url = inquiry.run("git", "-C", top, "config", "--get", "remote.origin.url").strip()

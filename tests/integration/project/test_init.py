@@ -285,3 +285,56 @@ def test_the_sources_of_the_trial_are_those_of_a_repository(tmp_path: Path) -> N
     assert done.returncode == 1, done.stderr
     assert "not a git repository" in done.stdout
     assert "run `git init` first\n" in done.stdout
+
+
+# As the README of GoogleTest advised for years.
+DOWNLOADING: Final = {
+    "test/CMakeLists.txt": """
+configure_file(CMakeLists.txt.in download/CMakeLists.txt)
+execute_process(COMMAND ${CMAKE_COMMAND} -G "${CMAKE_GENERATOR}" . RESULT_VARIABLE result
+                WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/download)
+execute_process(COMMAND ${CMAKE_COMMAND} --build . RESULT_VARIABLE result
+                WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/download)
+add_subdirectory(${CMAKE_CURRENT_BINARY_DIR}/googletest-src ${CMAKE_CURRENT_BINARY_DIR}/googletest-build)
+""",
+    "test/CMakeLists.txt.in": """
+cmake_minimum_required(VERSION 3.5)
+project(download NONE)
+include(ExternalProject)
+ExternalProject_Add(googletest
+  GIT_REPOSITORY file://{}
+  GIT_TAG HEAD
+  SOURCE_DIR "${{CMAKE_CURRENT_BINARY_DIR}}/googletest-src"
+  CONFIGURE_COMMAND ""
+  BUILD_COMMAND ""
+  INSTALL_COMMAND "")
+""",
+}
+
+
+@pytest.mark.parametrize("has_option", [True, False])
+def test_tests_that_download_by_external_project_are_off_or_named(
+    tmp_path: Path, *, has_option: bool
+) -> None:
+    library = tmp_path / "library"
+    write(library, {"CMakeLists.txt": "project(googletest NONE)\n"})
+    commit(library)
+    option = "option(QUEUE_TESTS x ON)\nif(QUEUE_TESTS)\n  add_subdirectory(test)\nendif()\n"
+    files = {
+        **PROJECT,
+        "CMakeLists.txt": PROJECT["CMakeLists.txt"] + (option if has_option else "add_subdirectory(test)\n"),
+        "test/CMakeLists.txt": DOWNLOADING["test/CMakeLists.txt"],
+        "test/CMakeLists.txt.in": DOWNLOADING["test/CMakeLists.txt.in"].format(library),
+    }
+
+    done = init(tmp_path / "project", files)
+
+    (job,) = parse_project_file((tmp_path / "project" / "benchgate.yaml").read_text()).jobs
+    assert not job.benchmark.build.dependencies
+    assert job.benchmark.build.configure.endswith(" -DQUEUE_TESTS=OFF") is has_option
+    named = (
+        f"googletest, which ExternalProject downloads from file://{library} (test/CMakeLists.txt.in, line 5)"
+    )
+    assert (f"not pinned: {named} and takes from no `dependencies`" in done.stderr) is not has_option
+    assert ("without network: configure failed" in done.stdout) is not has_option
+    assert done.returncode == (0 if has_option else 1), done.stderr
