@@ -115,6 +115,11 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun: ``1 program``, ``3 programs``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def change(ratio: float) -> str:
     """Format a ratio as a change: ``−12.3 %``, ``+4.2 %``, ``×53.1``."""
     return factor(ratio) if ratio >= _SHOWN_AS_FACTOR else signed_percent(ratio)

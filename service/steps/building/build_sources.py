@@ -155,6 +155,7 @@ def run_phase(
     """
     build: BuildCommands | None = session.spec.job.configuration.build
     if build is not None and (line := getattr(build, phase)):
+        session.progress.say(f"{session.claimed.name}: {phase}")
         session.log.write(f"== {phase}: {line}\n".encode())
         # The log keeps the beginning and the end of any output, so a long one ends no build.
         limits = Limits(wall_seconds=build.timeout, memory_bytes=build.memory, log_bytes=None)

@@ -158,14 +158,14 @@ def _measure(
         warm_up(launcher, wanted)
         first = next_pair(launches)
         # A relinked program may not know a benchmark, so that it is wanted for ever.
-        for pair in range(first, first + max(map(most_pairs, suspected))):
+        most = max(map(most_pairs, suspected))
+        for pair in range(first, first + most):
             if not wanted:
                 break
             if clock() - begun > left:
                 raise _Spent
-            progress.say(
-                f"{place}, pair {pair + 1}, at most {duration(max(left - (clock() - begun), 0.0))} more"
-            )
+            more = duration(max(left - (clock() - begun), 0.0))
+            progress.say(f"{place}, pair {pair + 1}, at most {more} more", (pair - first) / most)
             # As with the programs as built: a pair that is measured again keeps its order.
             draw = count_pairs(launches, PAIRS)
             launches.extend(measure_pair(launcher, pair, wanted, draw))

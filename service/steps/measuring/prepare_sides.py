@@ -13,6 +13,7 @@ from service.domain.runs.side_end import Parent, SideEnd, Stage, gravest, outcom
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Transient
 from service.domain.values.identity import Side
+from service.domain.values.text import counted
 from service.domain.wording.build_causes import listing_failed, side_failed, sides_failed
 from service.steps.building.build_sides import built_tree
 from service.steps.building.build_sources import NotBuilt, failures_of_build
@@ -151,7 +152,8 @@ def prepare_sides(
         if side is Side.BASE and built.not_built and not is_new:
             raise Transient(f"the parent was measured before, and does not build now: {built.not_built}")
         if built.tree is not None and is_new:
-            session.progress.say(f"{session.claimed.name}: rehearse {side}")
+            programs = counted(len(spec.job.benchmark.suites), "program")
+            session.progress.say(f"{session.claimed.name}: list and launch {programs} of {side} once")
             known = sides[Side.BASE].rehearsal if Side.BASE in sides else NOTHING_KNOWN
             found = rehearse(Launcher(session, {side: built.tree}), side, known)
             built = replace(built, rehearsal=found)

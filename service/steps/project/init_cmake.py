@@ -20,7 +20,7 @@ from service.domain.project.starter.fetched import with_own_names
 from service.domain.project.starter.file import BuildSystem, Program, ProjectFacts
 from service.domain.project.starter.traced import TRACING, can_trace
 from service.domain.values.errors import CommandFailed, NotFound
-from service.domain.values.text import plain
+from service.domain.values.text import counted, plain
 from service.steps.project.init_data import named_data
 from service.steps.project.init_external import find_external
 from service.steps.project.init_fetched import find_fetched
@@ -214,7 +214,7 @@ def _configure(project: _Project, build: Path, arguments: Sequence[str]) -> CMak
     queries.mkdir(parents=True, exist_ok=True)
     for query in QUERIES:
         (queries / query).touch()
-    inquiry.progress.say(f"configuring: cmake {' '.join(arguments)}")
+    inquiry.progress.say(f"configure with {' '.join(arguments)}")
     traced = tuple[str, ...]()
     if can_trace(inquiry.run("cmake", "-E", "capabilities")):
         traced = (*TRACING, f"--trace-redirect={trace_file(inquiry, build)}")
@@ -231,7 +231,7 @@ def _compile(inquiry: Inquiry, build: Path, reply: CMakeReply) -> None:
     generator = reply.cache.get("CMAKE_GENERATOR")
     more = _KEEP_GOING.get(generator.value, ()) if generator else ()
     jobs = str(len(os.sched_getaffinity(0)))
-    inquiry.progress.say(f"building the programs that link Google Benchmark: {len(targets)}")
+    inquiry.progress.say(f"compile {counted(len(targets), 'program')} with Google Benchmark")
     try:
         inquiry.run(
             *("cmake", "--build", str(build), "--parallel", jobs, *chosen, "--target", *targets, *more)

@@ -13,10 +13,10 @@ from service.domain.building.sandbox_command import Command, Limits
 from service.domain.measuring.formats.google import names_in
 from service.domain.project.starter.file import Program
 from service.domain.values.errors import CommandFailed
-from service.domain.values.text import plain
+from service.domain.values.text import counted, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from service.ports.building import Progress, Sandbox
@@ -93,8 +93,9 @@ class Inquiry:
         """
         return tuple(self._asked(build, found))
 
-    def _asked(self, build: Path, found: Iterable[Program]) -> Iterable[Program]:
-        for program in found:
+    def _asked(self, build: Path, found: Sequence[Program]) -> Iterator[Program]:
+        self.progress.say(f"list the benchmarks of {counted(len(found), 'program')}")
+        for number, program in enumerate(found):
             file = build / program.path.removeprefix("build/")
             if not file.is_file():
                 self.progress.note(f"left out: {program.path} was not built")
@@ -102,7 +103,7 @@ class Inquiry:
             if not _may_use_library(file):
                 self.progress.note(f"left out: {program.path} links Google Benchmark, but uses nothing of it")
                 continue
-            self.progress.say(f"listing the benchmarks of {program.path}")
+            self.progress.say(f"list the benchmarks of {program.path}", number / len(found))
             try:
                 listing = self._list(file)
             except CommandFailed as failed:

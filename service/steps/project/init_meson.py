@@ -12,7 +12,7 @@ from service.domain.project.starter.meson_reply import (
     meson_programs,
 )
 from service.domain.values.errors import CommandFailed, NotFound
-from service.domain.values.text import plain
+from service.domain.values.text import counted, plain
 from service.steps.project.init_data import named_data
 from service.steps.project.init_wraps import find_wraps
 
@@ -52,7 +52,7 @@ def ask_meson(inquiry: Inquiry) -> ProjectFacts:
     dependencies = find_wraps(inquiry, _introspect(inquiry, "--projectinfo", build))
     if dependencies and has_default_wraps(known):
         options = (NO_DOWNLOAD, *options)
-    inquiry.progress.say(f"building the programs that link Google Benchmark: {len(targets)}")
+    inquiry.progress.say(f"compile {counted(len(targets), 'program')} with Google Benchmark")
     try:
         inquiry.run(
             *("meson", "compile", "-C", str(build), "--ninja-args=-k0"), *(target.path for target in targets)
@@ -80,7 +80,7 @@ def _without(commands: Sequence[str]) -> str:
 
 
 def _set_up(inquiry: Inquiry, build: Path, *options: str) -> tuple[Executable, ...]:
-    inquiry.progress.say(f"setting up: meson {' '.join(options)}")
+    inquiry.progress.say(" ".join(("set up with --buildtype=release", *options)))
     inquiry.run("meson", "setup", str(build), str(inquiry.directory), "--buildtype=release", *options)
     return meson_programs(_introspect(inquiry, "--targets", build), str(build))
 

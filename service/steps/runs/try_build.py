@@ -10,6 +10,7 @@ from service.domain.building.spec import LOCAL, BuildSpec, Revision
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, Side
+from service.domain.values.text import counted
 from service.steps.machines.execute import execute_build
 from service.steps.measuring.launching import Launcher, SideFailed
 from service.steps.measuring.prepare_sides import build_side
@@ -54,8 +55,9 @@ def _try(session: BuildSession) -> MachineReport:
 
 def _not_listed(session: BuildSession, tree: Path) -> Iterator[str]:
     launcher = Launcher(session, {Side.PATCH: tree})
-    for suite in session.spec.job.benchmark.suites:
-        session.progress.say(f"{session.claimed.name}: list the benchmarks of {suite.program}")
+    suites = session.spec.job.benchmark.suites
+    session.progress.say(f"{session.claimed.name}: list the benchmarks of {counted(len(suites), 'program')}")
+    for suite in suites:
         try:
             found = launcher.list(suite, Side.PATCH)
         except SideFailed as failed:

@@ -20,6 +20,7 @@ from service.domain.project.starter.fetched import (
     kept_places,
     placing_lines,
 )
+from service.domain.values.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -259,7 +260,7 @@ def _as_text(harmless: str) -> str:
 def _count(program: Program) -> str:
     if program.benchmarks is None:
         return ""
-    return f"   # {program.benchmarks} benchmark{'' if program.benchmarks == 1 else 's'}"
+    return f"   # {counted(program.benchmarks, 'benchmark')}"
 
 
 def _distinct(programs: Sequence[Program]) -> Iterator[str]:
