@@ -1,4 +1,4 @@
-"""Show progress on stderr: on a terminal, one line with the current activity; everywhere, notes."""
+"""Show progress on stderr: on a terminal, one line with the current activity; elsewhere, a line per stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class TerminalProgress:
     """The Progress port on stderr; use it as a context manager."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
+        self._console = console = Console(stderr=True)
         self._bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
@@ -20,23 +20,31 @@ class TerminalProgress:
             TimeElapsedColumn(),
             console=console,
             transient=True,
-            disable=not console.is_terminal,
         )
         self._task = self._bar.add_task("starting", total=None)
+        self._stage = ""
 
     def __enter__(self) -> Self:
-        self._bar.start()
+        if self._console.is_terminal:
+            self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        if self._console.is_terminal:
+            self._bar.stop()
 
     def say(self, text: str, done: float | None = None) -> None:
-        """Show the current activity, with a bar if the fraction done is known."""
+        """Show the current activity, with a bar if the fraction done is known.
+
+        Without a terminal, an activity without a fraction is a stage, and gets a line.
+        """
         self._bar.update(
             self._task, description=text, total=None if done is None else 1.0, completed=done or 0.0
         )
+        if not self._console.is_terminal and done is None and text != self._stage:
+            self._stage = text
+            self.note(text)
 
     def note(self, text: str) -> None:
         """Print a line above the current activity, also if stderr is not a terminal."""
-        self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -37,7 +37,7 @@ def try_job(repo: Path, job: Job, fetch_from: Collection[str], progress: Progres
 
     Dependencies may come from ``fetch_from``, besides what BENCHGATE_FETCH_FROM allows.
     """
-    progress.say("trying the file in the sandbox, without network")
+    progress.say("try the file in the sandbox, without network")
     try:
         commit = commit_sources(repo)
         mirror = open_mirror(repo, is_sandboxed=True, fetch_from=fetch_from)

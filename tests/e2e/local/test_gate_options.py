@@ -115,6 +115,18 @@ def test_a_listing_exits_with_0_and_has_the_benchmarks_and_the_pairs_that_fit(pr
     assert names == ["benchmarks of tiny:", "  BM_Work"]
 
 
+def test_each_stage_of_a_listing_has_a_line_without_a_terminal(project: TinyProject) -> None:
+    job, sides = "tiny-perf", ("base", "patch")
+    stages = [
+        (f"{job}: build {side}", f"{job}: compile", f"{job}: list and launch 1 program of {side} once")
+        for side in sides
+    ]
+
+    lines = gate(project, "--list").stderr.splitlines()
+
+    assert lines[:6] == [line for side in stages for line in side]
+
+
 def test_a_listing_in_json_has_seconds(project: TinyProject) -> None:
     (job,) = json.loads(gate(project, "--list", "--json").stdout)["jobs"]
     (suite,) = job["suites"]

@@ -112,6 +112,14 @@ def test_the_programs_of_a_project_are_built_and_asked(tmp_path: Path) -> None:
     assert job.benchmark.programs == ("build/bench/queue_bench",)
     assert job.benchmark.build.configure.endswith(" -Dqueue_BUILD_BENCHMARKS=ON")
     assert "- name: queue_bench   # 2 benchmarks\n" in text
+    stages = [
+        *("configure with -DCMAKE_BUILD_TYPE=Release",),
+        "configure with -DCMAKE_BUILD_TYPE=Release -Dqueue_BUILD_BENCHMARKS=ON",
+        *("compile 3 programs with Google Benchmark", "list the benchmarks of 3 programs"),
+        *("try the file in the sandbox, without network", "perf: configure", "perf: compile"),
+        "perf: list the benchmarks of 1 program",
+    ]
+    assert [line for line in done.stderr.splitlines() if line in stages] == stages
     assert "with your own permissions and network" in done.stderr
     assert "\n  it builds in the sandbox, without network\n" in done.stdout
     assert "left out: build/bench/broken was not built" in done.stderr
