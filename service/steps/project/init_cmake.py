@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.project.starter.cmake_files import (
-    OPTION_WORDS,
     PRESETS,
-    benchmark_options,
     benchmark_projects,
     options_of_tests,
     release_preset,
@@ -24,6 +22,7 @@ from service.domain.values.text import counted, plain
 from service.steps.project.init_data import named_data
 from service.steps.project.init_external import find_external
 from service.steps.project.init_fetched import find_fetched
+from service.steps.project.init_options import OptionSearch
 from service.steps.project.init_placed import find_clones, find_files, trace_file
 
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
 _API: Final = ".cmake/api/v1"
 _RELEASE: Final = ("-DCMAKE_BUILD_TYPE=Release",)
-# An option that is on may bring further options, such as one for each group of benchmarks.
-_ROUNDS: Final = 5
 _KEEP_GOING: Final[Mapping[str, tuple[str, ...]]] = {
     "Ninja": ("--", "-k", "0"),
     "Ninja Multi-Config": ("--", "-k", "0"),
@@ -93,7 +90,7 @@ def _ask_below(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts | Non
 def _ask(project: _Project) -> ProjectFacts:
     inquiry = project.inquiry
     preset, build, reply = _configure_plainly(project)
-    options, build, reply = _switch_on(project, preset, build, reply)
+    options, build, reply, tried = _switch_on(project, preset, build, reply)
     for target in reply.unusable:
         inquiry.progress.note(
             f"left out: {plain(target.path)}, because programs must be below the build directory, and have "
@@ -105,8 +102,8 @@ def _ask(project: _Project) -> ProjectFacts:
             "build them below it, or copy them there in `compile` of a file that you write"
         )
     if not reply.programs:
-        tried = f", also with {' '.join(options)}" if options else ""
-        raise NotFound(f"no program of this CMake project links Google Benchmark{tried}")
+        also = f", also with {', '.join(tried)}" if tried else ""
+        raise NotFound(f"no program of this CMake project links Google Benchmark{also}")
     if find_external(build):
         options, build, reply = _without_tests(project, preset, options, build, reply)
     dependencies = (*find_fetched(inquiry, reply.cache), *find_files(inquiry, build))
@@ -159,24 +156,22 @@ def _preset(inquiry: Inquiry, files: Mapping[str, str]) -> str:
 
 def _switch_on(
     project: _Project, preset: str, build: Path, before: CMakeReply
-) -> tuple[tuple[str, ...], Path, CMakeReply]:
-    """Configure again with the project's options for benchmarks, without those that fail or bring none."""
+) -> tuple[tuple[str, ...], Path, CMakeReply, Sequence[str]]:
+    """Configure again with the options that bring benchmark programs; also return all that were tried."""
     first = _first(preset)
-    reply, options = before, tuple[str, ...]()
-    fresh = project.inquiry.scratch / "again"  # the cache of the other directory has the options
-    for _ in range(_ROUNDS):
-        new = _new_options(project, reply, options)
-        if not new:
-            break
-        try:
-            reply = _configure(project, build, (*first, *options, *new))
-        except CommandFailed as failed:
-            project.inquiry.progress.note(f"not used: {' '.join(new)}: {failed}\n{failed.tail}")
-            return options, fresh, _configure(project, fresh, (*first, *options))
-        options = (*options, *new)
-    if options and reply.programs and len(reply.programs) <= len(before.programs):
-        return (), fresh, _configure(project, fresh, first)
-    return options, build, reply
+    search = OptionSearch(
+        lambda options: _configure(project, build, (*first, *options)),
+        project.files,
+        project.inquiry.progress,
+    )
+    options = search.find(before)
+    if not search.tried or not (options or before.programs):
+        return options, build, before, search.tried
+    if search.last and search.tried == [" ".join(options)]:
+        return options, build, search.last, search.tried
+    # The cache of the other directory has what was tried.
+    fresh = project.inquiry.scratch / "again"
+    return options, fresh, _configure(project, fresh, (*first, *options)), search.tried
 
 
 def _first(preset: str) -> tuple[str, ...]:
@@ -197,15 +192,6 @@ def _without_tests(
             project.inquiry.progress.note(f"-D{name}=OFF, because the tests download by ExternalProject")
             return without, fresh, found
     return options, build, reply
-
-
-def _new_options(project: _Project, reply: CMakeReply, options: tuple[str, ...]) -> tuple[str, ...]:
-    """Choose the options to try next: as long as there is no program, also those for developers and tests."""
-    for words in OPTION_WORDS[:1] if reply.programs else OPTION_WORDS:
-        named = (f"-D{name}=ON" for name in benchmark_options(project.files, reply.cache, words))
-        if new := tuple(option for option in named if option not in options):  # one may be forced off
-            return new
-    return ()
 
 
 def _configure(project: _Project, build: Path, arguments: Sequence[str]) -> CMakeReply:

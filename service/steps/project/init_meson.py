@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from service.steps.project.init_inquiry import Inquiry
 
 _OTHERS: Final = "nanobench and Catch2, with `format` in a file that you write"
+_MOST_ALONE: Final = 6  # options
 _LONGEST: Final = 300  # characters of the project's own benchmarks
 _INTROSPECT: Final = 'exec meson introspect "$@" 2>/dev/null'  # warnings are no part of the answer
 
@@ -35,20 +36,15 @@ def ask_meson(inquiry: Inquiry) -> ProjectFacts:
         CommandFailed: the project cannot be set up here.
         NotFound: no program links Google Benchmark, or none of them lists a benchmark.
     """
-    build, options = inquiry.scratch / "plain", tuple[str, ...]()
-    targets = _set_up(inquiry, build)
-    known = _introspect(inquiry, "--buildoptions", build)
-    if wanted := meson_options(known):
-        again = inquiry.scratch / "options"
-        try:
-            more = _set_up(inquiry, again, *wanted)
-        except CommandFailed as failed:
-            inquiry.progress.note(f"not used: {' '.join(wanted)}: {failed}\n{failed.tail}")
-        else:
-            if len(more) > len(targets):
-                build, options, targets = again, wanted, more
+    plain_build = inquiry.scratch / "plain"
+    first = _set_up(inquiry, plain_build)
+    known = _introspect(inquiry, "--buildoptions", plain_build)
+    tried = list[str]()
+    switched_on = _switch_on(inquiry, meson_options(known), len(first), tried)
+    options, build, targets = switched_on or ((), plain_build, first)
     if not targets:
-        raise NotFound(_without(meson_benchmarks(_introspect(inquiry, "--benchmarks", build), str(build))))
+        own = meson_benchmarks(_introspect(inquiry, "--benchmarks", build), str(build))
+        raise NotFound(_without(own, tried))
     dependencies = find_wraps(inquiry, _introspect(inquiry, "--projectinfo", build))
     if dependencies and has_default_wraps(known):
         options = (NO_DOWNLOAD, *options)
@@ -72,11 +68,34 @@ def ask_meson(inquiry: Inquiry) -> ProjectFacts:
     )
 
 
-def _without(commands: Sequence[str]) -> str:
+def _switch_on(
+    inquiry: Inquiry, wanted: tuple[str, ...], known: int, tried: list[str]
+) -> tuple[tuple[str, ...], Path, tuple[Executable, ...]] | None:
+    """Set up with each option for benchmarks alone, then with all, until that brings programs.
+
+    ``known`` is the number of programs without options; ``tried`` gets the options of each attempt.
+    """
+    together = [wanted] if len(wanted) > 1 else []
+    for number, chosen in enumerate((*((each,) for each in wanted[:_MOST_ALONE]), *together)):
+        build, shown = inquiry.scratch / f"options-{number}", " ".join(chosen)
+        tried.append(shown)
+        try:
+            found = _set_up(inquiry, build, *chosen)
+        except CommandFailed as failed:
+            inquiry.progress.note(f"not used: {shown}: {failed}\n{failed.tail}")
+            continue
+        inquiry.progress.note(f"tried {shown}: {counted(len(found), 'program')} with Google Benchmark")
+        if len(found) > known:
+            return chosen, build, found
+    return None
+
+
+def _without(commands: Sequence[str], tried: Sequence[str]) -> str:
     """Describe a project whose benchmarks use another library, or none."""
+    also = f", also with {', '.join(tried)}" if tried else ""
     named = plain(", ".join(commands), _LONGEST)
     others = f"; its own benchmarks are {named}: Benchgate also measures {_OTHERS}" if commands else ""
-    return f"no program of this Meson project links Google Benchmark{others}"
+    return f"no program of this Meson project links Google Benchmark{also}{others}"
 
 
 def _set_up(inquiry: Inquiry, build: Path, *options: str) -> tuple[Executable, ...]:

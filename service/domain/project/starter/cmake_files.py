@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 FILE: Final = "CMakeLists.txt"
 PRESETS: Final = "CMakePresets.json"
 RELEASES: Final = frozenset({"release", "relwithdebinfo", "minsizerel"})  # CMake ignores capitals
-OPTION_WORDS: Final = (("BENCH",), ("DEVELOPER", "DEV_MODE", "MAINTAINER"), ("TEST",))
+OPTION_WORDS: Final = (("BENCH", "PERF"), ("DEVELOPER", "DEV_MODE", "MAINTAINER"), ("TEST",))
 """Words in the names of options that may enable benchmarks, in the order in which to try them."""
 
 _CTEST: Final = "BUILD_TESTING"
+_VERBS: Final = frozenset({"BUILD", "ENABLE", "WITH"})
 # Such builds are slower than the release that users run.
-_SLOWER: Final = ("CHECKS", "COVERAGE", "DEBUG", "SANITI", "VALGRIND")
+_SLOWER: Final = ("CHECKS", "COVERAGE", "DEBUG", "PERFETTO", "SANITI", "VALGRIND")
 _COMMENT: Final = re.compile(r"#.*")
 _PROJECT: Final = re.compile(r"\bproject\s*\(", re.IGNORECASE)
 # Matches also cmake_dependent_option and the projects' own wrappers.
@@ -54,6 +55,8 @@ def benchmark_options(
 ) -> tuple[str, ...]:
     """Find options that may enable benchmarks: named like it, off, and declared by the project itself.
 
+    The likely ones come first.
+
     A directory below the top that calls ``project()`` is another project, such as Google Benchmark, most of
     whose options do harm if they are on.
 
@@ -63,7 +66,7 @@ def benchmark_options(
         words: parts of the options' names, in capitals.
     """
     declared = _declared(files)
-    return tuple(
+    found = (
         name
         for name, entry in cache.items()
         if entry.kind == "BOOL"
@@ -72,6 +75,13 @@ def benchmark_options(
         and entry.value.upper() in _OFF
         and any(pattern.fullmatch(name) for pattern in declared)
     )
+    return tuple(sorted(found, key=lambda name: _unlikely(name, words)))
+
+
+def _unlikely(name: str, words: Sequence[str]) -> tuple[bool, bool, int]:
+    """Rank ``X_BUILD_BENCHMARKS`` before ``X_BENCH_ALL``, and both before ``X_BENCHMARK_ENABLE_LTO``."""
+    parts = name.upper().split("_")
+    return (not any(word in parts[-1] for word in words), _VERBS.isdisjoint(parts), len(name))
 
 
 def options_of_tests(files: Mapping[str, str], cache: Mapping[str, CacheEntry]) -> tuple[str, ...]:

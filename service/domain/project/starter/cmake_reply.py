@@ -55,6 +55,11 @@ class CMakeReply:
     programs: tuple[Executable, ...]
     unusable: tuple[Executable, ...] = ()
 
+    @property
+    def linking(self) -> int:
+        """The number of executables that link Google Benchmark, usable or not."""
+        return len(self.programs) + len(self.unusable)
+
 
 def parse_reply(files: Mapping[str, str]) -> CMakeReply:
     """Parse the files of a reply directory, given by name.

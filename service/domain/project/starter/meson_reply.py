@@ -10,11 +10,12 @@ from typing import Any, Final
 from service.domain.project.starter.cmake_reply import Executable, is_library, is_usable
 from service.domain.values.errors import BadInput
 
+_WORDS: Final = ("bench", "perf")
 _ENABLED: Final = "enabled"  # a choice of options that are features
 
 
 def meson_options(answer: str) -> tuple[str, ...]:
-    """Return the arguments that enable the project's own options for benchmarks.
+    """Return the arguments that enable the project's own options for benchmarks, the likely ones first.
 
     Args:
         answer: the output of ``--buildoptions``.
@@ -26,13 +27,13 @@ def meson_options(answer: str) -> tuple[str, ...]:
     for option in _read(answer):
         name = option["name"]
         # Options of a subproject are named `subproject:option`.
-        if option["section"] != "user" or "bench" not in name.lower() or ":" in name:
+        if option["section"] != "user" or ":" in name or not any(word in name.lower() for word in _WORDS):
             continue
         if option["value"] is False:
             found.append(f"-D{name}=true")
         elif _ENABLED in option.get("choices", ()) and option["value"] != _ENABLED:
             found.append(f"-D{name}={_ENABLED}")
-    return tuple(found)
+    return tuple(sorted(found, key=len))
 
 
 def has_default_wraps(answer: str) -> bool:

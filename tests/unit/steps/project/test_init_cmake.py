@@ -112,7 +112,7 @@ def test_the_option_that_brings_a_benchmark_program_is_switched_on(tmp_path: Pat
     facts, notes = ask(tmp_path, RecordedCMake())
 
     assert facts == ProjectFacts(BuildSystem.CMAKE, (FOUND,), (OPTION,), is_tried=True)
-    assert notes == []
+    assert notes == [f"tried {OPTION}: 1 program with Google Benchmark"]
 
 
 def test_an_option_that_brings_no_program_is_left_out(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_preset_for_release_builds_is_used(tmp_path: Path) -> None:
 def test_a_preset_that_does_not_work_here_is_named_and_left_out(tmp_path: Path) -> None:
     cmake = RecordedCMake(refused=("--preset",))
 
-    facts, (note,) = ask(tmp_path, cmake, {**FILES, "CMakePresets.json": PRESETS})
+    facts, (note, _) = ask(tmp_path, cmake, {**FILES, "CMakePresets.json": PRESETS})
 
     assert (facts.preset, facts.options) == ("", (OPTION,))
     assert note.startswith("the preset release is not used: cmake -S: exit code 1\n")
@@ -165,12 +165,18 @@ def test_options_for_developers_are_tried_if_there_is_no_program(tmp_path: Path)
     cache = {"name": "STACK_DEVELOPER_MODE", "type": "BOOL", "value": "OFF", "properties": []}
     cmake = RecordedCMake(more=(cache,), refused=("-DSTACK_TESTS=ON",))
     cmake.reply = lambda argv: "system_library" if developers in argv else "system_library_off"
-    files = {"CMakeLists.txt": "option(STACK_DEVELOPER_MODE x OFF)\noption(STACK_TESTS x OFF)"}
+    files = {
+        "CMakeLists.txt": "option(STACK_DEVELOPER_MODE x OFF)\noption(STACK_TESTS x OFF)\n"
+        "option(STACK_BENCH x OFF)"
+    }
 
     facts, notes = ask(tmp_path, cmake, files)
 
     assert (facts.programs, facts.options) == ((FOUND,), (developers,))
-    assert notes == []
+    assert notes == [
+        f"tried {OPTION}: 0 programs with Google Benchmark",
+        f"tried {developers}: 1 program with Google Benchmark",
+    ]
 
 
 def test_a_project_below_the_top_is_asked_if_the_top_has_no_program(tmp_path: Path) -> None:
@@ -289,7 +295,7 @@ def test_the_first_error_is_shown_although_other_targets_were_built_after_it(tmp
     with pytest.raises(NotFound):
         ask_cmake(Inquiry(cmake, tmp_path, tmp_path, progress), FILES)
 
-    assert progress.notes[0].splitlines()[:3] == [
+    assert progress.notes[1].splitlines()[:3] == [
         "cmake --build: exit code 1",
         "  first error: lib/log.cc:19: error: 'x' was not declared",
         "  Building CXX object",

@@ -131,7 +131,9 @@ def test_a_project_without_benchmark_programs_is_refused(tmp_path: Path) -> None
 
 def test_the_benchmarks_of_other_libraries_are_named(tmp_path: Path) -> None:
     meson = RecordedMeson(has_programs=False, declared=("/srv/tests -ts=bench", "perf.py"))
-    with pytest.raises(NotFound, match=r"Benchmark; its own benchmarks are /srv/tests -ts=bench, perf\.py: "):
+    with pytest.raises(
+        NotFound, match=r"Benchmark, also with .*; its own benchmarks are /srv/tests -ts=bench, perf\.py: "
+    ):
         ask(tmp_path, meson)
 
 
@@ -140,3 +142,10 @@ def test_a_program_that_is_not_built_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="can be built here"):
         ask(tmp_path, meson)
     assert meson.notes[-1] == "left out: build/perf/speed was not built"
+
+
+def test_what_was_tried_is_named(tmp_path: Path) -> None:
+    meson = RecordedMeson(has_programs=False)
+    with pytest.raises(NotFound, match=f"links Google Benchmark, also with {OPTION}$"):
+        ask(tmp_path, meson)
+    assert meson.notes == [f"tried {OPTION}: 0 programs with Google Benchmark"]

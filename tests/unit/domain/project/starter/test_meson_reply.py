@@ -91,3 +91,8 @@ def test_the_subprojects_in_use_are_named_with_their_directory() -> None:
 def test_what_names_no_subprojects_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="meson introspect: its answer cannot be read"):
         meson_subprojects(text)
+
+
+def test_an_option_named_after_performance_is_found_too() -> None:
+    text = changed(OPTIONS, "bench_extra", {"name": "perf_tests"})
+    assert meson_options(text) == ("-Dperf_tests=enabled",)
