@@ -31,7 +31,7 @@ _OPTION: Final = re.compile(r"\b\w*option\s*\(\s*\"?((?:\w|\$\{\w+\})+)", re.IGN
 LIBRARY: Final = r"\s(?:benchmark::)?benchmark(?:_main)?[\s)]"
 """Google Benchmark among the libraries that a target links."""
 _LINK: Final = re.compile(rf"target_link_libraries\s*\([^)]*?{LIBRARY}", re.IGNORECASE)
-_FOREIGN: Final = frozenset(
+FOREIGN: Final = frozenset(
     {
         "third_party",
         "thirdparty",
@@ -44,6 +44,8 @@ _FOREIGN: Final = frozenset(
         "subprojects",
     }
 )
+"""Usual names of directories with third-party code."""
+
 _REFERENCE: Final = re.compile(r"\$\{\w+\}")
 _LISTED: Final = re.compile(rf'^\s+"({NAME})"', re.MULTILINE)
 _OFF: Final = frozenset({"", "0", "OFF", "NO", "N", "FALSE", "IGNORE"})
@@ -116,7 +118,7 @@ def benchmark_projects(files: Mapping[str, str]) -> tuple[str, ...]:
         directory
         for directory in sorted(_projects_below(code), key=lambda each: (each.count("/"), each))
         if any(f"{each}/".startswith(f"{directory}/") for each in linking)
-        and not _FOREIGN.intersection(directory.lower().split("/"))
+        and not FOREIGN.intersection(directory.lower().split("/"))
         and is_harmless(directory)
     )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from service.domain.project.starter.cmake_files import LIBRARY
+from service.domain.project.starter.cmake_files import FILE, LIBRARY
 from service.domain.project.starter.fetched import (
     NAME,
     Fetched,
@@ -20,7 +20,7 @@ from service.domain.project.starter.fetched import (
     kept_places,
     placing_lines,
 )
-from service.domain.values.text import counted
+from service.domain.values.text import counted, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,6 +71,7 @@ class ProjectFacts:
         is_tried: init has built and run the programs; otherwise a person must check them.
         directory: the project's, relative to the top; empty: the top.
         data: paths below ``build/`` with files that the programs read.
+        failure: why the project could not be configured.
     """
 
     system: BuildSystem
@@ -82,6 +83,7 @@ class ProjectFacts:
     is_tried: bool = False
     directory: str = ""
     data: tuple[str, ...] = ()
+    failure: str = ""
 
 
 NO_DOWNLOAD: Final = "--wrap-mode=nodownload"
@@ -94,9 +96,14 @@ _TARGETS: Final = " --target "
 _LONGEST_COMMAND: Final = 4000  # characters; a key may have 4096
 _LONGEST_NAME: Final = 90  # characters; the name of a suite may have 100
 _TEXT_OF_YAML: Final = "tag:yaml.org,2002:str"
-_DIRECTORY: Final = re.compile(r"[A-Za-z0-9._+-]+(/[A-Za-z0-9._+-]+)*|")
+_BELOW: Final = r"[A-Za-z0-9._+-]+(?:/[A-Za-z0-9._+-]+)*"
+_DIRECTORY: Final = re.compile(rf"{_BELOW}|")
 _COMMENT: Final = re.compile(r"#.*")
 _CMAKE_PROGRAM: Final = re.compile(rf"add_executable\s*\(\s*({NAME})\s", re.IGNORECASE)
+_CMAKE_OUTPUT: Final = re.compile(
+    rf"set\s*\(\s*CMAKE_RUNTIME_OUTPUT_DIRECTORY\s+\"?\$\{{\w*BINARY_DIR\}}/?({_BELOW}|)\"?\s*\)",
+    re.IGNORECASE,
+)
 _CMAKE_LINK: Final = re.compile(rf"target_link_libraries\s*\(\s*({NAME})(?=\s)[^)]*?{LIBRARY}", re.IGNORECASE)
 _MESON_PROGRAM: Final = re.compile(rf"executable\s*\(\s*'({NAME})'([^)]*)\)")
 _COMPILE: Final[Mapping[BuildSystem, str]] = MappingProxyType(
@@ -149,6 +156,9 @@ def programs_in_text(system: BuildSystem, files: Mapping[str, str]) -> tuple[Pro
         case BuildSystem.CMAKE:
             linked = {name for text in code.values() for name in _CMAKE_LINK.findall(text)}
             found = [(path, name) for path, name in _cmake_programs(code) if name in linked]
+            # Programs of all directories are there.
+            if outputs := [output for text in code.values() for output in _CMAKE_OUTPUT.findall(text)]:
+                found = [(posixpath.join(outputs[0], FILE), name) for _, name in found]
         case BuildSystem.MESON:
             found = [
                 (path, name)
@@ -193,7 +203,8 @@ def starter_file(facts: ProjectFacts) -> str:
                 f"        {configure}",
             ]
         else:
-            build.append(f"      configure: {configure}")
+            failed = f"{_EDIT}: it failed here: {plain(facts.failure)}" if facts.failure else ""
+            build.append(f"      configure: {configure}{failed}")
     configuration = f" --config {facts.configuration}" if facts.configuration else ""
     targets = " ".join(dict.fromkeys(program.target for program in programs))
     template = _COMPILE[facts.system]

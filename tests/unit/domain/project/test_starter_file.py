@@ -153,6 +153,23 @@ def test_the_programs_of_cmake_are_those_that_link_google_benchmark() -> None:
     assert [each.path for each in found] == ["build/bench/core_bench", "build/bench/old_style"]
 
 
+@pytest.mark.parametrize(
+    ("directory", "place"), [("${CMAKE_BINARY_DIR}/bin", "build/bin/"), ('"${PROJECT_BINARY_DIR}"', "build/")]
+)
+def test_the_programs_of_cmake_are_in_the_directory_for_all(directory: str, place: str) -> None:
+    top = f"set(CMAKE_RUNTIME_OUTPUT_DIRECTORY {directory})"
+    found = programs_in_text(BuildSystem.CMAKE, {"CMakeLists.txt": top, "bench/CMakeLists.txt": CMAKE})
+    assert [each.path for each in found] == [f"{place}core_bench", f"{place}old_style"]
+
+
+def test_the_line_that_failed_is_marked_with_the_error() -> None:
+    facts = ProjectFacts(BuildSystem.CMAKE, (Program("build/a", "a"),), failure="x: error: \"y'\n # z: [")
+    text = starter_file(facts)
+
+    assert problems_of(text) == ()
+    assert "-DCMAKE_BUILD_TYPE=Release   # EDIT: it failed here: x: error: \"y' # z: [\n" in text
+
+
 def test_the_programs_of_meson_are_named_or_link_like_benchmarks() -> None:
     found = programs_in_text(BuildSystem.MESON, {"meson.build": MESON})
     assert [each.path for each in found] == ["build/core_bench", "build/speed"]
