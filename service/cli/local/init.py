@@ -18,7 +18,7 @@ from service.cli import EXIT_OK
 from service.cli.local.progress import TerminalProgress
 from service.cli.local.trial import Trial, try_job
 from service.domain.project.project_file import FILE_NAME, parse_project_file
-from service.domain.project.starter.cmake_files import PRESETS
+from service.domain.project.starter.cmake_files import FOREIGN, PRESETS
 from service.domain.project.starter.fetched import fetched_from
 from service.domain.project.starter.file import (
     BUILD_FILES,
@@ -27,13 +27,15 @@ from service.domain.project.starter.file import (
     programs_in_text,
     starter_file,
 )
-from service.domain.values.errors import BadInput, CommandFailed, NotFound
+from service.domain.project.starter.libraries import SOURCES, other_benchmarks
+from service.domain.values.errors import BadInput, BenchgateError, CommandFailed, NotFound
+from service.domain.values.text import plain
 from service.steps.project.init_cmake import ask_cmake
 from service.steps.project.init_inquiry import HIDDEN, Inquiry
 from service.steps.project.init_meson import ask_meson
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 EXIT_TO_EDIT: Final = 1
 """The exit code if a person must work on the file."""
@@ -97,7 +99,12 @@ def _report(file: Path, text: str, facts: ProjectFacts, allowed: Collection[str]
     if trial.log:
         click.echo(f"  the whole log: {trial.log}")
     has_edits = "# EDIT" in text
-    if not facts.is_tried:
+    if facts.failure:
+        click.echo(f"  it does not configure here: {plain(facts.failure)}")
+        click.echo(
+            "  install what is missing and call `benchgate init --force`, or edit the lines marked EDIT"
+        )
+    elif not facts.is_tried:
         click.echo(f"  {_UNKNOWN.get(facts.system, 'nothing of it was tried: check the lines marked EDIT')}")
     elif has_edits:
         click.echo("  check the lines marked EDIT")
@@ -134,42 +141,56 @@ def _top_of(directory: Path) -> Path:
         return directory.resolve()
 
 
+class _NotAskedError(BenchgateError):
+    """A build system could not be asked: why, and the error if the project did not configure."""
+
+    def __init__(self, why: str, failure: str = "") -> None:
+        super().__init__(why)
+        self.failure = failure
+
+
 def _look_at(directory: Path) -> ProjectFacts:
     """Ask the build systems until one has benchmark programs; search the build files if none can be asked."""
     without = list[str]()
-    not_asked = list[BuildSystem]()
+    not_asked = dict[BuildSystem, _NotAskedError]()
+    others = other_benchmarks(dict(_sources(directory)))
     facts: ProjectFacts | None = None
     for system in _systems_of(directory):
         try:
             facts = _ask(directory, system)
+            break
         except NotFound as none:
             without.append(str(none))
-            continue
-        if facts:
-            break
-        not_asked.append(system)
+        except _NotAskedError as why:
+            not_asked[system] = why
     else:
         searched = (
-            ProjectFacts(system, programs_in_text(system, dict(_build_files(directory, system))))
-            for system in not_asked
+            ProjectFacts(
+                system, programs_in_text(system, dict(_build_files(directory, system))), failure=why.failure
+            )
+            for system, why in not_asked.items()
         )
         facts = next((found for found in searched if found.programs or not without), None)
+    sentences = (*without, *map(str, not_asked.values()), *others)
     if facts is None:
-        raise NotFound("; ".join((*without, *(f"{system} could not be asked" for system in not_asked))))
-    for sentence in without:
+        raise NotFound("; ".join(sentences))
+    for sentence in sentences:
         click.echo(sentence, err=True)
     return facts
 
 
-def _ask(directory: Path, system: BuildSystem) -> ProjectFacts | None:
-    """Ask a build system; return None if it cannot be asked.
+def _ask(directory: Path, system: BuildSystem) -> ProjectFacts:
+    """Ask a build system.
 
     Raises:
         NotFound: it has no benchmark program.
+        _NotAskedError: it is not installed, too old, or the project does not configure.
     """
     tool = _TOOLS.get(system)
-    if not tool or not shutil.which(tool):
-        return None
+    if not tool:
+        raise _NotAskedError(f"init does not ask {system}")
+    if not shutil.which(tool):
+        raise _NotAskedError(f"{system} is not installed, so it could not be asked")
     click.echo(
         f"asking {system}: configuring and building in a temporary directory, with your own permissions and "
         "network",
@@ -183,9 +204,14 @@ def _ask(directory: Path, system: BuildSystem) -> ProjectFacts | None:
             return ask_cmake(inquiry, dict(_build_files(directory, system)))
         except CommandFailed as failed:
             progress.note(f"{failed}\n{failed.tail}")
+            raise _NotAskedError(f"{system} could not configure the project", _error_in(failed)) from None
         except BadInput as failed:  # a version that does not answer in this way
-            progress.note(str(failed))
-    return None
+            raise _NotAskedError(f"{system} could not be asked: {failed}") from None
+
+
+def _error_in(failed: CommandFailed) -> str:
+    lines = (line.strip().removeprefix("first error: ") for line in failed.tail.splitlines())
+    return next((line for line in lines if "error" in line.lower()), failed.end)
 
 
 def _systems_of(directory: Path) -> tuple[BuildSystem, ...]:
@@ -197,19 +223,38 @@ def _systems_of(directory: Path) -> tuple[BuildSystem, ...]:
 
 
 def _build_files(directory: Path, system: BuildSystem) -> Iterator[tuple[str, str]]:
-    """Yield the paths and texts of the build files below a directory; skip hidden and build directories."""
+    """Yield the paths and texts of the build files below a directory."""
     names = BUILD_FILES.get(system, ())
+
+    def is_wanted(name: str, place: str) -> bool:
+        is_presets = name == PRESETS and place == str(directory)
+        is_cmake = system is BuildSystem.CMAKE and (name.endswith(_CMAKE_FILES) or is_presets)
+        return name in names or is_cmake
+
+    return _texts(directory, is_wanted)
+
+
+def _sources(directory: Path) -> Iterator[tuple[str, str]]:
+    """Yield the paths and texts of the project's own sources."""
+    return _texts(directory, lambda name, _: name.endswith(SOURCES), FOREIGN)
+
+
+def _texts(
+    directory: Path, is_wanted: Callable[[str, str], bool], without: Collection[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the paths and texts of files below a directory; skip hidden and build directories.
+
+    Args:
+        directory: the project's.
+        is_wanted: chooses files by their names and directories.
+        without: names of directories to skip, in lower case.
+    """
     left = _MOST_FILES
     for place, below, files in os.walk(directory):
-        below[:] = sorted(name for name in below if not name.startswith((".", "build")))
-        is_top = place == str(directory)
-        for name in files:
-            is_cmake = system is BuildSystem.CMAKE and (
-                name.endswith(_CMAKE_FILES) or (is_top and name == PRESETS)
-            )
-            if name not in names and not is_cmake:
-                continue
-            path = Path(place, name)
+        below[:] = sorted(
+            name for name in below if not name.startswith((".", "build")) and name.lower() not in without
+        )
+        for path in (Path(place, name) for name in files if is_wanted(name, place)):
             if left == 0:
                 return
             left -= 1

@@ -254,7 +254,8 @@ def test_a_project_without_benchmark_programs_ends_with_one_sentence(tmp_path: P
     assert done.returncode == 3
     last = done.stderr.splitlines()[-1]
     assert last == (
-        "benchgate: no program of this CMake project links Google Benchmark; Meson could not be asked"
+        "benchgate: no program of this CMake project links Google Benchmark; Meson is not installed, so it "
+        "could not be asked"
     )
     assert not (tmp_path / "project" / "benchgate.yaml").exists()
 
@@ -271,6 +272,10 @@ def test_a_project_that_does_not_configure_gets_a_file_with_lines_to_edit(tmp_pa
     assert "NoSuchPackage" in done.stderr
     text = (tmp_path / "project" / "benchgate.yaml").read_text()
     assert "program: build/bench/queue_bench   # EDIT\n" in text
+    error = "CMake Error at CMakeLists.txt:3 (find_package): "
+    assert f" -B build -DCMAKE_BUILD_TYPE=Release   # EDIT: it failed here: {error}" in text
+    assert f"\n  it does not configure here: {error}" in done.stdout
+    assert parse_project_file(text).jobs
 
 
 def test_a_file_with_which_the_project_does_not_build_without_network_is_no_success(tmp_path: Path) -> None:
@@ -346,3 +351,22 @@ def test_tests_that_download_by_external_project_are_off_or_named(
     assert (f"not pinned: {named} and takes from no `dependencies`" in done.stderr) is not has_option
     assert ("without network: configure failed" in done.stdout) is not has_option
     assert done.returncode == (0 if has_option else 1), done.stderr
+
+
+def test_sources_with_benchmarks_of_other_libraries_are_named(tmp_path: Path) -> None:
+    files = {
+        "bench/map.cpp": "#include <nanobench.h>\n",
+        "bench/set.cpp": "ankerl::nanobench::Bench().run(f);\n",
+        "tests/all.cc": '#include <catch2/catch_all.hpp>\nBENCHMARK("sort") { return 1; };\n',
+        "tests/some.cc": "#include <catch2/catch_all.hpp>\n",
+        "third_party/x/test.cpp": "#include <nanobench.h>\n",
+    }
+
+    done = init(tmp_path / "project", {**NOTHING, **files})
+
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1] == (
+        "benchgate: no program of this CMake project links Google Benchmark; bench/map.cpp and 1 further "
+        "file use nanobench: name the programs as suites with `format: nanobench` to measure them; "
+        "tests/all.cc uses catch2: name the programs as suites with `format: catch2` to measure them"
+    )

@@ -42,6 +42,14 @@ def test_without_cmake_the_programs_are_those_of_its_build_files_and_marked(tmp_
     assert run("check", str(file)).exit_code == 0
 
 
+def test_a_build_system_that_is_not_installed_is_named(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+
+    assert (
+        "CMake is not installed, so it could not be asked\n" in run("init", str(tmp_path / "b.yaml")).output
+    )
+
+
 def test_a_cmake_that_does_not_answer_is_as_none(tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(CMAKE)
     (tmp_path / "none").mkdir()
