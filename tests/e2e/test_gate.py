@@ -138,6 +138,36 @@ def test_a_program_that_neither_side_builds_is_misconfigured_and_says_what_to_do
     )
 
 
+def test_a_program_that_is_built_elsewhere_is_named(project: TinyProject) -> None:
+    done = gate_patch(
+        project,
+        {
+            "benchgate.yaml": PROJECT_FILE.replace(
+                "sh compile.sh", "sh compile.sh && mkdir build/bin && mv build/tiny build/bin"
+            )
+        },
+        {"time.txt": "70"},
+    )
+    assert done.returncode == 3
+    assert "makes program build/tiny, but build/bin/tiny: name that one in benchgate.yaml\n" in done.stdout
+
+
+def test_a_package_that_neither_side_finds_is_named_with_what_to_do(project: TinyProject) -> None:
+    configure = "{configure: cmake -S . -B build, compile: sh compile.sh}"
+    needing = "project(tiny NONE)\nfind_package(NoSuchPackage REQUIRED)\n"
+    done = gate_patch(
+        project,
+        {
+            "benchgate.yaml": PROJECT_FILE.replace("{compile: sh compile.sh}", configure),
+            "CMakeLists.txt": f"cmake_minimum_required(VERSION 3.16)\n{needing}",
+        },
+        {"time.txt": "70"},
+    )
+    assert done.returncode == 3
+    assert "configure failed: package NoSuchPackage is not found: install it on the machines" in done.stdout
+    assert "rebase" not in done.stdout
+
+
 def test_a_broken_commit_on_a_broken_parent_exits_with_3(project: TinyProject) -> None:
     done = gate_patch(project, {"broken.txt": "yes"}, {"note.txt": "nothing to do with it"})
     assert done.returncode == 3

@@ -55,7 +55,8 @@ class SideEnd:
 
     ``is_empty``: a program has no benchmark or test, which is a failure only if the other side lists some.
     ``program`` is its kind, if its output shows one that cannot be measured; only messages use it.
-    ``needs_network``: a build command tried to download a file.
+    ``misses_input``: a build command tried to download a file, or did not find a package.
+    ``elsewhere`` is the path of a program with the name of the missing one.
     """
 
     stage: Stage
@@ -63,7 +64,8 @@ class SideEnd:
     end: str
     is_empty: bool = False
     program: ForeignProgram | None = None
-    needs_network: bool = False
+    misses_input: bool = False
+    elsewhere: str = ""
 
     @property
     def is_build(self) -> bool:
@@ -121,7 +123,7 @@ def outcome_of_sides(
     if patch is None:
         # The patch fixes a broken branch. But an author could choose a broken unmerged parent on purpose.
         return Outcome.NO_PARENT if parent is Parent.MERGED else Outcome.PARENT_BROKEN
-    if patch.needs_network and base.needs_network:
+    if patch.misses_input and base.misses_input:
         return Outcome.MISCONFIGURED  # no other parent helps
     return _FAILS[patch.stage] if patch.stage < base.stage else _FAILS_TOO[patch.stage]
 

@@ -155,7 +155,16 @@ class CommandFailed(BenchgateError):
 
 
 class ProgramMissing(CommandFailed):
-    """The project's commands succeeded, but did not create a program that its suites name."""
+    """The project's commands succeeded, but did not create a program that its suites name.
+
+    Args:
+        what: the program.
+        elsewhere: the path of a program with the same name in the build directory; empty if there is none.
+    """
+
+    def __init__(self, what: str, elsewhere: str = "") -> None:
+        super().__init__(what, f"the build did not create it{f', but {elsewhere}' if elsewhere else ''}")
+        self.elsewhere = elsewhere
 
 
 class NotAllowed(BenchgateError):

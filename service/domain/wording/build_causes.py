@@ -164,11 +164,22 @@ def not_downloaded(missing: MissingDownload) -> str:
     return f"{what}: add it {as_named}to `dependencies` in benchgate.yaml"
 
 
+def not_installed(package: str) -> str:
+    """Explain that a build needs a package, and how to provide it."""
+    return (
+        f"package {plain(package)} is not found: install it on the machines that build, or add it to "
+        "`dependencies` in benchgate.yaml"
+    )
+
+
 def _misconfigured(patch: SideEnd, *, are_tests: bool) -> str:
-    if patch.needs_network:
+    if patch.misses_input:
         return shortened(str(patch), _MAX_CAUSE)
     if patch.stage is Stage.PROGRAM:
-        return f"neither the patch nor its parent makes {plain(patch.what)}: check benchgate.yaml, or rebase"
+        neither = f"neither the patch nor its parent makes {plain(patch.what)}"
+        if patch.elsewhere:
+            return f"{neither}, but {plain(patch.elsewhere)}: name that one in benchgate.yaml"
+        return f"{neither}: check benchgate.yaml, or rebase"
     if patch.stage is Stage.PACK:
         return f"on both sides, {shortened(str(patch), _MAX_CAUSE)}: check benchgate.yaml"
     if patch.is_empty:

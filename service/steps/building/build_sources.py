@@ -41,7 +41,8 @@ class NotBuilt(CommandFailed):
 
     def __init__(self, stage: Stage, failure: CommandFailed) -> None:
         super().__init__(failure.what, failure.end, failure.tail, failure.tree, failure.limit)
-        self.ended = SideEnd(stage, failure.what, failure.end)
+        elsewhere = failure.elsewhere if isinstance(failure, ProgramMissing) else ""
+        self.ended = SideEnd(stage, failure.what, failure.end, elsewhere=elsewhere)
 
 
 @contextmanager

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compile_errors import errors_in, first_error
+from service.domain.building.missing_packages import missing_package
 from service.domain.runs.machine_report import MachineReport
-from service.domain.runs.side_end import Parent, outcome_of_sides
+from service.domain.runs.side_end import Parent, Stage, outcome_of_sides
 from service.domain.runs.vote import Outcome
-from service.domain.wording.build_causes import PARENT_TRIED, not_downloaded, sides_failed
+from service.domain.wording.build_causes import PARENT_TRIED, not_downloaded, not_installed, sides_failed
 from service.domain.wording.failures import failure_causes
 from service.steps.building.build_sources import (
     STAGES,
@@ -21,7 +22,7 @@ from service.steps.building.build_sources import (
 
 if TYPE_CHECKING:
     from service.domain.building.spec import Revision
-    from service.domain.runs.side_end import SideEnd, Stage
+    from service.domain.runs.side_end import SideEnd
     from service.steps.building.session import BuildSession
 
 _PHASE: Final = "build base"
@@ -48,7 +49,7 @@ def report_not_built(
     if outcome and outcome is not Outcome.FAILED:
         return MachineReport(outcome, (sides_failed(outcome, patch, parent),))
     failures, is_cut = failures_of_build(failed, log)
-    causes = (str(patch),) if patch.needs_network else failure_causes(failures, is_cut=is_cut)
+    causes = (str(patch),) if patch.misses_input else failure_causes(failures, is_cut=is_cut)
     findings = errors_in(log, failed.tree)
     return MachineReport(Outcome.FAILED, causes, findings=findings, failures=failures, is_cut=is_cut)
 
@@ -61,7 +62,9 @@ def end_of(failed: NotBuilt, log: bytes) -> SideEnd:
         log: their output.
     """
     if missing := download_missed(failed, log):
-        return replace(failed.ended, end=not_downloaded(missing), needs_network=True)
+        return replace(failed.ended, end=not_downloaded(missing), misses_input=True)
+    if failed.ended.stage is Stage.CONFIGURE and (package := missing_package(log)):
+        return replace(failed.ended, end=not_installed(package), misses_input=True)
     if failed.ended.stage in STAGES.values():
         return replace(failed.ended, end=first_error(log, failed.tree) or failed.end)
     return failed.ended

@@ -48,7 +48,7 @@ class MemoryPacker:
         watch: Callable[[], None],
     ) -> Path:
         if not (build / "bench").exists():
-            raise ProgramMissing(f"program {programs[0]}", "the build did not create it")
+            raise ProgramMissing(f"program {programs[0]}")
         return (build / "bench").rename(out / "archive")
 
     def unpack(self, sandbox: object, archive: Path, into: Path, watch: Callable[[], None]) -> None:

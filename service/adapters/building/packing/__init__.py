@@ -99,7 +99,8 @@ def pack(
     if not ended.is_success:
         if ended.exit_code == _MISSING_CODE and lines and lines[0].startswith(_MISSING):
             missing = programs[int(lines[0].removeprefix(_MISSING))]
-            raise ProgramMissing(f"program {missing}", "the build did not create it")
+            elsewhere = "".join(f"build/{plain(line.removeprefix('./'))}" for line in lines[1:2])
+            raise ProgramMissing(f"program {missing}", elsewhere)
         if more := _too_much(ended, lines):
             raise CommandFailed("packing of the programs", f"they have {more}")
         raise CommandFailed("packing of the programs", ended.end, "\n".join(lines))

@@ -3,7 +3,7 @@
 # Symbolic links to programs are followed, because their targets may be outside; shared objects and links to
 # them are packed as they are. No name is packed twice: tar would unpack either the link or the file.
 # The size of a sparse file counts with its holes, because tar stores and unpacks them in full.
-# Exit code 3: a program is missing, 4: there is too much to pack; tar, find and sort exit with 1 or 2.
+# Exit code 3: a program is missing, and another path may have its name; 4: there is too much to pack; tar, find and sort exit with 1 or 2.
 set -eu
 out=$PWD/$1
 entries=$2
@@ -17,6 +17,7 @@ i=0
 while [ "$i" -lt "$count" ]; do
   if ! [ -f "$1" ] || ! [ -x "$1" ]; then
     echo "missing program $i"
+    find . -type f -perm -u+x -name "${1##*/}" | sort | head -n 1
     exit 3
   fi
   printf '%s\0' "$1" >> "$out.named"

@@ -18,8 +18,8 @@ from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
 from service.domain.values.identity import Side
 
 EMPTY = SideEnd(Stage.LISTING, "suite s", "lists no benchmark", is_empty=True)
-OFFLINE = SideEnd(Stage.CONFIGURE, "configure failed", "no network", needs_network=True)
-LATE = SideEnd(Stage.COMPILE, "compile failed", "no network", needs_network=True)
+OFFLINE = SideEnd(Stage.CONFIGURE, "configure failed", "no network", misses_input=True)
+LATE = SideEnd(Stage.COMPILE, "compile failed", "no network", misses_input=True)
 ENDS = (None, EMPTY, OFFLINE, LATE, *(SideEnd(stage, "x", "exit code 1") for stage in Stage))
 CASES = [
     (patch, base, parent)

@@ -15,6 +15,7 @@ from service.domain.wording.build_causes import sides_failed
 
 FAILED = "suite bench: exit code 139"
 NO_PROGRAM = SideEnd(Stage.PROGRAM, "program build/bench", "the build did not create it")
+MOVED = SideEnd(Stage.PROGRAM, "program build/bench", "missing", elsewhere="build/bin/bench")
 TOO_LARGE = SideEnd(Stage.PACK, "packing of the programs", "they have more than 8 GiB")
 INCOMPLETE = SideEnd(Stage.CHECKOUT, "submodule lib", "URL at 1234: allow it")
 UNCOMPILED = SideEnd(Stage.COMPILE, "compile failed", "src/x.cc:10: error: no")
@@ -22,7 +23,7 @@ OFFLINE = SideEnd(
     Stage.CONFIGURE,
     "configure failed",
     build_causes.not_downloaded(MissingDownload("https://example.org/fmt.git", "fmt")),
-    needs_network=True,
+    misses_input=True,
 )
 CRASHES = SideEnd(Stage.LAUNCH, "suite bench", "exit code 139")
 EMPTY = SideEnd(Stage.LISTING, "suite bench", "lists no benchmark", is_empty=True)
@@ -48,6 +49,20 @@ NO_TEST = SideEnd(Stage.LISTING, "suite unit", "runs no test", is_empty=True)
         (
             sides_failed(Outcome.MISCONFIGURED, NO_PROGRAM, NO_PROGRAM),
             "neither the patch nor its parent makes program build/bench: check benchgate.yaml, or rebase",
+        ),
+        (
+            sides_failed(Outcome.MISCONFIGURED, MOVED, NO_PROGRAM),
+            (
+                "neither the patch nor its parent makes program build/bench, but build/bin/bench: name that "
+                "one in benchgate.yaml"
+            ),
+        ),
+        (
+            build_causes.not_installed("CURL"),
+            (
+                "package CURL is not found: install it on the machines that build, or add it to "
+                "`dependencies` in benchgate.yaml"
+            ),
         ),
         (
             sides_failed(Outcome.MISCONFIGURED, EMPTY, EMPTY),

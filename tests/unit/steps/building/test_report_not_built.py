@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 BUILD = {"configure": "cmake", "compile": "make"}
 ERROR = Finding("a.cpp", 7, "error: no such thing")
+LACKS = "CMake Error at CMakeLists.txt:3 (find_package):\n  Could NOT find CURL (missing: CURL_LIBRARY)\n"
+NEXT_STEP = (
+    "configure failed: package CURL is not found: install it on the machines that build, or add it to "
+    "`dependencies` in benchgate.yaml"
+)
 FAILS_ALIKE = (
     "the parent does not build either (compile failed: a.cpp:7: error: no such thing): "
     "rebase onto a commit that builds"
@@ -52,7 +57,7 @@ class Maker(ReplayedTidy):
         is_broken = self.is_spoilt or f"breaks {command.argv[-1]}" in text
         self.is_spoilt |= "spoils" in text
         if log is not None and is_broken:
-            log.write(f"a.cpp:7:1: {ERROR.text}\n".encode())
+            log.write(LACKS.encode() if "lacks" in text else f"a.cpp:7:1: {ERROR.text}\n".encode())
         return Completed(2 if is_broken else 0, 0.1)
 
 
@@ -133,3 +138,13 @@ def test_a_patch_that_makes_its_parent_fail_gets_no_plus(site: Site) -> None:
 
 def test_a_root_commit_has_nobody_else_to_blame(site: Site) -> None:
     assert site.run("breaks make", None).outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    ("base", "outcome"), [("lacks, breaks cmake 1", Outcome.MISCONFIGURED), ("fine", Outcome.FAILED)]
+)
+def test_a_missing_package_is_named_with_what_to_do(site: Site, base: str, outcome: Outcome) -> None:
+    """No other parent helps if it lacks the package, too."""
+    report = site.run("lacks, breaks cmake 2", base)
+
+    assert (report.outcome, report.causes) == (outcome, (NEXT_STEP,))

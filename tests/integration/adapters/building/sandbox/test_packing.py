@@ -17,7 +17,14 @@ from service.adapters.building.packing import ARCHIVE, pack, read_output, unpack
 from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.building.sandbox.unsandboxed import DirectRunner
 from service.domain.building.sandbox_command import Command, Mount
-from service.domain.values.errors import BadResults, Cancelled, CommandFailed, Permanent, Transient
+from service.domain.values.errors import (
+    BadResults,
+    Cancelled,
+    CommandFailed,
+    Permanent,
+    ProgramMissing,
+    Transient,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -127,8 +134,14 @@ def test_the_same_files_give_the_same_bytes(sandbox: Sandbox, build: Path, out: 
 
 
 def test_a_missing_program_is_named(sandbox: Sandbox, build: Path, out: Path) -> None:
-    with pytest.raises(CommandFailed, match="program build/measure/y: "):
+    with pytest.raises(CommandFailed, match=r"y: the build did not create it$"):
         packed(sandbox, build, out, ["build/measure/x", "build/measure/y"])
+
+
+def test_a_program_of_the_same_name_elsewhere_is_named(sandbox: Sandbox, build: Path, out: Path) -> None:
+    with pytest.raises(ProgramMissing) as missing:
+        packed(sandbox, build, out, ["build/bench/x"])
+    assert missing.value.elsewhere == "build/measure/x"
 
 
 @pytest.mark.parametrize("make", ["not executable", "directory", "dangling", "fifo"])
