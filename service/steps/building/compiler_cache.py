@@ -43,7 +43,7 @@ class Cached:
 def compiler_cache(session: BuildSession, revision: Revision) -> Iterator[Cached]:
     """Let a revision's build commands use the cache of its project, if the host has one.
 
-    At the end of the block, the session notes the cache hits.
+    At the end of the block, the log gets the cache hits.
     """
     host, spec = session.host, session.spec
     if host.compiler_cache is None:
@@ -66,4 +66,4 @@ def _report(session: BuildSession, own: Path) -> None:
     with suppress(BadResults):
         hits, compilations = count_hits(session.host.packer.read_output(own / STATISTICS, _LOG_BYTES))
         if compilations:
-            session.note(cached(hits, compilations))
+            session.log.write(f"== {cached(hits, compilations)}\n".encode())

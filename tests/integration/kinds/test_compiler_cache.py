@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from typing_extensions import override
 
 from service.domain.building.spec import REVIEWED, UNREVIEWED, BuildSpec, Revision
 from service.domain.project.project_file import parse_project_file
@@ -53,6 +54,17 @@ true
 """
 
 
+class Notes(Silence):
+    """The lines that stay."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    @override
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
 class Builds:
     """Builds of one project on one machine, each of new sources."""
 
@@ -79,11 +91,12 @@ class Builds:
         job = parse_project_file(f"version: 1\njobs:\n  job:\n{JOB % json.dumps(compile_)}").job("job")
         side = Revision(commit, host.source.tree("kv", commit), commit, trust)
         spec = BuildSpec(RunKind.CHECK, instance, "kv", "master", None, side, job)
-        log = BuildLog()
-        with built_sources(BuildSession(MemoryClaimed(), spec, host, Silence(), log), side) as tree:
+        log, progress = BuildLog(), Notes()
+        with built_sources(BuildSession(MemoryClaimed(), spec, host, progress, log), side) as tree:
             program = (tree / "build/p").read_bytes()
         found = re.search(rb"compiler cache: (\d+) of (\d+)", log.kept())
         assert found, log.kept().decode()
+        assert progress.notes == [], "only the log says it"
         return int(found[1]), int(found[2]), program
 
 
