@@ -116,7 +116,7 @@ def _ask(project: _Project) -> ProjectFacts:
     for each in external:
         inquiry.progress.note(not_pinned(each, project.files))
     clones = find_clones(inquiry, build, without={each.download.place for each in external})
-    fetched = with_own_names((*dependencies, *clones))
+    fetched = with_own_names(inquiry.rewritten((*dependencies, *clones)))
     return ProjectFacts(
         BuildSystem.CMAKE,
         programs,

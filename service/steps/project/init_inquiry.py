@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Final
@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.compile_errors import first_error
 from service.domain.building.sandbox_command import Command, Limits
 from service.domain.measuring.formats.google import names_in
+from service.domain.project.starter.fetched import fetchable
 from service.domain.project.starter.file import Program
 from service.domain.values.errors import CommandFailed
 from service.domain.values.text import counted, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from service.domain.project.starter.fetched import Fetched
     from service.ports.building import Progress, Sandbox
 
 HIDDEN: Final = ("CPM_SOURCE_CACHE",)
@@ -74,6 +76,30 @@ class Inquiry:
         except CommandFailed:
             return ""
         return commit[0] if commit else ""
+
+    def rewritten(self, fetched: Iterable[Fetched]) -> tuple[Fetched, ...]:
+        """Return downloads with the repositories that git's ``url.<base>.insteadOf`` gives instead of theirs.
+
+        Machines do not have these settings of the user. Repositories that machines cannot fetch stay as they
+        are, such as those that the user can push to by ssh.
+        """
+        return tuple(map(self._rewritten, fetched))
+
+    def _rewritten(self, each: Fetched) -> Fetched:
+        old = each.download.git
+        if not fetchable(old):
+            return each
+        try:
+            new = self.run("git", "ls-remote", "--get-url", old).strip()
+        except CommandFailed:
+            return each
+        if new == old or not fetchable(new):
+            return each
+        self.progress.note(
+            f"{plain(each.name)} comes from {plain(new)} instead of {plain(old)}, as url.*.insteadOf in your "
+            "git settings says"
+        )
+        return replace(each, download=replace(each.download, git=new))
 
     def _shown(self, text: str) -> Iterator[str]:
         """Yield the first error, which may be far above the end, and the last lines."""

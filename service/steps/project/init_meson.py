@@ -45,7 +45,8 @@ def ask_meson(inquiry: Inquiry) -> ProjectFacts:
     if not targets:
         own = meson_benchmarks(_introspect(inquiry, "--benchmarks", build), str(build))
         raise NotFound(_without(own, tried))
-    dependencies = find_wraps(inquiry, _introspect(inquiry, "--projectinfo", build))
+    wraps = find_wraps(inquiry, _introspect(inquiry, "--projectinfo", build))
+    dependencies = inquiry.rewritten(wraps)
     if dependencies and has_default_wraps(known):
         options = (NO_DOWNLOAD, *options)
     inquiry.progress.say(f"compile {counted(len(targets), 'program')} with Google Benchmark")

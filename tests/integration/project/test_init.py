@@ -80,17 +80,17 @@ def write(directory: Path, files: Mapping[str, str]) -> None:
         path.write_text(text)
 
 
-def init(directory: Path, files: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def init(directory: Path, files: Mapping[str, str], **more: str) -> subprocess.CompletedProcess[str]:
     """Call `benchgate init` in a new repository with these files, and a cache beside it."""
     write(directory, files)
     subprocess.run(["git", "init", "-q", str(directory)], check=True)
-    return call_init(directory / "benchgate.yaml")
+    return call_init(directory / "benchgate.yaml", None, **more)
 
 
-def call_init(file: Path, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
+def call_init(file: Path, directory: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, "-m", "service.cli", "init", str(file)]
     cache = file.absolute().parent.parent / "cache"
-    env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    env = {**os.environ, "XDG_CACHE_HOME": str(cache), **more}
     return subprocess.run(words, check=False, capture_output=True, text=True, cwd=directory, env=env)
 
 
@@ -370,3 +370,23 @@ def test_sources_with_benchmarks_of_other_libraries_are_named(tmp_path: Path) ->
         "file use nanobench: name the programs as suites with `format: nanobench` to measure them; "
         "tests/all.cc uses catch2: name the programs as suites with `format: catch2` to measure them"
     )
+
+
+def test_a_repository_that_git_takes_from_elsewhere_is_pinned_there(tmp_path: Path) -> None:
+    library = tmp_path / "mirror" / "library"
+    write(library, {"CMakeLists.txt": "project(library NONE)\n"})
+    commit(library)
+    settings = tmp_path / "settings"
+    settings.write_text(f'[url "file://{tmp_path}/mirror/"]\n\tinsteadOf = https://git.invalid/team/\n')
+    fetching = """
+include(FetchContent)
+FetchContent_Declare(library GIT_REPOSITORY https://git.invalid/team/library GIT_TAG HEAD)
+FetchContent_MakeAvailable(library)
+"""
+    files = {**PROJECT, "CMakeLists.txt": PROJECT["CMakeLists.txt"] + fetching}
+
+    done = init(tmp_path / "project", files, GIT_CONFIG_GLOBAL=str(settings))
+
+    assert done.returncode == 0, done.stderr + done.stdout
+    text = (tmp_path / "project" / "benchgate.yaml").read_text()
+    assert f"  library:\n    git: file://{library}\n" in text
