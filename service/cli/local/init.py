@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 EXIT_TO_EDIT: Final = 1
 """The exit code if a person must work on the file."""
 
-_CMAKE_FILES: Final = (".cmake", ".cmake.in", "CMakeLists.txt.in")
+_CMAKE_FILES: Final = (".cmake", ".cmake.in", ".txt.in")
 _MOST_FILES: Final = 2000
 _MOST_BYTES: Final = 1 << 20
 _TOOLS: Final = {BuildSystem.CMAKE: "cmake", BuildSystem.MESON: "meson"}

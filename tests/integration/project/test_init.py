@@ -303,14 +303,14 @@ def test_the_sources_of_the_trial_are_those_of_a_repository(tmp_path: Path) -> N
 # As the README of GoogleTest advised for years.
 DOWNLOADING: Final = {
     "test/CMakeLists.txt": """
-configure_file(CMakeLists.txt.in download/CMakeLists.txt)
+configure_file(gtest.txt.in download/CMakeLists.txt)
 execute_process(COMMAND ${CMAKE_COMMAND} -G "${CMAKE_GENERATOR}" . RESULT_VARIABLE result
                 WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/download)
 execute_process(COMMAND ${CMAKE_COMMAND} --build . RESULT_VARIABLE result
                 WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/download)
 add_subdirectory(${CMAKE_CURRENT_BINARY_DIR}/googletest-src ${CMAKE_CURRENT_BINARY_DIR}/googletest-build)
 """,
-    "test/CMakeLists.txt.in": """
+    "test/gtest.txt.in": """
 cmake_minimum_required(VERSION 3.5)
 project(download NONE)
 include(ExternalProject)
@@ -337,7 +337,7 @@ def test_tests_that_download_by_external_project_are_off_or_named(
         **PROJECT,
         "CMakeLists.txt": PROJECT["CMakeLists.txt"] + (option if has_option else "add_subdirectory(test)\n"),
         "test/CMakeLists.txt": DOWNLOADING["test/CMakeLists.txt"],
-        "test/CMakeLists.txt.in": DOWNLOADING["test/CMakeLists.txt.in"].format(library),
+        "test/gtest.txt.in": DOWNLOADING["test/gtest.txt.in"].format(library),
     }
 
     done = init(tmp_path / "project", files)
@@ -345,9 +345,7 @@ def test_tests_that_download_by_external_project_are_off_or_named(
     (job,) = parse_project_file((tmp_path / "project" / "benchgate.yaml").read_text()).jobs
     assert not job.benchmark.build.dependencies
     assert job.benchmark.build.configure.endswith(" -DQUEUE_TESTS=OFF") is has_option
-    named = (
-        f"googletest, which ExternalProject downloads from file://{library} (test/CMakeLists.txt.in, line 5)"
-    )
+    named = f"googletest, which ExternalProject downloads from file://{library} (test/gtest.txt.in, line 5)"
     assert (f"not pinned: {named} and takes from no `dependencies`" in done.stderr) is not has_option
     assert ("without network: configure failed" in done.stdout) is not has_option
     assert done.returncode == (0 if has_option else 1), done.stderr

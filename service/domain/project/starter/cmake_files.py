@@ -60,7 +60,7 @@ def benchmark_options(
     The likely ones come first.
 
     A directory below the top that calls ``project()`` is another project, such as Google Benchmark, most of
-    whose options do harm if they are on.
+    whose options do harm if they are on, unless it is one of :func:`benchmark_projects`.
 
     Args:
         files: the CMake files of the sources by path.
@@ -103,7 +103,9 @@ def options_of_tests(files: Mapping[str, str], cache: Mapping[str, CacheEntry]) 
 def _declared(files: Mapping[str, str]) -> tuple[re.Pattern[str], ...]:
     """Return patterns of the options that the project itself declares."""
     code = {path: _COMMENT.sub("", text) for path, text in files.items()}
-    others = tuple(f"{directory}/" for directory in _projects_below(code))
+    # Header-only libraries often have such a project for their tests.
+    own_projects = benchmark_projects(files)
+    others = tuple(f"{directory}/" for directory in _projects_below(code) if directory not in own_projects)
     own = [text for path, text in code.items() if not path.startswith(others)]
     # A name that is only a variable could match any option.
     names = [name for text in own for name in _OPTION.findall(text) if _REFERENCE.sub("", name).strip("_")]

@@ -139,6 +139,14 @@ def test_without_a_usable_preset_none_is_chosen(text: str) -> None:
     assert release_preset(text, '  "dev"\n  "circle"\n') == ""
 
 
+def test_the_options_of_an_own_project_that_links_the_library_are_found() -> None:
+    tests = "project(queue_tests)\noption(QUEUE_BENCH x OFF)\ntarget_link_libraries(a benchmark)\n"
+
+    assert options("project(queue)", {"QUEUE_BENCH": OFF}, **{"tests/CMakeLists.txt": tests}) == (
+        "QUEUE_BENCH",
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "name", "entry", "is_found"),
     [
