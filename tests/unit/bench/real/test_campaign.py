@@ -21,11 +21,11 @@ ANSWER: dict[str, Any] = {
     "benchmarks": [ROW | {"pairs": 8, "spread": 0.01}],
     "jobs": [{"outcome": "passed", "seconds": {}}],
 }
-# Stands for the command: `init` writes a file, and `gate` notes the call and answers.
+# Stands for the command: `init` writes a file that needs work, and `gate` notes the call and answers.
 COMMAND = """\
 #!/bin/sh
 case "$1" in
-  init) echo 'version: 1' > benchgate.yaml ;;
+  init) echo 'version: 1' > benchgate.yaml; exit 1 ;;
   gate) echo "$*" >> "$0.calls"; cat "$0.json" ;;
 esac
 """
