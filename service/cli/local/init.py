@@ -28,10 +28,10 @@ from service.domain.project.starter.file import (
     starter_file,
 )
 from service.domain.project.starter.libraries import SOURCES, other_benchmarks
-from service.domain.values.errors import BadInput, BenchgateError, CommandFailed, NotFound
+from service.domain.values.errors import BadInput, BenchgateError, NotFound
 from service.domain.values.text import plain
 from service.steps.project.init_cmake import ask_cmake
-from service.steps.project.init_inquiry import HIDDEN, Inquiry
+from service.steps.project.init_inquiry import HIDDEN, Inquiry, ToolFailed
 from service.steps.project.init_meson import ask_meson
 
 if TYPE_CHECKING:
@@ -202,16 +202,11 @@ def _ask(directory: Path, system: BuildSystem) -> ProjectFacts:
             if system is BuildSystem.MESON:
                 return ask_meson(inquiry)
             return ask_cmake(inquiry, dict(_build_files(directory, system)))
-        except CommandFailed as failed:
+        except ToolFailed as failed:
             progress.note(f"{failed}\n{failed.tail}")
-            raise _NotAskedError(f"{system} could not configure the project", _error_in(failed)) from None
+            raise _NotAskedError(f"{system} could not configure the project", failed.reason) from None
         except BadInput as failed:  # a version that does not answer in this way
             raise _NotAskedError(f"{system} could not be asked: {failed}") from None
-
-
-def _error_in(failed: CommandFailed) -> str:
-    lines = (line.strip().removeprefix("first error: ") for line in failed.tail.splitlines())
-    return next((line for line in lines if "error" in line.lower()), failed.end)
 
 
 def _systems_of(directory: Path) -> tuple[BuildSystem, ...]:

@@ -9,6 +9,7 @@ from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compile_errors import first_error
+from service.domain.building.missing_packages import missing_package
 from service.domain.building.sandbox_command import Command, Limits
 from service.domain.measuring.formats.google import names_in
 from service.domain.project.starter.fetched import fetchable
@@ -37,6 +38,14 @@ _TRACES: Final = (b"benchmark_list_tests", b"9benchmark")
 _TAIL: Final = 12  # lines
 
 
+class ToolFailed(CommandFailed):
+    """A command of an inquiry failed; ``reason`` is the missing package, the first error, or how it ended."""
+
+    def __init__(self, failed: CommandFailed, reason: str) -> None:
+        super().__init__(failed.what, failed.end, failed.tail, limit=failed.limit)
+        self.reason = reason
+
+
 @dataclass(frozen=True, slots=True)
 class Inquiry:
     """A project and the means to ask it.
@@ -55,7 +64,7 @@ class Inquiry:
         """Run a command in the project's directory and return its output.
 
         Raises:
-            CommandFailed: it ended with another exit code than 0, or at a limit.
+            ToolFailed: it ended with another exit code than 0, or at a limit.
         """
         output = BytesIO()
         command = Command(argv, cwd=str(self.directory), limits=limits)
@@ -63,7 +72,8 @@ class Inquiry:
         text = output.getvalue().decode("utf-8", "replace")
         if not done.is_success:
             tail = "\n".join(f"  {line}" for line in self._shown(text))
-            raise CommandFailed(" ".join(argv[:2]), done.end, tail, limit=done.stopped_by or "")
+            failed = CommandFailed(" ".join(argv[:2]), done.end, tail, limit=done.stopped_by or "")
+            raise ToolFailed(failed, self._reason(text) or done.end)
         return text
 
     def commit_of(self, repository: str) -> str:
@@ -100,6 +110,11 @@ class Inquiry:
             "git settings says"
         )
         return replace(each, download=replace(each.download, git=new))
+
+    def _reason(self, text: str) -> str:
+        if package := missing_package(text.encode()):
+            return f"package {package} is not found"
+        return first_error(text.encode(), str(self.directory)) or ""
 
     def _shown(self, text: str) -> Iterator[str]:
         """Yield the first error, which may be far above the end, and the last lines."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from service.domain.project.starter.cmake_files import OPTION_WORDS, benchmark_options
-from service.domain.values.errors import CommandFailed
 from service.domain.values.text import counted
+from service.steps.project.init_inquiry import ToolFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,11 +25,12 @@ class OptionSearch:
     """A search in one build directory, where every option that is not wanted is switched off again.
 
     Args:
-        configure: configures with these arguments, and raises CommandFailed if that fails.
+        configure: configures with these arguments, and raises ToolFailed if that fails.
         files: the CMake files of the sources by path.
         progress: gets a note about each configure run.
 
-    ``tried`` are the arguments of each run, ``last`` is the reply to the last one that did not fail.
+    ``tried`` are the arguments of each run, with the error if it failed. ``last`` is the reply to the last run
+    that did not fail.
     """
 
     configure: Callable[[Sequence[str]], CMakeReply]
@@ -103,8 +104,9 @@ class OptionSearch:
         self._names |= dict.fromkeys(names)
         try:
             self.last = reply = self.configure((*arguments, *off))
-        except CommandFailed as failed:
+        except ToolFailed as failed:
             self.progress.note(f"not used: {shown}: {failed}\n{failed.tail}")
+            self.tried[-1] = f"{shown} ({failed.reason})"
             self._refused.update(names if len(names) == 1 else ())
             return None
         self.progress.note(f"tried {shown}: {counted(reply.linking, 'program')} with Google Benchmark")

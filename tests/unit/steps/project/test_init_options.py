@@ -9,6 +9,7 @@ import pytest
 
 from service.domain.project.starter.cmake_reply import CacheEntry, CMakeReply, Executable
 from service.domain.values.errors import CommandFailed
+from service.steps.project.init_inquiry import ToolFailed
 from service.steps.project.init_options import OptionSearch
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class Project:
     def configure(self, arguments: Sequence[str]) -> CMakeReply:
         on = {each[2:-3] for each in arguments if each.endswith("=ON")}
         if self.refused in on:
-            raise CommandFailed("cmake -S", "exit code 1", "  no 32 bits here")
+            failed = CommandFailed("cmake -S", "exit code 1", "  no 32 bits here")
+            raise ToolFailed(failed, "package lib32 is not found")
         names = [each for each in self.options if self.behind.get(each, "") in {"", *on}]
         cache = {name: CacheEntry("BOOL", "ON" if name in on else "OFF") for name in names}
         number = max((number for needed, number in self.programs.items() if needed <= on), default=0)
@@ -103,6 +105,7 @@ def test_an_option_that_fails_is_switched_off_for_the_next() -> None:
 
     project = Project(("X_BENCH", "Y_BENCHMARKS"), {frozenset({"Y_BENCHMARKS"}): 1}, refused="X_BENCH")
     assert project.find() == ("-DY_BENCHMARKS=ON",)
+    assert project.search.tried[0] == "-DX_BENCH=ON (package lib32 is not found)"
     assert project.notes[0] == "not used: -DX_BENCH=ON: cmake -S: exit code 1\n  no 32 bits here"
 
 
