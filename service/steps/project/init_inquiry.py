@@ -113,7 +113,7 @@ class Inquiry:
 
     def _reason(self, text: str) -> str:
         if package := missing_package(text.encode()):
-            return f"package {package} is not found"
+            return f"package {package} is not found: install it"
         return first_error(text.encode(), str(self.directory)) or ""
 
     def _shown(self, text: str) -> Iterator[str]:

@@ -29,8 +29,8 @@ class OptionSearch:
         files: the CMake files of the sources by path.
         progress: gets a note about each configure run.
 
-    ``tried`` are the arguments of each run, with the error if it failed. ``last`` is the reply to the last run
-    that did not fail.
+    ``tried`` are the arguments of each run, with the error if it failed. ``last`` is the reply to the last
+    run that did not fail.
     """
 
     configure: Callable[[Sequence[str]], CMakeReply]
@@ -40,6 +40,7 @@ class OptionSearch:
     last: CMakeReply | None = None
     _names: dict[str, None] = field(default_factory=dict)
     _offered: frozenset[str] = frozenset()
+    _done: set[frozenset[str]] = field(default_factory=set)
     _refused: set[str] = field(default_factory=set)
 
     def find(self, before: CMakeReply) -> tuple[str, ...]:
@@ -97,8 +98,9 @@ class OptionSearch:
 
     def _try(self, names: Sequence[str]) -> CMakeReply | None:
         arguments = _switched_on(names)
-        if len(self.tried) == _MOST:
+        if len(self.tried) == _MOST or frozenset(names) in self._done:  # a name may have several words
             return None
+        self._done.add(frozenset(names))
         self.tried.append(shown := " ".join(arguments))
         off = tuple(f"-D{name}=OFF" for name in self._names if name not in names)
         self._names |= dict.fromkeys(names)

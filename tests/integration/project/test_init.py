@@ -272,7 +272,7 @@ def test_a_project_that_does_not_configure_gets_a_file_with_lines_to_edit(tmp_pa
     assert "NoSuchPackage" in done.stderr
     text = (tmp_path / "project" / "benchgate.yaml").read_text()
     assert "program: build/bench/queue_bench   # EDIT\n" in text
-    error = "package NoSuchPackage is not found\n"
+    error = "package NoSuchPackage is not found: install it\n"
     assert f" -B build -DCMAKE_BUILD_TYPE=Release   # EDIT: it failed here: {error}" in text
     assert f"\n  it does not configure here: {error}" in done.stdout
     assert parse_project_file(text).jobs

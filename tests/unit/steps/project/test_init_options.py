@@ -109,6 +109,13 @@ def test_an_option_that_fails_is_switched_off_for_the_next() -> None:
     assert project.notes[0] == "not used: -DX_BENCH=ON: cmake -S: exit code 1\n  no 32 bits here"
 
 
+def test_an_option_with_several_of_the_words_is_tried_once() -> None:
+    project = Project(("X_PERF_TESTS",), {}, refused="X_PERF_TESTS")
+
+    assert project.find() == ()
+    assert len(project.search.tried) == 1
+
+
 def test_all_that_was_tried_is_named_and_bounded() -> None:
     project = Project([f"X_BENCH_{number}" for number in range(40)], {})
 
