@@ -75,6 +75,7 @@ def _compare(
         if ended := sides.ended(unchanged):
             return _beside(tested, ended)
         session.claimed.enter("measure")
+        session.progress.say(f"{session.claimed.name}: measure")
         listings = fix_listings(session, sides.rehearsals, unchanged)
         if tested.outcome and not any(listing.base or listing.patch for listing in listings):
             note = tests_too_short(sum(listing.too_short for listing in listings))

@@ -124,7 +124,7 @@ def test_each_stage_of_a_listing_has_a_line_without_a_terminal(project: TinyProj
 
     lines = gate(project, "--list").stderr.splitlines()
 
-    assert lines[:6] == [line for side in stages for line in side]
+    assert lines[:7] == [*(line for side in stages for line in side), f"{job}: measure"]
 
 
 def test_a_listing_in_json_has_seconds(project: TinyProject) -> None:
