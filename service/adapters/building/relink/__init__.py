@@ -16,8 +16,8 @@ _PARTS: Final = {
     **{
         name: name
         for name in (
-            *("words.awk", "arguments.awk", "output.awk"),
-            *("find_shared.sh", "remove.sh", "put_back.sh"),
+            *("words.awk", "arguments.awk", "record.awk", "variables"),
+            *("link.sh", "find_shared.sh", "remove.sh", "put_back.sh"),
         )
     },
     **dict.fromkeys(NAMES, "ld.sh"),
