@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -64,6 +65,12 @@ def unchanged_suites(
         # Only a script or a link uses the programs of other suites.
         and not different - (programs - {path} if own.is_native else set())
     )
+
+
+def programs_in(files: Mapping[str, BuiltFile]) -> tuple[str, ...]:
+    """List the native programs among the files of a build directory, without shared objects, by path."""
+    native = sorted(path for path, file in files.items() if file.is_native)
+    return tuple(path for path in native if not re.search(r"\.so(\.|$)", posixpath.basename(path)))
 
 
 def _path_of(program: str) -> str:

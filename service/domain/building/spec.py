@@ -234,10 +234,13 @@ class BinaryKey:
         """SHA-256 of the key, as 64 hexadecimal digits."""
         return digest_of(asdict(self))
 
-    def relinked(self, variant: int) -> BinaryKey:
-        """Return the key of the same objects, relinked in the order of a variant."""
-        # Previous versions stored relinks of the programs alone as "relink N".
-        return replace(self, link_variant=f"relink {variant} of all")
+    def relinked(self, variant: int, *, is_built: bool = False) -> BinaryKey:
+        """Return the key of the same objects, relinked in the order of a variant.
+
+        ``is_built``: the project's build commands ran again for it, so the objects may be others.
+        """
+        # Previous versions stored what the build commands made as "relink N" and "relink N of all".
+        return replace(self, link_variant=f"relink {variant} by the {'build' if is_built else 'linker'}")
 
     @property
     def link_seed(self) -> int:

@@ -43,6 +43,7 @@ class Launch:
     seconds: float = 0.0
     timed: Mapping[str, float] = field(default_factory=dict)
     variant: int = 0  # 0: the program as the project links it; SECOND, or else a relink
+    is_built_again: bool = False  # the build commands made the relink, perhaps of other code
 
     def renamed(self, new: Mapping[str, str]) -> Launch:
         """Rename benchmarks; ``new`` maps the old names."""

@@ -192,6 +192,7 @@ def launch_of(raw: RawLaunch, run: GBenchRun, suite: Suite, pair: int, variant: 
         variant=variant,
         is_disturbed=raw.facts.get("disturbed") is True,
         is_kept_in_place=raw.facts.get("kept_in_place") is True,
+        is_built_again=raw.facts.get("built_again") is True,
         seconds=float(raw.facts.get("seconds", 0.0)),
     )
 

@@ -276,6 +276,14 @@ def layout_not_checked(why: str) -> str:
     )
 
 
+def linked_by_build(why: str) -> str:
+    """Say that build commands run again for relinks, so that slow programs are not excused by these."""
+    return (
+        "the compile command makes the relinked programs, because the linker alone does not make those as "
+        f"built: {shortened(why, _MAX_CAUSE)}"
+    )
+
+
 def relink_failed(side: Side, failure: str) -> str:
     """Explain that a relinked program does not run."""
     return f"the relinked program of the {side_name(side)} fails ({failure})"

@@ -98,6 +98,14 @@ def _layout_refuted(verdict: str, agreeing: int, *ratios: float) -> str:
     return f"not confirmed: {relinks}, so code placement may explain it"
 
 
+def _layout_built_again(agreeing: int, *ratios: float) -> str:
+    return (
+        f"not confirmed: slower on {agreeing} of {len(ratios)} relinked programs ({_range(ratios)}), but the "
+        "build commands made these anew, perhaps of other code, so there is neither a −1 nor a +1; "
+        "`layout: off` lets it vote"
+    )
+
+
 def _layout_confirmed(*ratios: float) -> str:
     middle = signed_percent(median(ratios))
     return f"confirmed: {middle} in the median of {len(ratios)} relinked programs ({_range(ratios)})"
@@ -162,6 +170,7 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ),
         ReasonKind.LAYOUT_CONFIRMED: _layout_confirmed,
         ReasonKind.LAYOUT_REFUTED: lambda *facts: _layout_refuted("slower", *facts),
+        ReasonKind.LAYOUT_BUILT_AGAIN: _layout_built_again,
         ReasonKind.LAYOUT_REFUTED_GAIN: lambda *facts: _layout_refuted("faster", *facts),
         ReasonKind.LAYOUT_POSSIBLE: "code placement may explain it; it was not checked on relinked programs",
         ReasonKind.LAYOUT_AS_TEXT: "{}",

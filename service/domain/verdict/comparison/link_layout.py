@@ -23,7 +23,7 @@ from service.domain.verdict.inference.signed_ranks import capped_rank_tail
 from service.domain.verdict.inference.verdict import Verdict, by_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from service.domain.measuring.launch import Launch
     from service.domain.project.policy import Policy
@@ -177,9 +177,10 @@ def confirm(
     * **Power.** A slow-down of 2.5 times the scatter of relinks is confirmed in 99 of 100 cases.
 
     A ``slower`` that is left open becomes ``undecided`` with ``LAYOUT_NOT_CHECKED``: layout alone may have
-    caused it, so it gives neither a −1 nor a +1. A ``faster`` that is left open, or a change too small to
-    vote, blocks nobody; it stays and gets the reason ``LAYOUT_POSSIBLE``. A project that cannot vary its
-    link turns the confirmation off.
+    caused it, so it gives neither a −1 nor a +1. One that is refuted does the same, with
+    ``LAYOUT_BUILT_AGAIN``, if build commands made any relink of the patch: they may have compiled other code.
+    A ``faster`` that is left open, or a change too small to vote, blocks nobody; it stays and gets the reason
+    ``LAYOUT_POSSIBLE``. A project that cannot vary its link turns the confirmation off.
 
     Args:
         rows: the comparisons of the programs as the project links them.
@@ -236,8 +237,16 @@ def _confirm(found: Comparison, by_variant: Mapping[int, Sequence[Launch]], poli
     if standing is _Standing.CONFIRMED:
         return found._replace(reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios), *found.reasons))
     kind = ReasonKind.LAYOUT_REFUTED if is_slower else ReasonKind.LAYOUT_REFUTED_GAIN
+    if is_slower and any(each.is_built_again for each in _of_patch(by_variant)):
+        kind = ReasonKind.LAYOUT_BUILT_AGAIN
     refuted = Reason(kind, (sum(beyond > 0 for _, beyond in relinks), *ratios))
     return found._replace(verdict=Verdict.UNDECIDED, reasons=(refuted, *found.reasons))
+
+
+def _of_patch(by_variant: Mapping[int, Sequence[Launch]]) -> Iterator[Launch]:
+    """Yield the launches of the patch's relinks."""
+    for variant in VARIANTS:
+        yield from (each for each in by_variant.get(variant, ()) if each.side is Side.PATCH)
 
 
 def _standing(relinks: Sequence[tuple[Estimate, float]]) -> _Standing:

@@ -50,6 +50,7 @@ class ReasonKind(StrEnum):
     LAYOUT_NOT_CHECKED = "layout not checked"
     LAYOUT_CONFIRMED = "layout confirmed"  # the ratio of each relink
     LAYOUT_REFUTED = "layout refuted"  # how many are slower, then the ratio of each relink
+    LAYOUT_BUILT_AGAIN = "layout built again"  # as LAYOUT_REFUTED
     LAYOUT_REFUTED_GAIN = "layout refuted gain"  # how many are faster, then the ratio of each relink
     LAYOUT_POSSIBLE = "layout possible"
     LAYOUT_AS_TEXT = "layout as text"  # the sentence of a version that stored no facts
@@ -83,6 +84,7 @@ RELINKED: Final = frozenset(
         ReasonKind.LAYOUT_NOT_CHECKED,
         ReasonKind.LAYOUT_CONFIRMED,
         ReasonKind.LAYOUT_REFUTED,
+        ReasonKind.LAYOUT_BUILT_AGAIN,
         ReasonKind.LAYOUT_REFUTED_GAIN,
         ReasonKind.LAYOUT_AS_TEXT,
     }
@@ -114,6 +116,7 @@ OF_PATCH: Final = frozenset(
         ReasonKind.ONLY_PATCH_NOT_COUNTED,
         ReasonKind.LISTED_ONCE,
         ReasonKind.LAYOUT_NOT_CHECKED,
+        ReasonKind.LAYOUT_BUILT_AGAIN,
     }
 )
 """Reasons of an undecided row that a patch can bring about: they prevent a +1, whatever the policy."""

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.building.built_files import NOT_TOLD, BuiltFile, Opened, differing, unchanged_suites
+from service.domain.building.built_files import (
+    NOT_TOLD,
+    BuiltFile,
+    Opened,
+    differing,
+    programs_in,
+    unchanged_suites,
+)
 from service.domain.project.benchmark import Suite
 
 SUITES = (Suite("a", "build/a"), Suite("b", "./build/bin/b"))
@@ -64,3 +71,9 @@ def test_opened_files_are_relied_on_if_a_program_is_among_them(
 ) -> None:
     """A kernel or file system without working watches reports nothing, which must not look like a proof."""
     assert Opened(frozenset(paths), unknown).doubt == doubt
+
+
+def test_programs_are_native_and_no_shared_objects() -> None:
+    files = {**NATIVE, "lib.so.1": OTHER, "a.sober": OTHER, "x.so/y": OTHER, "script": BuiltFile("#!/bin/sh")}
+
+    assert programs_in(files) == ("a", "a.sober", "bin/b", "x.so/y")

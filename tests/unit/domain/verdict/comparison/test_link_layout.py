@@ -189,6 +189,24 @@ class TestConfirm:
         assert judged(1.05, 0.8, *[1.05] * 9).reasons == NOT_CHECKED
         assert judged(1.05, 0.8, *[1.05] * 10).verdict is Verdict.SLOWER
 
+    @pytest.mark.parametrize("variant", [1, 4])
+    def test_relinks_of_perhaps_other_code_excuse_nothing(self, variant: int) -> None:
+        launches = list(relinked(1.02, 0.9, 0.95, 0.93, spread=0.0))
+        by_build = [replace(each, is_built_again=each.variant == variant) for each in launches]
+        of_base = [replace(each, is_built_again=each.side is Side.BASE) for each in launches]
+        kinds = [confirm([SLOWER], each, POLICY)[0].reasons[0].kind for each in (by_build, of_base)]
+
+        assert kinds == [ReasonKind.LAYOUT_BUILT_AGAIN, ReasonKind.LAYOUT_REFUTED]
+
+    def test_relinks_of_perhaps_other_code_confirm_and_refute_gains(self) -> None:
+        slow, fast = (
+            [replace(each, is_built_again=True) for each in relinked(*[ratio] * 7)] for ratio in (1.05, 1.0)
+        )
+
+        assert confirm([SLOWER], slow, POLICY)[0].verdict is Verdict.SLOWER
+        (refuted,) = confirm([faster(0.97)], fast, POLICY)[0].reasons
+        assert refuted.kind is ReasonKind.LAYOUT_REFUTED_GAIN
+
     def test_the_reason_names_the_ratios(self) -> None:
         (refuted,) = judged(1.02, 0.9, 0.95, 0.93, spread=0.0).reasons
 
