@@ -112,6 +112,7 @@ chmod +x build/roomy
 free=$(df --output=avail -B1 /build | tail -n 1)
 truncate -s $(((free - 100000000) / 2)) build/fill.so
 """
+QUICK_IF_RELINKED: Final = '[ -z "$BENCHGATE_RELINK_SEED" ] || echo 100 > time.relinked\n'
 REFUSE: Final = '[ -z "$COMPILER_PATH" ] || { echo "no linker but mine" >&2; exit 1; }\n'
 NEST: Final = "cd build; for i in $(seq 1500); do mkdir d; cd d; done\n"
 # They report the parent's time if they can read or leave a key, otherwise their own.
@@ -187,6 +188,9 @@ ATTACKS: Final = {
     "leaves a key for its next launch": minus({"program.sh": KEYS}, Outcome.SLOWER),
     "refuses to be linked again": no_vote(
         {"compile.relinked": REFUSE + RELINKED, "time.relinked": "115"}, Outcome.UNDECIDED_WITHHELD
+    ),
+    "makes a quick program when it is linked again": no_vote(
+        {"compile.relinked": QUICK_IF_RELINKED + RELINKED, "time.relinked": "160"}, Outcome.UNDECIDED_WITHHELD
     ),
     "sleeps until the machine time is used up": no_vote(
         {"compile.brief": BRIEF + "sed -i '2i sleep 2' build/brief\n", "time.brief": "200"},

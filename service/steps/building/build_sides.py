@@ -5,13 +5,16 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from service.domain.building.built_files import programs_in
 from service.domain.building.sandbox_command import Command
 from service.domain.building.spec import BinaryKey
 from service.domain.measuring.formats.suites import format_of
 from service.domain.runs.side_end import Stage
 from service.domain.values.errors import CommandFailed, NotFound
 from service.domain.verdict.comparison.link_layout import BATCHES
+from service.domain.wording.build_causes import linked_by_build
 from service.steps.building.build_sources import (
+    BUILD,
     at_stage,
     build_directory,
     built_sources,
@@ -22,52 +25,97 @@ from service.steps.building.compiler_cache import compiler_cache
 from service.steps.building.link_again import compile_for_relinking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from service.domain.building.built_files import BuiltFile
     from service.domain.building.spec import Revision
+    from service.steps.building.link_again import Relinking
     from service.steps.building.session import BuildSession
 
 
 @contextmanager
-def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> Iterator[Path]:
+def built_tree(session: BuildSession, revision: Revision) -> Iterator[Path]:
     """Provide a directory with the sources of a revision and its built programs in ``build/``.
 
     Both sides of a comparison get theirs in the same way: fresh sources, programs unpacked from an
-    artifact. Raises ``NotBuilt`` if the sources are incomplete or the project's own commands fail,
-    ``CommandFailed`` if linking them again does.
+    artifact. Raises ``NotBuilt`` if the sources are incomplete or the project's own commands fail.
+    """
+    key = _key(session, revision)
+    with (
+        _archive(session, revision, (key,), lambda: {key: _build(session, revision)}) as (archive, _),
+        complete_sources(session, revision) as tree,
+    ):
+        _unpack(session, archive, tree)
+        yield tree
+
+
+@contextmanager
+def relinked_tree(session: BuildSession, revision: Revision, variant: int) -> Iterator[tuple[Path, bool]]:
+    """Provide a directory as :func:`built_tree` does, with programs of the same objects in another order.
+
+    It comes with whether the project's build commands ran again for them, so that the objects may be others.
+    If they did not, all else is as built.
 
     Args:
         session: the build.
         revision: the side.
-        variant: 0: the programs as the project links them; else one of ``VARIANTS``, the same objects in
-            an order of its own.
+        variant: one of ``VARIANTS``, each with an order of its own.
+
+    Raises:
+        CommandFailed: they cannot be linked again.
     """
-    host, spec, binaries = session.host, session.spec, session.claimed
-    key = BinaryKey(revision.tree, spec.build_hash, host.toolchain, revision.trust)
-    wanted = key.relinked(variant) if variant else key
-
-    def build() -> str:
-        batch = next((each for each in BATCHES if variant in each), ())
-        built = _relink(session, revision, key, batch) if batch else {key: _build(session, revision)}
-        for each, artifact in built.items():
-            binaries.keep(each, artifact, {"revision": revision.commit, "tree": revision.tree})
-        return built[wanted]
-
-    artifact = binaries.find(wanted) or build()
-    with (
-        host.scratch.directory() as spare,
-        complete_sources(session, revision) as tree,
+    key = _key(session, revision)
+    built = key.relinked(variant, is_built=True)
+    batch = next(each for each in BATCHES if variant in each)
+    wanted = (key.relinked(variant), built)
+    with _archive(session, revision, wanted, lambda: _relink(session, revision, key, batch)) as (
+        archive,
+        kept,
     ):
+        is_built = kept == built
+        with (complete_sources if is_built else built_tree)(session, revision) as tree:
+            _unpack(session, archive, tree)
+            yield tree, is_built
+
+
+def _key(session: BuildSession, revision: Revision) -> BinaryKey:
+    return BinaryKey(revision.tree, session.spec.build_hash, session.host.toolchain, revision.trust)
+
+
+@contextmanager
+def _archive(
+    session: BuildSession,
+    revision: Revision,
+    wanted: Sequence[BinaryKey],
+    make: Callable[[], Mapping[BinaryKey, str]],
+) -> Iterator[tuple[Path, BinaryKey]]:
+    """Fetch the first of these binaries that was kept, with its key; or make and keep it."""
+    host, binaries = session.host, session.claimed
+
+    def build() -> tuple[BinaryKey, str]:
+        made = make()
+        for each, artifact in made.items():
+            binaries.keep(each, artifact, {"revision": revision.commit, "tree": revision.tree})
+        return next((each, made[each]) for each in wanted if each in made)
+
+    kept = ((each, binaries.find(each)) for each in wanted)
+    key, artifact = next(((each, found) for each, found in kept if found), None) or build()
+    with host.scratch.directory() as spare:
         archive = spare / "binary.tar"
         try:
             host.artifacts.get_file(artifact, archive)
         except NotFound:
             # It was kept, and its bytes were lost since.
-            host.artifacts.get_file(build(), archive)
-        host.packer.unpack(host.sandbox, archive, build_directory(tree), session.watch)
-        _prepare(session, tree)
-        yield tree
+            key, artifact = build()
+            host.artifacts.get_file(artifact, archive)
+        yield archive, key
+
+
+def _unpack(session: BuildSession, archive: Path, tree: Path) -> None:
+    host = session.host
+    host.packer.unpack(host.sandbox, archive, build_directory(tree), session.watch)
+    _prepare(session, tree)
 
 
 def _prepare(session: BuildSession, tree: Path) -> None:
@@ -85,7 +133,7 @@ def _build(session: BuildSession, revision: Revision) -> str:
 
 def _relink(
     session: BuildSession, revision: Revision, key: BinaryKey, variants: Sequence[int]
-) -> dict[BinaryKey, str]:
+) -> Mapping[BinaryKey, str]:
     """Compile once, and link the programs of each variant.
 
     Raises:
@@ -102,19 +150,72 @@ def _relink(
         compiler_cache(session, revision) as cache,
     ):
         compiled = compile_for_relinking(session, tree, cache, host.linkers, linked)
+        try:
+            programs = _linked_alone(session, compiled, key)
+        except (CommandFailed, NotFound) as why_not:
+            session.note(linked_by_build(str(why_not)))
+            programs = ()
         for variant in variants:
-            relinked = key.relinked(variant)
-            compiled.link(relinked.link_seed)
-            artifacts[relinked] = _pack(session, tree)
+            relinked = key.relinked(variant, is_built=not programs)
+            if programs:
+                compiled.link(relinked.link_seed)
+                artifacts[relinked] = _pack(session, tree, programs)
+            else:
+                compiled.build(relinked.link_seed)
+                artifacts[relinked] = _pack(session, tree)
     if len(set(artifacts.values())) < len(artifacts):
         raise CommandFailed("relinking", "the order of objects makes no difference to the programs")
     return artifacts
 
 
-def _pack(session: BuildSession, tree: Path) -> str:
+def _linked_alone(session: BuildSession, compiled: Relinking, key: BinaryKey) -> tuple[str, ...]:
+    """Return the programs that the linker alone makes exactly as they were measured as built.
+
+    Whatever it links with a seed is then what was measured, in another order.
+
+    Raises:
+        CommandFailed: it does not make them all.
+        NotFound: what was measured is lost.
+    """
     host, job = session.host, session.spec.job.benchmark
+    as_built = session.claimed.find(key)
+    if as_built is None:
+        raise NotFound("no programs as built are kept")
     with host.scratch.directory() as out:
-        archive = host.packer.pack(
-            host.sandbox, build_directory(tree), job.programs, job.build.keep, out, session.watch
-        )
-        return host.artifacts.put_file(archive)
+        archive = out / "binary.tar"
+        host.artifacts.get_file(as_built, archive)
+        measured = _files(session, archive)
+    programs = tuple(job.programs) or tuple(f"{BUILD}/{path}" for path in programs_in(measured))
+    compiled.link()
+    with host.scratch.directory() as out:
+        linked = _files(session, _packed(session, compiled.tree, programs, (), out))
+    for path in sorted(linked):
+        if linked[path] != measured.get(path):
+            raise CommandFailed(path, "is another file")
+    return programs
+
+
+def _files(session: BuildSession, archive: Path) -> Mapping[str, BuiltFile]:
+    """Read the files in an archive of programs; raises CommandFailed if they are too many."""
+    host = session.host
+    with host.scratch.directory() as unpacked:
+        host.packer.unpack(host.sandbox, archive, unpacked, session.watch)
+        files = host.inspector.inspect(unpacked, session.watch)
+    if files is None:
+        raise CommandFailed("the files as built", "there are too many to compare")
+    return files
+
+
+def _pack(session: BuildSession, tree: Path, programs: Sequence[str] = ()) -> str:
+    """Store the programs and shared objects of a tree; without names, all that the job keeps."""
+    host, job = session.host, session.spec.job.benchmark
+    named, keep = (programs, ()) if programs else (job.programs, job.build.keep)
+    with host.scratch.directory() as out:
+        return host.artifacts.put_file(_packed(session, tree, named, keep, out))
+
+
+def _packed(
+    session: BuildSession, tree: Path, programs: Sequence[str], keep: Sequence[str], out: Path
+) -> Path:
+    host = session.host
+    return host.packer.pack(host.sandbox, build_directory(tree), programs, keep, out, session.watch)

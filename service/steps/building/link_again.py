@@ -30,9 +30,10 @@ _STAYING: Final = (
 class Relinking:
     """Link the programs and shared objects of compiled sources again and again.
 
-    Only these are removed in between, so that an incremental build links and does not compile. A shared
-    object is removed only if the compile command linked it by Benchgate's linker: there may be no rule for
-    one from elsewhere. One that is not made again is put back, and stays from then on.
+    The linker does so alone if it can, from its record of the first time. Otherwise they are removed, and the
+    compile command runs again: an incremental build links and does not compile, but nothing forces it to. A
+    shared object is removed only if the compile command linked it by Benchgate's linker: there may be no rule
+    for one from elsewhere. One that is not made again is put back, and stays from then on.
     """
 
     session: BuildSession
@@ -50,8 +51,21 @@ class Relinking:
         mounts = (self.linkers, *self.cache.mounts, *((self.linked,) if is_first else ()))
         run_phase(self.session, self.tree, "compile", opening=opening, mounts=mounts, env=env)
 
-    def link(self, seed: int) -> None:
-        """Link all again; raises CommandFailed if a command fails also when all shared objects stay."""
+    def link(self, seed: int | None = None) -> None:
+        """Link all again by the linker alone; without a seed as the first time.
+
+        What it has not linked is missing then, and so may be all else if this raises CommandFailed.
+        """
+        env = {} if seed is None else {"BENCHGATE_RELINK_SEED": str(seed)}
+        command = replace(self._command("link.sh", *self.session.spec.job.benchmark.programs), env=env)
+        must_succeed(self.session, self.tree, command, "linking again failed")
+
+    def build(self, seed: int) -> None:
+        """Run the compile command to link all again.
+
+        Raises:
+            CommandFailed: a command fails also when all shared objects stay.
+        """
         for staying in _STAYING:
             failure = self._remake(seed)
             end = "failed" if failure else "succeeded"
@@ -84,7 +98,8 @@ class Relinking:
         return None
 
     def _command(self, script: str, *arguments: str) -> Command:
-        limits = Limits(wall_seconds=self.session.spec.job.benchmark.build.timeout)
+        build = self.session.spec.job.benchmark.build
+        limits = Limits(wall_seconds=build.timeout, memory_bytes=build.memory)
         mounts = (self.linkers, self.linked)
         return Command(("sh", "-c", _SCRIPT, script, *arguments), mounts, limits=limits)
 
@@ -99,7 +114,7 @@ def compile_for_relinking(
         tree: the sources.
         cache: the compiler cache of the revision.
         linkers: the linker and the scripts beside it.
-        linked: an empty directory, for the paths and copies of the shared objects.
+        linked: an empty directory, for the linker's record and copies of the shared objects.
 
     Raises:
         CommandFailed: a command fails.

@@ -24,7 +24,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import layout_not_checked, relink_failed, relinks_short
 from service.domain.wording.outlook import confirming, relinks_cut_short
 from service.domain.wording.reasons import side_name
-from service.steps.building.build_sides import built_tree
+from service.steps.building.build_sides import relinked_tree
 from service.steps.measuring.launching import Launcher, SideFailed
 from service.steps.measuring.measure import measure_pair, next_pair
 from service.steps.measuring.rehearse import warm_up
@@ -152,8 +152,10 @@ def _measure(
     place = f"{session.claimed.name}: relink {VARIANTS.index(variant) + 1} of up to {len(VARIANTS)}"
     progress.say(f"{place}, linking again")
     with ExitStack() as stack:
-        trees = {side: _tree(session, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
-        launcher = replace(launcher, trees=trees)
+        found = {side: _tree(session, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
+        trees = {side: tree for side, (tree, _) in found.items()}
+        built_again = frozenset(side for side, (_, is_built_again) in found.items() if is_built_again)
+        launcher = replace(launcher, trees=trees, built_again=built_again)
         begun = clock()
         warm_up(launcher, wanted)
         first = next_pair(launches)
@@ -173,10 +175,10 @@ def _measure(
         return clock() - begun
 
 
-def _tree(session: BuildSession, stack: ExitStack, side: Side, variant: int) -> Path:
+def _tree(session: BuildSession, stack: ExitStack, side: Side, variant: int) -> tuple[Path, bool]:
     spec = session.spec
     revision = spec.patch if side is Side.PATCH or spec.base is None else spec.base
     try:
-        return stack.enter_context(built_tree(session, revision, variant))
+        return stack.enter_context(relinked_tree(session, revision, variant))
     except CommandFailed as error:
         raise CommandFailed(f"{error.what} of the {side_name(side)}", error.end, error.tail) from error

@@ -70,12 +70,17 @@ class SideFailed(BenchgateError):
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """Both sides' programs, ready to run. ``variant`` is 0 as the project links them, else a relink."""
+    """Both sides' programs, ready to run.
+
+    ``variant`` is 0 as the project links them, else a relink; ``built_again`` has the sides whose relinks the
+    build commands made.
+    """
 
     session: BuildSession  # the build that measures them
     trees: Mapping[Side, Path]  # the built tree of each side
     listings: tuple[Listing, ...] = ()  # once they are fixed: how benchmarks are repeated and named
     variant: int = 0
+    built_again: frozenset[Side] = frozenset()
 
     @property
     def suites(self) -> dict[str, Suite]:
@@ -130,6 +135,7 @@ class Launcher:
             "elsewhere": around.elsewhere_share,
             "disturbed": is_disturbed(around),
             **({} if is_renewed else {"kept_in_place": True}),
+            **({"built_again": True} if side in self.built_again else {}),
         }
         return RawLaunch(suite.name, side, output, facts)
 

@@ -192,10 +192,8 @@ class MemorySandbox:
         if len(command.argv) == 3:
             self.commands.append(command.argv[2])
             return self._compile(sources, command.env.get("BENCHGATE_RELINK_SEED", ""))
-        if command.argv[3] in {"find_shared.sh", "put_back.sh", "remove.sh"}:
-            if command.argv[3] == "remove.sh":
-                (sources / PROGRAM).unlink(missing_ok=True)
-            return Completed(0, 0.1)  # no program has shared objects
+        if command.argv[3].endswith(".sh"):
+            return self._relink(command, sources)
         output = Path(command.mounts[-1].source) / "result.json"
         program = (sources / command.argv[4]).read_text()
         flags = dict(re.findall(r"--(\w+)=(.*)", "\n".join(command.argv)))
@@ -221,6 +219,23 @@ class MemorySandbox:
         program = json.loads((sources / CODE).read_text())
         if "does not compile" in program or ("does not link again" in program and link_seed):
             return Completed(2, 1.0)
+        return self._make(
+            sources, {**program, **(program.get("built again", {}) if link_seed else {})}, link_seed
+        )
+
+    def _relink(self, command: Command, sources: Path) -> Completed:
+        """Run a script beside the linker: remove the program, or link it without the compile command."""
+        script, link_seed = command.argv[3], command.env.get("BENCHGATE_RELINK_SEED", "")
+        if script in {"link.sh", "remove.sh"}:
+            (sources / PROGRAM).unlink(missing_ok=True)
+        if script != "link.sh":
+            return Completed(0, 0.1)  # no program has shared objects
+        program = json.loads((sources / CODE).read_text())
+        if not {"does not link again", "does not link alone"}.isdisjoint(program):
+            return Completed(1, 1.0)
+        return self._make(sources, {**program, **program.get("compiled for relinks", {})}, link_seed)
+
+    def _make(self, sources: Path, program: dict[str, Any], link_seed: str) -> Completed:
         if link_seed and "links always alike" not in program:
             program = {**program, "link": link_seed, **program.get("linked again", {})}
         if "makes nothing" not in program:

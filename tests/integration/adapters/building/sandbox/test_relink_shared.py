@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from tests.integration.adapters.building.sandbox.sandboxed import without_neighb
 from tests.support.building.build_host import session_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from service.steps.building.session import BuildHost
@@ -118,12 +120,15 @@ def project(tmp_path: Path, host: BuildHost) -> Project:
     return Project(tree, host)
 
 
-def test_shared_objects_that_load_each_other_get_new_places(project: Project) -> None:
+@pytest.mark.parametrize("link", [Relinking.link, Relinking.build])
+def test_shared_objects_that_load_each_other_get_new_places(
+    project: Project, link: Callable[[Relinking, int], None]
+) -> None:
     compiled = project.compiled()
     names = ("bench", "libfoo.so.0", "libdep.so")
     places = [[project.places(name) for name in names]]
     for seed in SEEDS:
-        compiled.link(seed)
+        link(compiled, seed)
         project.run()
         places.append([project.places(name) for name in names])
 
@@ -132,12 +137,47 @@ def test_shared_objects_that_load_each_other_get_new_places(project: Project) ->
     assert (project.tree / "build/libfoo.so").is_symlink()
 
 
+def test_the_linker_alone_links_what_a_name_leads_to(project: Project) -> None:
+    """The linker also takes what no longer exists, and names that a shell would change."""
+    odd = 'build/it\'s "a" \\ name.o'
+    listed = shlex.quote(re.sub(r"(\W)", r"\\\1", odd))
+    lines = [
+        "make build/main.o build/a.o build/d.o",
+        f"mv build/a.o {shlex.quote(odd)}",
+        f"printf '%s\\n' build/main.o build/d.o {listed} > list",
+        "gcc -o build/bench @list",
+        "rm list",
+    ]
+    compiled = project.compiled(
+        configure="ln -s bench build/link", compile_="\n".join(lines), program="build/link"
+    )
+    before, program = project.places("bench"), (project.tree / "build/bench").read_bytes()
+    compiled.link()
+    assert (project.tree / "build/bench").read_bytes() == program
+    compiled.link(SEEDS[0])
+    project.run()
+
+    assert project.places("bench") != before
+    assert (project.tree / "build/link").is_symlink()
+
+
+def test_what_the_linker_did_not_link_is_missing_after_it_links_alone(project: Project) -> None:
+    rules = RULES.replace("$(LINK) -o $@ build/main.o", "$(LINK) -o build/made build/main.o") + DEP
+    compiled = project.compiled(
+        rules.replace("build/libfoo.so.0.1:", "\tcp build/made $@\nbuild/libfoo.so.0.1:", 1)
+    )
+    compiled.link()
+
+    assert not (project.tree / "build/bench").exists()
+    assert (project.tree / "build/libdep.so").exists()
+
+
 def test_a_shared_object_from_elsewhere_stays(project: Project) -> None:
     """The project has it from another build; no rule of its own makes it."""
     elsewhere = "gcc -shared -fPIC -o elsewhere.so d.c e.c && cp elsewhere.so build/libdep.so"
     compiled = project.compiled(RULES, f"{CONFIGURE}; {elsewhere}")
     before = project.places("libfoo.so.0")
-    compiled.link(SEEDS[0])
+    compiled.build(SEEDS[0])
     project.run()
 
     assert (project.tree / "build/libdep.so").read_bytes() == (project.tree / "elsewhere.so").read_bytes()
@@ -152,7 +192,7 @@ def test_a_shared_object_without_a_rule_is_put_back(project: Project) -> None:
     original, made = dep.read_bytes(), dep.stat().st_mtime_ns
     places = [project.places("libfoo.so.0")]
     for seed in SEEDS:
-        compiled.link(seed)
+        compiled.build(seed)
         project.run()
         places.append(project.places("libfoo.so.0"))
 
@@ -166,7 +206,7 @@ def test_programs_linked_without_a_missing_object_are_linked_again(project: Proj
     """The rules take an object file if the shared object is missing, so nothing fails."""
     libs = "LIBS = $(shell test -e build/libdep.so && echo -Lbuild -ldep || echo build/d.o)"
     compiled = project.compiled(RULES.replace("LIBS = -L$(dir $(DEP)) -ldep", libs) + STAMPED)
-    compiled.link(SEEDS[0])
+    compiled.build(SEEDS[0])
 
     assert project.places("bench").count("f_d") == project.places("libfoo.so.0").count("f_d") == 0
 
@@ -176,7 +216,7 @@ def test_all_stay_if_the_build_fails_although_it_made_them_again(project: Projec
     compiled = project.compiled(rules)
     shared = [project.tree / "build" / name for name in ("libfoo.so.0.1", "libdep.so")]
     before, program = [each.read_bytes() for each in shared], project.places("bench")
-    compiled.link(SEEDS[0])
+    compiled.build(SEEDS[0])
     project.run()
 
     assert [each.read_bytes() for each in shared] == before
@@ -189,7 +229,7 @@ def test_a_build_that_fails_however_it_is_linked_again_is_reported(project: Proj
     compiled = project.compiled(compile_='test -z "$BENCHGATE_RELINK_SEED" && make')
 
     with pytest.raises(CommandFailed, match=r"^compile failed: exit code 1$"):
-        compiled.link(SEEDS[0])
+        compiled.build(SEEDS[0])
     assert project.log.kept().count(b"== compile: ") == 1 + 2
 
 
@@ -198,7 +238,7 @@ def test_copies_of_a_shared_object_follow_it(project: Project) -> None:
     copied = "build/copy/libdep.so: build/libdep.so\n\tmkdir -p build/copy\n\tcp $< $@\n"
     compiled = project.compiled(rules + copied + DEP)
     before = project.places("copy/libdep.so")
-    compiled.link(SEEDS[0])
+    compiled.build(SEEDS[0])
 
     assert project.places("copy/libdep.so") == project.places("libdep.so")
     assert project.places("copy/libdep.so") != before
@@ -220,7 +260,7 @@ build/libdep.la: build/d.o build/e.o
     compiled = project.compiled(rules + described, program="build/.libs/bench")
     names = (".libs/libdep.so", ".libs/bench")
     before = [project.places(name) for name in names]
-    compiled.link(SEEDS[0])
+    compiled.build(SEEDS[0])
 
     assert all(project.places(name) != place for name, place in zip(names, before, strict=True))
     assert (project.tree / "build/libdep.la").exists()
