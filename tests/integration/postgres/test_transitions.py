@@ -70,11 +70,12 @@ class Plane:
         """Set a state past every guard, with all that any event needs."""
         self.database.change(
             "UPDATE build SET state = :state, outcome = :outcome, attempt = :attempt, external_number = 5,"
-            " execution = cast(:execution AS jsonb)",
+            " execution = cast(:execution AS jsonb), spec = cast(:spec AS jsonb)",
             state=state.value,
             outcome=Outcome.PASSED.value if state is BuildState.FINISHED else None,
             attempt=attempt,
             execution=json.dumps(EXECUTION),
+            spec=json.dumps(EXTERNAL.spec),
         )
 
 

@@ -48,6 +48,10 @@ JOB = parse_job("perf", CONFIG)
 TESTS = parse_job("tests", {"kind": "ctest", "build": {"configure": "cmake"}})
 BASE = code(BM_slow=1e-6, BM_same=1e-6)
 PATCH = code(BM_slow=1.1e-6, BM_same=1e-6)
+# Two programs that are equally fast.
+NOISY, NOISY_TOO = (
+    json.dumps({"benchmarks": {"BM_a": 1e-6}, "spread": 0.4, "side": side}) for side in ("base", "patch")
+)
 
 
 class Desk:
@@ -162,8 +166,7 @@ class TestFilter:
 
 class TestPairs:
     def test_an_undecided_benchmark_gets_them_although_they_promise_nothing(self, tmp_path: Path) -> None:
-        noisy = json.dumps({"benchmarks": {"BM_a": 1e-6}, "spread": 0.4})
-        usual, asked = (Desk(tmp_path, noisy, noisy + " ").gate(each) for each in (Asked(), Asked(pairs=45)))
+        usual, asked = (Desk(tmp_path, NOISY, NOISY_TOO).gate(each) for each in (Asked(), Asked(pairs=45)))
 
         assert pairs_of(usual)["BM_a"] < 45 <= pairs_of(asked)["BM_a"] == 50
 
@@ -176,15 +179,13 @@ class TestPairs:
         assert cause == "no difference can be found in 5 pairs, so there is no +1: ask for 16 or more"
 
     def test_enough_of_them_are_not_called_too_few(self, tmp_path: Path) -> None:
-        noisy = json.dumps({"benchmarks": {"BM_a": 1e-6}, "spread": 0.4})
-        verdict = Desk(tmp_path, noisy, noisy + " ").gate(Asked(pairs=20))
+        verdict = Desk(tmp_path, NOISY, NOISY_TOO).gate(Asked(pairs=20))
 
         assert pairs_of(verdict)["BM_a"] == 20
         assert not [each for each in verdict.end.causes if "no difference can be found" in each]
 
     def test_the_machine_time_may_end_them(self, tmp_path: Path) -> None:
-        noisy = json.dumps({"benchmarks": {"BM_a": 1e-6}, "spread": 0.4})
-        verdict = Desk(tmp_path, noisy, noisy + " ").gate(Asked(pairs=200, minutes=1))
+        verdict = Desk(tmp_path, NOISY, NOISY_TOO).gate(Asked(pairs=200, minutes=1))
 
         assert pairs_of(verdict)["BM_a"] == 30, "those of the last look"
         cut = "the machine time (60 s) ended measuring after 31 of 248 pairs: `--minutes` allows more"
