@@ -25,7 +25,8 @@ from service.steps.review.offered_actions import ActionOffers
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory.store import MemoryStore
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import NOW, build_view, change_view, comparison
 from tests.support.store_samples import change
 from tests.support.web import build_app, serving

@@ -25,7 +25,8 @@ from tests.contract.reading.machines import MachineReadingContract
 from tests.contract.reading.seen_by import ReadingContract
 from tests.contract.reading.series import SeriesReadingContract
 from tests.contract.reading.site import CHANGE, PARENT
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import (
     NOW,
     build_view,

@@ -10,7 +10,8 @@ from service.domain.wording.health import degradation_sentences
 from service.web.application import assemble
 from service.web.health import create_health
 from tests.support.access.callers import Callers
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import NOW, change_view, healthy
 from tests.support.web import build_pages, call
 

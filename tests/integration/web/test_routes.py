@@ -19,7 +19,8 @@ from service.steps.runs.check_health import HealthCheck
 from service.web.access.route_rights import RIGHTS
 from service.web.application import assemble
 from tests.support.access.callers import Callers
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import sample_project
 from tests.support.reading.views import build_view, change_view, comparison
 from tests.support.web import GERRIT, SECRETS, build_app, call, routes_of, serving

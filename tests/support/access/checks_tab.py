@@ -12,7 +12,8 @@ from service.web.access.authenticate import known_caller
 from service.web.application import assemble
 from service.web.review.checks import create_gerrit_checks
 from tests.support.access.callers import BASE_URL
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import build_view, change_view
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import HIDDEN_ERROR, failure_sentences
 from service.ports.reading import Reading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
-from service.ports.runs.shown import BuildDetail, BuildOfRun, Override, RunWithBuilds
+from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds
 from service.ports.verdict import (
     Compared,
     Comparison,
@@ -32,10 +32,7 @@ from service.ports.verdict import (
 )
 from tests.support.reading.views import (
     ENVIRONMENT,
-    decision_view,
     healthy,
-    patch_set_view,
-    run_view,
     samples_like,
 )
 
@@ -422,30 +419,3 @@ def _as_seen(store: FakeReading, hidden: Collection[ChangeKey]) -> FakeReading:
         voting_status_rows=[row for row in store.voting_status_rows if shows_series(row.series)],
         failing=[seen_failure(each) for each in store.failing],
     )
-
-
-def add_patch_set(
-    reading: FakeReading,
-    change: Change,
-    builds: Sequence[tuple[BuildOfRun, Sequence[Comparison]]],
-    message: str = "",
-    parent: str = "9" * 40,
-    overrides: Sequence[Override] = (),
-) -> None:
-    """Store a patch set, with one run of builds if the change has a ``run_id``."""
-    detail = PatchSetDetail(
-        change=change,
-        patch_set=patch_set_view(change),
-        message=f"{change.subject}\n\nChange-Id: I0123456789\n",
-        decisions=(),
-        runs=(),
-        builds=(),
-        overrides=tuple(overrides),
-        problems=(),
-    )
-    reading.patch_set_rows.append(detail)
-    if change.run_id is not None:
-        decisions = (decision_view(change, message),) if change.header else ()
-        run = run_view(change, parent)
-        reading.runs.append(RunWithBuilds(run, tuple(build for build, _ in builds), decisions))
-    reading.rows |= {build.id: list(rows) for build, rows in builds}

@@ -19,7 +19,8 @@ from service.domain.values.identity import BuildName, RunKind
 from service.domain.verdict.calibration.evidence import History, Session, voting_status_of
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.verdict import SeriesVotingStatus, SeriesWithPoints
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import (
     NOW,
     build_view,

@@ -13,7 +13,8 @@ from service.domain.values.identity import BuildName, ChangeKey
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.verdict import SeriesWithPoints
 from service.web.access.route_rights import RIGHTS
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import (
     NOW,
     build_view,

@@ -25,7 +25,8 @@ from service.web.api import create_api
 from service.web.application import assemble
 from service.web.health import create_health
 from tests.support.access.callers import Callers
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import change_view
 from tests.support.waiting import eventually
 from tests.support.web import serving

@@ -16,7 +16,8 @@ from service.ports.runs.shown import RunWithBuilds
 from service.web.application import assemble
 from service.web.review.checks import create_gerrit_checks
 from tests.support.access.callers import Callers
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, REGRESSION, sample_project
 from tests.support.reading.views import build_view, change_view, comparison
 from tests.support.web import call

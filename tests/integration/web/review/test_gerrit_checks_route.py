@@ -10,7 +10,8 @@ from service.domain.values.errors import BadInput
 from service.web.application import assemble
 from service.web.review.checks import INSTANCE_HEADER, create_gerrit_checks, origin_of, origins_of
 from tests.support.access.callers import Callers
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import REGRESSION, sample_project
 from tests.support.reading.views import build_view, change_view
 from tests.support.web import call

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from service.domain.runs.states import RunState
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import build_view, change_view
 from tests.support.web import build_app, call
 

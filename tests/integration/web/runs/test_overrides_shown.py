@@ -14,7 +14,8 @@ from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome, Result
 from service.ports.runs.decisions import ReviewState
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import (
     HOSTILE_CHANGE,
     HOSTILE_NAMES,

@@ -9,7 +9,8 @@ from service.domain.measuring.tests.cases import CaseStatus, TestCase, TestRun
 from service.domain.measuring.tests.record import TestSuite, write_tests
 from service.domain.runs.states import RunState
 from service.domain.values.search import Words, parse_words
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import build_view, change_view
 from tests.support.web import build_app, call
 

@@ -26,7 +26,8 @@ from service.domain.values.identity import ChangeAddress
 from service.domain.wording.offers import Offers
 from service.steps.review.offered_actions import ActionOffers, OfferedActions
 from tests.support.fakes import FakeReviewServer
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import build_view, change_view, override_view
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ from service.domain.values.identity import ChangeAddress
 from service.steps.review.request_command import request_command
 from tests.support.fakes import WRITTEN
 from tests.support.memory.audit import MemoryAuditLog
-from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import build_view, change_view
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
 
