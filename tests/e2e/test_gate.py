@@ -373,7 +373,9 @@ def gate(project: TinyProject, *words: str) -> subprocess.CompletedProcess[str]:
 
 def started(project: TinyProject, *words: str) -> subprocess.Popen[str]:
     """Start `benchgate gate` in the project."""
-    argv = [sys.executable, "-m", "service.cli", "gate", "--repo", str(project.path), *words]
+    # A shell that starts the tests in the background lets them ignore this signal.
+    heeding = ["env", "--default-signal=INT"]
+    argv = [*heeding, sys.executable, "-m", "service.cli", "gate", "--repo", str(project.path), *words]
     environment = {**os.environ, "XDG_CACHE_HOME": str(project.path.parent / "cache"), "NO_COLOR": "1"}
     return subprocess.Popen(
         argv,

@@ -46,12 +46,18 @@ def digest(tree: Path, paths: Collection[str], watch: Callable[[], None]) -> Map
     A list has the names, kinds and sizes of its entries. The arguments and errors are those of
     :func:`inspect`; no path may lead through a symbolic link.
     """
-    return _digest_all(tree, ((tree / path, (tree / path).lstat()) for path in sorted(paths)), watch)
+    found = ((tree / path, (tree / path).lstat()) for path in sorted(paths))
+    return _digest_all(tree, found, watch, loaded_below=tree / "build")
 
 
 def _digest_all(
-    top: Path, found: Iterable[tuple[Path, os.stat_result]], watch: Callable[[], None]
+    top: Path,
+    found: Iterable[tuple[Path, os.stat_result]],
+    watch: Callable[[], None],
+    *,
+    loaded_below: Path | None = None,
 ) -> Mapping[str, BuiltFile] | None:
+    """Digest files; a program elsewhere than below ``loaded_below`` is data, and all of its bytes count."""
     files: dict[str, BuiltFile] = {}
     left = MAX_BYTES
     try:
@@ -60,7 +66,8 @@ def _digest_all(
             left -= about.st_size
             if left < 0 or len(files) == MAX_FILES:
                 return None
-            files[str(path.relative_to(top))] = _inspect_file(path, about)
+            is_data = loaded_below is not None and not path.is_relative_to(loaded_below)
+            files[str(path.relative_to(top))] = _inspect_file(path, about, is_data=is_data)
     except (BadResults, OSError):
         return None
     return files
@@ -82,14 +89,14 @@ def _files(top: Path) -> Iterator[tuple[Path, os.stat_result]]:
                     yield Path(entry.path), entry.stat(follow_symlinks=False)
 
 
-def _inspect_file(path: Path, about: os.stat_result) -> BuiltFile:
+def _inspect_file(path: Path, about: os.stat_result, *, is_data: bool = False) -> BuiltFile:
     if stat.S_ISLNK(about.st_mode):
         return BuiltFile(f"link to {path.readlink()}")
     if stat.S_ISDIR(about.st_mode):
         return BuiltFile(f"directory {_digest_of_entries(path)}")
     rights = "program" if about.st_mode & stat.S_IXUSR else "file"
     with open_output(path) as file:
-        if (loaded := loaded_digest(file)) is not None:
+        if not is_data and (loaded := loaded_digest(file)) is not None:
             return BuiltFile(f"{rights} {loaded}", is_native=True)
         file.seek(0)
         return BuiltFile(f"{rights} {hashlib.file_digest(file, 'sha256').hexdigest()}")

@@ -153,7 +153,7 @@ def _look_at(directory: Path) -> ProjectFacts:
     """Ask the build systems until one has benchmark programs; search the build files if none can be asked."""
     without = list[str]()
     not_asked = dict[BuildSystem, _NotAskedError]()
-    others = other_benchmarks(dict(_sources(directory)))
+    others = other_benchmarks(_sources(directory))
     facts: ProjectFacts | None = None
     for system in _systems_of(directory):
         try:

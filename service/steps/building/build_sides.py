@@ -153,6 +153,8 @@ def _relink(
         try:
             programs = _linked_alone(session, compiled, key)
         except (CommandFailed, NotFound) as why_not:
+            if isinstance(why_not, CommandFailed) and why_not.limit:
+                raise
             session.note(linked_by_build(str(why_not)))
             programs = ()
         for variant in variants:

@@ -63,7 +63,7 @@ def end_of(failed: NotBuilt, log: bytes) -> SideEnd:
     """
     if missing := download_missed(failed, log):
         return replace(failed.ended, end=not_downloaded(missing), misses_input=True)
-    if failed.ended.stage is Stage.CONFIGURE and (package := missing_package(log)):
+    if failed.ended.stage is Stage.CONFIGURE and not failed.limit and (package := missing_package(log)):
         return replace(failed.ended, end=not_installed(package), misses_input=True)
     if failed.ended.stage in STAGES.values():
         return replace(failed.ended, end=first_error(log, failed.tree) or failed.end)

@@ -73,6 +73,7 @@ def _deliver(store: Store, upkeep: Delivery, server: ReviewServer, due: DueRevie
     review = due.review
     try:
         change = server.change(review.change)
+        review = replace(review, change=change.key)  # its project may have another name now
         # Servers accept votes on outdated patch sets.
         if change.current.revision != review.revision or (review.labels and not change.is_votable):
             # The last attempt may have cast the vote although its response was lost.
@@ -141,6 +142,7 @@ def _settle_posted(store: Store, upkeep: Delivery, server: ReviewServer, due: Du
     # Read again, because the vote may have arrived after the change was read. The messages are read last, so
     # that no removal of the vote is missing.
     change = server.change(review.change)
+    review = replace(review, change=change.key)
     messages = server.messages(review.change)
     if _take_back(server, change, review):
         upkeep.settle_review(due.outbox_id, ReviewState.SENT, TAKEN_BACK)

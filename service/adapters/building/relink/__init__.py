@@ -1,6 +1,7 @@
 """Install a linker that shuffles object files in a directory that compilers search first.
 
-Beside it are the scripts that remove what it linked. They run in a sandbox, in the directory of the sources.
+Beside it are the scripts that remove what it linked, and link it again. They run in a sandbox, in the
+directory of the sources.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _PARTS: Final = {
     **{
         name: name
         for name in (
-            *("words.awk", "arguments.awk", "record.awk", "variables"),
+            *("words.awk", "arguments.awk", "record.awk", "loaded.awk", "variables"),
             *("link.sh", "find_shared.sh", "remove.sh", "put_back.sh"),
         )
     },

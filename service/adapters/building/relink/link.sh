@@ -25,18 +25,26 @@ records() {
   find "$linked/links" -mindepth 1 -maxdepth 1 | sort
 }
 
+# The words of a record's command line, response files within it included, as its linker would read them.
+words_of() {
+  script=$2
+  printf '@%s/arguments\n' "$1" | awk -f "$linkers/words.awk" -f "$linkers/$script.awk"
+}
+
 # What the linker of a record would start or load: programs in these directories, plugins, and theirs.
 loaded() {
   sed -n 's/^COMPILER_PATH=//p' "$1/environment" | tr ':' '\n'
   sed -n 's/^COLLECT_\(GCC\|LTO_WRAPPER\)=\(.*\/\)/\2/p' "$1/environment"
-  awk 'is_plugin || sub(/^--?plugin=/, "") || sub(/^--?plugin-opt=/, "") && /^[^-]*\//
-    { is_plugin = /^--?plugin$/ }' "$1/arguments"
+  words_of "$1" loaded
 }
 
+# Whether the project may have made a file or directory: wherever it can write, an earlier link may have done so.
 is_of_project() {
-  case $(readlink -f -- "$1")/ in
+  real=$(readlink -f -- "$1") || return
+  case $real/ in
     "$sources"/* | "$built"/* | "$mounted"/* | "$linked"/*) ;;
-    *) return 1 ;;
+    "$linkers"/* | /usr/* | /lib/* | /lib64/* | /opt/*) return 1 ;;
+    *) [ -w "$real" ] ;;
   esac
 }
 
@@ -44,6 +52,14 @@ link_again() {
   link=$1
   name=$(cat "$link/name")
   cd "$(cat "$link/directory")" || return
+  case ${name##*/} in
+    ld | ld.bfd | ld.gold | ld.lld | ld.mold) ;;
+    *) return 1 ;;
+  esac
+  # A link that creates another file than it claims could replace an input of a later one.
+  made=$(words_of "$link" record | head -n 1) || return
+  made=${made#* }
+  [ "$(readlink -f -- "$made")" = "$(readlink -f -- "$(cat "$link/output")")" ] || return
   set --
   while IFS= read -r place; do
     if is_of_project "$place"; then return 1; fi

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.values.text import counted, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 SOURCES: Final = (".c++", ".cc", ".cpp", ".cxx")
 _NANOBENCH: Final = re.compile(r"\bankerl::nanobench\b|#\s*include\s*[<\"](?:\w+/)*nanobench\.h[>\"]")
@@ -16,10 +16,10 @@ _CATCH: Final = re.compile(r"#\s*include\s*[<\"](?:catch2/|(?:\w+/)*catch)")
 _BENCHMARK: Final = re.compile(r"\bBENCHMARK(?:_ADVANCED)?\s*\(\s*\"")  # Catch2's names are literals
 
 
-def other_benchmarks(sources: Mapping[str, str]) -> tuple[str, ...]:
+def other_benchmarks(sources: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Write a sentence for each library with the sources, by path, that use it; none if there are none."""
     found = {"nanobench": list[str](), "catch2": list[str]()}
-    for path, text in sources.items():
+    for path, text in sources:
         if _NANOBENCH.search(text):
             found["nanobench"].append(path)
         elif _CATCH.search(text) and _BENCHMARK.search(text):

@@ -180,6 +180,20 @@ class TestFiles:
 
 
 class TestChosenPaths:
+    def test_a_program_that_is_data_counts_with_all_of_its_bytes(self, build: Path) -> None:
+        compiled(build, "bench")
+        tree, places = build.parent, {"build/bench", "data.so"}
+        (tree / "data.so").write_bytes((build / "bench").read_bytes())
+        before = digest(tree, places, lambda: None)
+        for place in places:
+            with (tree / place).open("ab") as file:
+                file.write(b"debug")
+        after = digest(tree, places, lambda: None)
+
+        assert before is not None
+        assert after is not None
+        assert {place for place in places if before[place] != after[place]} == {"data.so"}
+
     def test_files_have_the_digests_that_the_build_directory_has(self, build: Path) -> None:
         found = compiled(build, "bench")
 

@@ -108,3 +108,23 @@ def test_a_linker_of_the_project_does_not_link_again(tmp_path: Path) -> None:
     builder.places(builder.commit(ld='#!/bin/sh\nexec /usr/bin/ld "$@"\n'), build, (0, *BATCHES[0]))
 
     assert builder.built_again == set(BATCHES[0])
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        # Each links its own linker or objects first, where it can write, or names them in a way of its own.
+        pytest.param("mkdir -p /tmp/own; echo COMPILER_PATH=/tmp > $link/environment", id="a linker in /tmp"),
+        pytest.param("echo \"'--plugin=/src/evil.so'\" >> $link/arguments", id="a quoted plugin"),
+        pytest.param("echo @/src/more >> $link/arguments", id="a plugin in a nested response file"),
+        pytest.param("echo '-o /src/build/main.o' >> $link/arguments", id="another output"),
+        pytest.param("echo link.sh > $link/name", id="no linker"),
+    ],
+)
+def test_a_forged_record_is_not_repeated(tmp_path: Path, forged: str) -> None:
+    builder = Builder(tmp_path)
+    forge = f"for link in /linked/links/*; do {forged}; done"
+    build = BuildCommands(compile=f"make CC=gcc; ! [ -d /linked ] || {{ {forge}; }}")
+    builder.places(builder.commit(more="--plugin=/src/evil.so\n"), build, (0, *BATCHES[0]))
+
+    assert builder.built_again == set(BATCHES[0])

@@ -18,6 +18,6 @@ from service.domain.project.starter.libraries import other_benchmarks
     ],
 )
 def test_a_source_that_another_library_measures_is_named(text: str, library: str) -> None:
-    sentences = other_benchmarks({"bench/a.cc": text})
+    sentences = other_benchmarks([("bench/a.cc", text)])
 
     assert [each.split(":")[0] for each in sentences] == ([f"bench/a.cc uses {library}"] if library else [])
