@@ -37,7 +37,7 @@ test-native:
 	@nice -n 5 native/test measure >native/build/test.log 2>&1
 
 test-python: .venv/bytecode.stamp
-	@$(BIN)/python -m pytest -q -n 4 --no-loadscope-reorder
+	@$(BIN)/python -m pytest -q -n 5 --no-loadscope-reorder
 
 # Each process imports all tests. In a fresh clone, each would compile them, too, and that takes 15 seconds of a CPU.
 .venv/bytecode.stamp: .venv/dev.stamp
