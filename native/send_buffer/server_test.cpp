@@ -39,6 +39,19 @@ class ServerTest : public testing::Test {
         return decodeHeader(ByteView{answer}.first<Header::size>()).status();
     }
 
+    // A client that left takes its place for a moment after its connection was closed.
+    bool isServedSoon() {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+        while (std::chrono::steady_clock::now() < deadline) {
+            try {
+                return connect().get("key") == std::nullopt;
+            } catch (const std::exception&) {
+                std::this_thread::yield();
+            }
+        }
+        return false;
+    }
+
     static bool hasEnded(const Socket& socket) {
         Bytes nothing(1);
         return !receiveAll(socket, nothing);
@@ -138,7 +151,7 @@ TYPED_TEST(ServerTest, AClientThatStopsWithinAPacketHarmsNoOther) {
         EXPECT_TRUE(this->hasEnded(raw));
     }
 
-    EXPECT_EQ(this->connect().get("key"), std::nullopt);
+    EXPECT_TRUE(this->isServedSoon());
 }
 
 TYPED_TEST(ServerTest, ServesClientsAtTheSameTime) {
@@ -182,16 +195,7 @@ TYPED_TEST(ServerTest, ADisconnectedClientMakesRoom) {
         EXPECT_TRUE(this->hasEnded(raw));
     }
 
-    bool isServed = false;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
-    while (!isServed && std::chrono::steady_clock::now() < deadline) {
-        try {
-            isServed = this->connect().get("key") == std::nullopt;
-        } catch (const std::exception&) {
-            std::this_thread::yield();
-        }
-    }
-    EXPECT_TRUE(isServed);
+    EXPECT_TRUE(this->isServedSoon());
 }
 
 TYPED_TEST(ServerTest, StopsWhileClientsAreConnected) {
