@@ -43,6 +43,8 @@ def run_locked(
 ) -> Answer:
     """Run git while the caller holds the mirror's lock; remove the files that a failed or killed git left."""
     _remove_unfinished_packs(mirror)
+    # Of a killed checkout, one may name a commit that does not exist, and then every fetch fails.
+    forget_removed_worktrees(mirror)
     answer = None
     try:
         answer = run_git(mirror, arguments, until=Until(seconds, watch), inherit=(lock,), limits=limits)
@@ -81,7 +83,6 @@ def check_out(
         Transient: git failed; ``what`` names the repository.
     """
     with locked(mirror, LOCAL_SECONDS, watch) as lock:
-        forget_removed_worktrees(mirror)
         arguments = ("worktree", "add", "--detach", "--force", "--quiet", str(place), commit)
         run_locked(mirror, arguments, lock, watch=watch).checked(f"checkout of {what} at {commit}")
         marked = _filtered_by_lfs(place, what)

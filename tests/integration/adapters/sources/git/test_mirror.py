@@ -73,6 +73,24 @@ def test_a_branch_is_fetched_although_its_name_becomes_a_folder(
     assert not source.is_merged(PROJECT, second, before)
 
 
+def test_a_fetch_succeeds_after_a_checkout_was_killed(
+    source: GitSource, repository: Repository, tmp_path: Path
+) -> None:
+    """git first records the work tree, and then its commit."""
+    first = repository.commit({"x": b"1"})
+    source.fetch(PROJECT, "refs/heads/master")
+    (mirror,) = (tmp_path / "root" / "mirrors").glob("*.git")
+    record = mirror / "worktrees" / "src"
+    record.mkdir(parents=True)
+    (record / "HEAD").write_text(f"{'0' * 40}\n")
+    (record / "commondir").write_text("../..\n")
+    (record / "gitdir").write_text(f"{tmp_path}/gone/src/.git\n")
+    (record / "locked").write_text("initializing")
+    second = repository.commit({"x": b"2"}, first)
+    source.fetch(PROJECT, "refs/heads/master")
+    assert source.head(PROJECT, "master") == second
+
+
 def test_a_known_commit_needs_no_remote(source: GitSource, repository: Repository, tmp_path: Path) -> None:
     commit = repository.commit({"x": b"x"})
     source.fetch(PROJECT, commit)
