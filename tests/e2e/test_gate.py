@@ -78,8 +78,8 @@ def test_an_interrupt_between_jobs_loses_no_finished_one(project: TinyProject) -
     project.commit({"benchgate.yaml": PROJECT_FILE + last})
     project.commit({"time.txt": "130"})
     with started(project, "--json") as running:
-        cache = project.path.parent / "cache"
-        assert eventually(lambda: any(cache.rglob("tiny-perf.log")), seconds=60.0)
+        logs = project.path.parent / "cache/benchgate/logs"
+        assert eventually(lambda: any(logs.rglob("tiny-perf.log")), seconds=60.0)
         running.send_signal(signal.SIGINT)
         printed, _ = running.communicate(timeout=60)
     assert running.returncode == 130
