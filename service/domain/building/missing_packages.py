@@ -24,7 +24,7 @@ _BEFORE, _AFTER = 2000, 2000  # bytes around the message
 
 
 def missing_package(log: bytes) -> str:
-    """Find the package for lack of which configuring ended; empty if it ended for another reason."""
+    """Name the missing package that ended the configuration; empty if another error did."""
     begin, _ = next(lines_with(_MARK, log), (len(log), ""))
     after = log[begin : begin + _AFTER].decode(errors="replace")
     # CMake breaks the lines of its messages at spaces.

@@ -159,7 +159,7 @@ class ProgramMissing(CommandFailed):
 
     Args:
         what: the program.
-        elsewhere: the path of a program with the same name in the build directory; empty if there is none.
+        elsewhere: the path of another program with this name in the build directory, or empty.
     """
 
     def __init__(self, what: str, elsewhere: str = "") -> None:

@@ -64,7 +64,7 @@ class ChosenSides:
 
 
 def choose_sides(store: Store, server: CurrentChanges, source: Source, run: RunRecord) -> ChosenSides:
-    """Choose the sides of a run, all refs of which are fetched.
+    """Choose the sides of a run; its refs must be fetched.
 
     Raises:
         Transient: the review server or git does not answer.

@@ -39,7 +39,7 @@ def not_pinned(external: ExternalDownload, files: Mapping[str, str]) -> str:
 
 
 def _declaration(name: str, files: Mapping[str, str]) -> str:
-    """Find the call that adds a project, or else the only call; empty if there is none."""
+    """Find the call that adds a project, or the only call of a file; empty without any call."""
     calls = [
         (found[1], f"{path}, line {text.count(chr(10), 0, found.end()) + 1}")
         for path, text in files.items()

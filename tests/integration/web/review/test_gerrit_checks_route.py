@@ -110,7 +110,7 @@ def test_the_document_has_gerrits_names() -> None:
     assert document["paths"][PATH]["get"]["operationId"] == "getGerritChecks"
     run = document["components"]["schemas"]["CheckRun"]
     assert {"checkName", "externalId", "scheduledTimestamp", "results"} <= set(run["properties"])
-    # What the answer leaves out if there is none is not required.
+    # The answer omits these without a value, so they are optional.
     left_out = {"labelName", "change", "patchset", "startedTimestamp", "finishedTimestamp"}
     assert left_out.isdisjoint(run["required"])
 
