@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -41,17 +42,23 @@ def config(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, env={**passed, **environment}, capture_output=True, text=True, check=False)
 
 
-def test_every_part_is_a_service() -> None:
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    """The services of the configuration."""
     done = config(SECRETS)
     assert done.returncode == 0, done.stderr
-    services = yaml.safe_load(done.stdout)["services"]
+    found: dict[str, Any] = yaml.safe_load(done.stdout)["services"]
+    return found
+
+
+def test_every_part_is_a_service(services: dict[str, Any]) -> None:
     servers = {"postgres", "redis", "gerrit"}
     parts = {"broker-certificate", "migrate", "web", "worker-control", "worker-perf", "scheduler", "listen"}
     assert set(services) == servers | parts
 
 
-def test_a_machine_worker_gets_no_credential_but_its_own() -> None:
-    environment = yaml.safe_load(config(SECRETS).stdout)["services"]["worker-perf"]["environment"]
+def test_a_machine_worker_gets_no_credential_but_its_own(services: dict[str, Any]) -> None:
+    environment = services["worker-perf"]["environment"]
     known = " ".join(environment.values())
     assert not [name for name in ("of-postgres", "of-owner", "of-web", "of-control") if name in known]
     assert not {"BENCHGATE_DATABASE_URL", "BENCHGATE_WEBHOOK_SECRETS"} & set(environment)
@@ -62,8 +69,10 @@ def test_a_machine_worker_gets_no_credential_but_its_own() -> None:
     ("service", "user"),
     [("web", "web"), ("worker-control", "control"), ("scheduler", "control"), ("worker-perf", "pool.perf")],
 )
-def test_a_part_reaches_the_broker_with_the_user_of_its_plane(service: str, user: str) -> None:
-    found = yaml.safe_load(config(SECRETS).stdout)["services"][service]
+def test_a_part_reaches_the_broker_with_the_user_of_its_plane(
+    services: dict[str, Any], service: str, user: str
+) -> None:
+    found = services[service]
     password = f"of-{user.removeprefix('pool.')}"
     assert found["environment"]["BENCHGATE_REDIS_URL"] == (
         f"rediss://{user}:{password}@redis:6379/0?ssl_ca_certs=/broker/server.crt"
@@ -82,15 +91,16 @@ def test_the_web_part_believes_the_proxy_that_the_operator_names(
     assert web["environment"]["FORWARDED_ALLOW_IPS"] == believed
 
 
-def test_only_the_database_and_its_migration_get_the_administrators_password() -> None:
-    services = yaml.safe_load(config(SECRETS).stdout)["services"]
+def test_only_the_database_and_its_migration_get_the_administrators_password(
+    services: dict[str, Any],
+) -> None:
     known = {name for name, service in services.items() if "of-postgres" in str(service)}
     assert known == {"postgres", "migrate"}
 
 
-def test_the_roles_of_the_database_have_no_excess_rights(tmp_path: Path) -> None:
+def test_the_roles_of_the_database_have_no_excess_rights(services: dict[str, Any], tmp_path: Path) -> None:
     """Its statements run on a real server, under other names because the server has these roles."""
-    postgres = yaml.safe_load(config(SECRETS).stdout)["services"]["postgres"]
+    postgres = services["postgres"]
     assert "command" not in postgres, "the image's own, so that no process has written a password to a file"
     (mount,) = (mount for mount in postgres["volumes"] if "/docker-entrypoint-initdb.d/" in mount)
     statements = Path(mount.split(":")[0]).read_text().replace("benchgate", "composed")
@@ -114,9 +124,11 @@ def test_the_roles_of_the_database_have_no_excess_rights(tmp_path: Path) -> None
         server.stop()
 
 
-def test_the_broker_starts_with_the_users_of_the_file_and_without_a_plain_port(tmp_path: Path) -> None:
+def test_the_broker_starts_with_the_users_of_the_file_and_without_a_plain_port(
+    services: dict[str, Any], tmp_path: Path
+) -> None:
     """The real server reads what the command passes on; the stub of the image's start adds a socket."""
-    redis = yaml.safe_load(config(SECRETS).stdout)["services"]["redis"]
+    redis = services["redis"]
     (mount,) = (mount for mount in redis["volumes"] if mount.endswith("/etc/broker_users.conf:ro"))
     command = redis["command"][-1].replace("$$", "$").replace("/etc/broker_users.conf", mount.split(":")[0])
     start, socket = tmp_path / "docker-entrypoint.sh", tmp_path / "valkey.sock"
