@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.known import MAX_BUG
 from service.domain.measuring.formats.timed import SHORTEST
-from service.domain.values.text import listed, plain
+from service.domain.values.text import counted, listed, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.failure import Failure
     from service.domain.failures.known import KnownFailure
+    from service.domain.measuring.tests.lost import LostTests
 
 _MOST: Final = 5  # lines of failures; readers fix the first ones first, and the page has all
 _MOST_NAMES: Final = 5
@@ -55,6 +56,18 @@ def tests_too_short(count: int) -> str:
     if count == 1:
         return f"1 test is not compared with the parent: it takes {least}"
     return f"{count} tests are not compared with the parent: each takes {least}"
+
+
+def losses_of_tests(lost: LostTests) -> tuple[str, ...]:
+    """Name the tests that ran for the parent, and do not run any more."""
+    renamed = f"; {counted(lost.new, 'new test')}" if lost.new else ""
+    gone = listed(lost.gone, _MOST_NAMES)
+    fewer = f"{counted(len(lost.gone), 'test')} fewer than the parent: {gone}{renamed}"
+    stopped = (
+        f"{counted(len(names), 'test')} now {status}: {listed(names, _MOST_NAMES)}"
+        for status, names in lost.stopped.items()
+    )
+    return (*((fewer,) if lost.gone else ()), *stopped)
 
 
 def partly_known(found: Sequence[tuple[Failure, KnownFailure | None]]) -> str:
