@@ -37,7 +37,7 @@ class TerminalProgress:
     def say(self, text: str, done: float | None = None) -> None:
         """Show the current activity, with a bar if the fraction done is known.
 
-        Without a terminal that can rewrite a line, an activity without a fraction is a stage, and gets a line.
+        Where no line can be rewritten, an activity without a fraction is a stage, and gets a line.
         """
         self._bar.update(
             self._task, description=text, total=None if done is None else 1.0, completed=done or 0.0
