@@ -67,7 +67,9 @@ def losses_of_tests(lost: LostTests) -> tuple[str, ...]:
         f"{counted(len(names), 'test')} now {status}: {listed(names, _MOST_NAMES)}"
         for status, names in lost.stopped.items()
     )
-    return (*((fewer,) if lost.gone else ()), *stopped)
+    passing = "passes if it fails" if len(lost.inverted) == 1 else "pass if they fail"
+    inverted = f"{counted(len(lost.inverted), 'test')} now {passing}: {listed(lost.inverted, _MOST_NAMES)}"
+    return (*((fewer,) if lost.gone else ()), *stopped, *((inverted,) if lost.inverted else ()))
 
 
 def partly_known(found: Sequence[tuple[Failure, KnownFailure | None]]) -> str:

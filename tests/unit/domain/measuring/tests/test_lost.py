@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from service.domain.measuring.tests.cases import CaseStatus, TestCase, TestRun
+from dataclasses import replace
+
+from service.domain.measuring.tests.cases import CaseStatus, TestCase, TestRun, with_inverted
 from service.domain.measuring.tests.lost import LostTests, lost_tests
 from service.domain.measuring.tests.record import TestSuite
 from service.domain.wording.failures import losses_of_tests
@@ -30,6 +32,14 @@ def test_a_test_that_became_disabled_or_skips_itself_is_named() -> None:
     now = suite(A__DISABLED_B=DISABLED, DISABLED_E__F=DISABLED, A__C=SKIPPED, A__D=RAN)
     lost = lost_tests(suite(A__B=RAN, E__F=RAN, A__C=RAN, A__D=RAN), now)
     assert losses_of_tests(lost) == ("2 tests now disabled: A.B, E.F", "1 test now skipped: A.C")
+
+
+def test_a_test_that_now_passes_by_failing_is_named() -> None:
+    (before,), (after,) = suite(A__B=RAN, A__C=RAN), suite(A__B=RAN, A__C=RAN)
+    after = replace(after, run=with_inverted(after.run, ["A.B"]))
+    lost = lost_tests([before], [after])
+    assert losses_of_tests(lost) == ("1 test now passes if it fails: A.B",)
+    assert lost_tests([after], [after]) == LostTests()
 
 
 def test_what_did_not_run_for_the_parent_is_no_loss() -> None:
