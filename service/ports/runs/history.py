@@ -37,4 +37,4 @@ class RunHistory(Protocol):
         """
 
     def tests_on_base(self, spec: BuildSpec) -> str:
-        """Return the artifact with the tests of the job's newest build on the base; empty if unknown."""
+        """Return the artifact with the tests of the job's newest build of the base's tree; else empty."""

@@ -187,7 +187,7 @@ class PostgresRunHistory(Connected, RunHistory):
             .join(t.run_build, t.run_build.c.build_id == t.build.c.id)
             .join(t.run, t.run.c.id == t.run_build.c.run_id)
             .where(t.run.c.instance == spec.instance, t.run.c.project == spec.project, is_here)
-            .where((t.run.c.revision == spec.base.commit) | (t.run.c.tree == spec.base.tree))
+            .where(t.run.c.tree == spec.base.tree)
             .where(t.build.c.job == spec.job.name, t.build.c.outcome.in_(_TESTED), tests != "")
             .order_by(t.build.c.id.desc())
             .limit(1)

@@ -37,8 +37,9 @@ def after_parent(tmp_path: Path) -> Farm:
     farm.review(1)
     farm.review(2)
     memory = farm.service.store.memory
-    base = memory.builds[1].spec["base"]["commit"]
-    memory.runs[0] = replace(memory.runs[0], kind=RunKind.POST_SUBMIT, revision=base)
+    base = memory.builds[1].spec["base"]
+    memory.runs[0] = replace(memory.runs[0], kind=RunKind.POST_SUBMIT, revision=base["commit"])
+    memory.trees[memory.runs[0].id] = (base["tree"], memory.trees[memory.runs[0].id][1])
     judged(farm, 1, "a", "b", "c")
     return farm
 
