@@ -311,3 +311,36 @@ def test_cpu_time_of_all_children_is_counted_if_groups_count_it(sandbox: Bubblew
         assert 0.55 < ended.cpu_seconds < 2.0
     else:
         assert ended.cpu_seconds is None
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import time\nfor _ in range(100): time.sleep(0.001)",
+        "import os, time\nif not os.fork():\n    for _ in range(100): time.sleep(0.001)\nelse: os.wait()",
+    ],
+)
+def test_waits_of_all_children_are_counted_apart_from_preemptions(
+    sandbox: BubblewrapSandbox, program: str
+) -> None:
+    waiting, _ = run(sandbox, PYTHON, "-c", program)
+    computing, _ = run(sandbox, PYTHON, "-c", "for _ in range(3_000_000): pass")
+
+    assert waiting.voluntary_switches is not None
+    assert computing.voluntary_switches is not None
+    assert waiting.voluntary_switches >= 100
+    assert computing.voluntary_switches < 100
+
+
+def test_no_process_is_left_unreaped(sandbox: BubblewrapSandbox) -> None:
+    run(sandbox, "sh", "-c", "sleep 60 & exit 3")
+    with pytest.raises(RuntimeError):
+        sandbox.run(Command(("sleep", "60")), log=None, watch=_raise_error)
+
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    states = [Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] for child in children]
+    assert "Z" not in states
+
+
+def _raise_error() -> None:
+    raise RuntimeError

@@ -130,6 +130,16 @@ def test_cpu_time_of_reaped_children_is_counted() -> None:
     assert 0.2 <= ended.cpu_seconds < 2.0
 
 
+def test_waits_are_counted_apart_from_preemptions() -> None:
+    waiting, _ = run(RUNNER, PYTHON, "-c", "import time\nfor _ in range(100): time.sleep(0.001)")
+    computing, _ = run(RUNNER, PYTHON, "-c", "for _ in range(3_000_000): pass")
+
+    assert waiting.voluntary_switches is not None
+    assert computing.voluntary_switches is not None
+    assert waiting.voluntary_switches >= 100
+    assert computing.voluntary_switches < 100
+
+
 def test_a_missing_working_directory_is_not_the_programs_failure(tmp_path: Path) -> None:
     with pytest.raises(Permanent, match="cannot be started"):
         run(RUNNER, "true", mounts=(Mount(tmp_path / "absent", "/src"),), cwd="/src")
