@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -79,11 +79,14 @@ _TIMES_UNDIVIDED_SINCE: Final = (1, 9, 0)
 _WARNINGS: Final = 3  # kept of a launch; the stored output has all
 
 
-def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: bool = True) -> Launch:
+def read_launch(
+    pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: bool = True, waits: int | None = None
+) -> Launch:
     """Reduce the output of a launch to the best repetition of each benchmark and metric.
 
     Both times and the rates are always read: they show time that a clock does not count, and changes of the
-    work per iteration. ``joins``: real time may join a benchmark that is judged by CPU time.
+    work per iteration. ``joins``: real time may join a benchmark that is judged by CPU time. ``waits``: how
+    often processes of the launch gave up their CPU to wait; None if not counted.
     """
     measured = [row for row in run.rows if row.is_measured]
     values: Mapping[str, Mapping[str, float]] = {row.name: row.values for row in measured}
@@ -94,6 +97,7 @@ def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: b
     for row in measured:
         timed[row.name] = timed.get(row.name, 0.0) + row.values["real_time"] * row.iterations
     threads = {row.name: row.threads for row in measured if joins and may_join(row.name)}
+    repetitions = Counter(row.name for row in measured)
     return Launch(
         pair=pair,
         side=side,
@@ -102,7 +106,10 @@ def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: b
         errors={row.name: row.error for row in run.rows if row.error is not None},
         warnings=tuple(map(str, run.warnings[:_WARNINGS])),
         real_per_cpu={
-            name: real_per_cpu(name, count, values[name]["real_time"], values[name]["cpu_time"], run.context)
+            # With fewer waits than repetitions, the best repetition waited for nothing: others had its CPU.
+            name: 1.0
+            if waits is not None and waits < repetitions[name]
+            else real_per_cpu(name, count, values[name]["real_time"], values[name]["cpu_time"], run.context)
             for name, count in threads.items()
         },
         varying=varying,

@@ -188,13 +188,22 @@ def launch_of(raw: RawLaunch, run: GBenchRun, suite: Suite, pair: int, variant: 
     """Reduce the output of a launch, which :func:`run_of` read, to its samples."""
     # By the limits in force when it was measured, so that new limits change no old verdict.
     return replace(
-        read_launch(pair, raw.side, suite, run),
+        read_launch(pair, raw.side, suite, run, waits=_waits(raw)),
         variant=variant,
         is_disturbed=raw.facts.get("disturbed") is True,
         is_kept_in_place=raw.facts.get("kept_in_place") is True,
         is_built_again=raw.facts.get("built_again") is True,
         seconds=float(raw.facts.get("seconds", 0.0)),
     )
+
+
+def _waits(raw: RawLaunch) -> int | None:
+    """Return how often the launch waited; None if not counted, or if real time needs no such excuse.
+
+    A program can hide waits of processes that it leaves to others. On a quiet machine that is of no use.
+    """
+    switches = raw.facts.get("voluntary_switches")
+    return switches if raw.facts.get("disturbed") is True and isinstance(switches, int) else None
 
 
 def join_groups(launches: Iterable[Launch]) -> tuple[Launch, ...]:

@@ -90,6 +90,26 @@ def test_a_pair_is_read_as_samples() -> None:
     assert base.values["BM_push/64"]["cpu_time"] == patch.values["BM_push/64"]["cpu_time"] > 0
 
 
+@pytest.mark.parametrize(
+    ("facts", "quotient"),
+    [
+        ({"disturbed": True, "voluntary_switches": 0}, 1.0),
+        ({"disturbed": True, "voluntary_switches": 1}, 3.0),
+        ({"disturbed": True, "voluntary_switches": None}, 3.0),
+        ({"disturbed": True}, 3.0),  # an earlier version did not count them
+        ({"disturbed": False, "voluntary_switches": 0}, 3.0),
+    ],
+)
+def test_real_time_without_waits_on_a_busy_machine_is_that_of_others(
+    facts: dict[str, Any], quotient: float
+) -> None:
+    raw = RawLaunch("s", Side.BASE, whole(row("a", real_time=300.0, cpu_time=100.0)), facts)
+
+    (found,) = read_pair(PairRecord(0, encode([raw])), [Suite("s", "build/s")])
+
+    assert found.real_per_cpu == {"a": pytest.approx(quotient)}
+
+
 def test_a_suite_that_the_job_no_longer_has_is_left_out() -> None:
     record = encode([RawLaunch(name, Side.BASE, whole(row()), {}) for name in ("s", "gone")])
 

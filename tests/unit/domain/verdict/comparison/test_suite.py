@@ -83,6 +83,16 @@ class TestReadingALaunch:
         assert found.values == {"a": times, "b/real_time": times}
         assert found.real_per_cpu == {"a": pytest.approx(1.2)}
 
+    @pytest.mark.parametrize(("waits", "expected"), [(None, 1.2), (3, 1.2), (2, 1.0), (0, 1.0)])
+    def test_with_fewer_waits_than_repetitions_others_had_the_cpu(
+        self, waits: int | None, expected: float
+    ) -> None:
+        run = read_run(whole(*(row("a", repetition_index=k) for k in range(3))), source="x")
+
+        found = read_launch(0, Side.BASE, SUITE, run, waits=waits)
+
+        assert found.real_per_cpu == {"a": pytest.approx(expected)}
+
     def test_differences_between_repetitions_are_known(self) -> None:
         rows = [row("a", repetition_index=k, cpu_time=value, hits=3) for k, value in enumerate((1.0, 2.0))]
         suite = Suite("s", "build/s", metrics=("hits",))
