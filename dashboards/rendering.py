@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from dashboards import formatting
 from dashboards.assets import asset_path
 from dashboards.machines.environment import build_facts, machine_facts, stages
+from dashboards.runs.badges import badge_of, ordinal, slower_uncounted
 from dashboards.runs.next_steps import button_of, row_offers, title_of
 from dashboards.runs.sentences import delivery, override_text
 from dashboards.verdict.comparison_table import Mark, RowFilter, sign_of, word_of
@@ -207,6 +208,8 @@ def _environment() -> Environment:
     environment.globals.update(asset=asset_path, query=_query, UNFINISHED=UNFINISHED)
     environment.globals.update(actions=None, known="")  # pages without forms have none
     environment.globals.update(
+        badge_of=badge_of,
+        slower_uncounted=slower_uncounted,
         title_of=title_of,
         button_of=button_of,
         row_offers=row_offers,
@@ -224,6 +227,7 @@ def _environment() -> Environment:
         build_facts=build_facts,
         stages=stages,
         moment=formatting.moment,
+        ordinal=ordinal,
         stamp=formatting.stamp,
         lasting=formatting.lasting,
         percent=formatting.percent,

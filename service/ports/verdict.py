@@ -160,6 +160,7 @@ class Comparison(Compared):
     better: Better = field(metadata=_BETTER)
     reason: str
     needs_pairs: bool = field(default=False, metadata=PAGES_ONLY)  # undecided, and more pairs may decide it
+    not_counted: str = field(default="", metadata=PAGES_ONLY)  # what it waits for, if it may not vote yet
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from service.domain.values.identity import BuildName, RunKind
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import degradation_sentences
+from service.ports.runs.shown import Tally
 from tests.contract.reading.builds import NASTY, BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
@@ -336,6 +337,23 @@ def test_typed_reasons_are_worded_and_others_are_read_as_text(
     build = site.reading.build("perf", 1).build
     (row,) = site.reading.comparisons(build.id, build.created_at)
     assert row.reason == (reason or f"no pair has a result on both sides; {NASTY}")
+
+
+def test_a_slower_result_on_probation_is_not_counted_in_its_change_and_build(site: PostgresSite) -> None:
+    site.add_change()
+    measure(site, 1, "BM_one", "BM_two")
+    reasons = [Reason(ReasonKind.LAYOUT_POSSIBLE), Reason(ReasonKind.ON_PROBATION, (0, 40, 0, 3))]
+    site.database.change(
+        "UPDATE comparison SET reasons = CAST(:stored AS jsonb) WHERE position = 1",
+        stored=json.dumps([asdict(each) for each in reasons]),
+    )
+    why = "not counted until 40 A/A pairs"
+    found = site.reading.patch_set(ADDRESS)
+    assert found.change.standing.tally == Tally(results=2, slower=2, worst=0.9, not_counted=(why,))
+    build = site.reading.build("perf", 1).build
+    assert build.tally == found.builds[0].tally == found.change.standing.tally
+    rows = site.reading.comparisons(build.id, build.created_at)
+    assert [row.not_counted for row in rows] == ["", why]
 
 
 def test_a_verdict_that_this_version_does_not_know_raises(site: PostgresSite) -> None:
