@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from dashboards import formatting
 from dashboards.assets import asset_path
 from dashboards.machines.environment import build_facts, machine_facts, stages
-from dashboards.runs.badges import badge_of, ordinal, slower_uncounted
+from dashboards.runs.badges import badge_of, slower_uncounted
 from dashboards.runs.next_steps import button_of, row_offers, title_of
 from dashboards.runs.sentences import delivery, override_text
 from dashboards.verdict.comparison_table import Mark, RowFilter, sign_of, word_of
@@ -31,6 +31,7 @@ from service.domain.values.identity import RunKind
 from service.domain.values.text import plain, plain_lines
 from service.domain.wording.next_steps import MORE_PAIRS
 from service.domain.wording.reasons import sentence
+from service.domain.wording.standing import ordinal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

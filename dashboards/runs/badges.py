@@ -11,6 +11,7 @@ from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import RunKind
 from service.domain.values.text import change
+from service.domain.wording.standing import ordinal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 _VOTES: Final = MappingProxyType({1: "+1", -1: "−1"})
 _SIGNS: Final = MappingProxyType({1: "✓", -1: "✕"})
 _SIGNS_OF_TONES: Final = MappingProxyType({"good": "✓", "bad": "✕", "busy": "?", "quiet": ""})
-_ENDINGS: Final = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
-_TEENS: Final = range(11, 14)
 # Of a run after the merge without results to compare.
 _ENDS: Final[Mapping[Result | None, tuple[str, str]]] = MappingProxyType(
     {
@@ -60,12 +59,6 @@ def badge_of(standing: Standing) -> Badge:
         tone, text = _of_merged(standing) if is_merged else ("quiet", "no vote")
         sign = _SIGNS_OF_TONES[tone]
     return Badge(tone, f"merged: {text}" if is_merged else text, sign)
-
-
-def ordinal(number: int) -> str:
-    """Write ``1st``, ``2nd``, ``11th``."""
-    is_teen = number % 100 in _TEENS
-    return f"{number}{'th' if is_teen else _ENDINGS.get(number % 10, 'th')}"
 
 
 def slower_uncounted(tally: Tally) -> Iterator[str]:

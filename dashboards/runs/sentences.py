@@ -97,4 +97,8 @@ def _progress(builds: Sequence[BuildOfRun]) -> str:
         return f"{finished}; {plain(first.job)} is running{machine}{phase}."
     if any(build.state is BuildState.EXECUTED for build in builds):
         return f"{finished}; the results are being analysed."
-    return f"{finished}; the next one is waiting for a machine."
+    waiting = min(
+        (build for build in builds if build.place), key=lambda build: build.place or 0, default=None
+    )
+    why = "waiting for a machine" if waiting is None else waiting.waits
+    return f"{finished}; the next one is {why}."

@@ -185,7 +185,12 @@ class Build(CountedBuild):
     number: int
     kind: str
     pool: str
-    phase: str
+    phase: str = field(
+        metadata={
+            "description": "what its machine does now, and how far it is",
+            "examples": ["confirm, relink 6 of up to 12, pair 10, at most 3 min more"],
+        }
+    )
     outcome: Outcome | None
     causes: tuple[str, ...]
     is_voting: bool
@@ -198,6 +203,15 @@ class Build(CountedBuild):
     floor: float = field(metadata={"description": "the share below which a difference does not matter"})
     external_number: int | None = field(default=None, metadata={"description": "the number in another CI"})
     url: str = field(default="", metadata={"description": "the page in another CI; may be empty"})
+    waits: str = field(
+        default="",
+        metadata={
+            "description": "why a queued build waits; else empty",
+            "examples": [
+                "2nd in the queue of pool perf; perf-01 takes no builds: other work takes 100 % of its CPUs"
+            ],
+        },
+    )
     notes: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)
     blamed: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)  # from here: for next steps
     compares: bool = field(default=True, metadata=PAGES_ONLY)  # its rows are comparisons

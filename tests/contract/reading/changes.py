@@ -176,6 +176,22 @@ class ChangeReadingContract:
         (change,) = site.reading.changes(5)
         assert (change.standing.state, change.standing.place) == (RunState.RUNNING, 1)
 
+    def test_a_queued_build_says_what_keeps_its_machines_from_it(self, site: ReadingSite) -> None:
+        site.add_change()
+        run = site.add_run(state=RunState.RUNNING)
+        first, second = (site.add_build(run, result=None) for _ in range(2))
+        queue = "2nd in the queue of pool perf"
+
+        def waits() -> str:
+            return site.reading.build(second.job, second.number).build.waits
+
+        assert waits() == f"{queue}; no machine of this pool has registered"
+        site.add_machine("other", "linux")
+        site.add_machine("perf-01", holds=first)
+        assert waits() == f"{queue}; perf-01 is busy"
+        site.add_machine("perf-02")
+        assert waits() == queue
+
     def test_a_patch_set_has_decisions_runs_and_the_builds_of_its_newest_run(self, site: ReadingSite) -> None:
         site.add_change(patch_sets=2)
         first, second = site.add_run(1), site.add_run(1)

@@ -356,6 +356,21 @@ def test_a_slower_result_on_probation_is_not_counted_in_its_change_and_build(sit
     assert [row.not_counted for row in rows] == ["", why]
 
 
+def test_an_obstacle_keeps_a_machine_from_exclusive_builds_only(site: PostgresSite) -> None:
+    site.add_change()
+    name = site.add_build(site.add_run(state=RunState.RUNNING), result=None)
+    site.add_machine("perf-01")
+    site.database.change("UPDATE machine SET obstacle = 'other work takes 100 % of its CPUs'")
+    why = "; perf-01 takes no builds: other work takes 100 % of its CPUs"
+    queue = "1st in the queue of pool perf"
+    assert site.reading.build(name.job, name.number).build.waits == queue + why
+    site.database.change("UPDATE build SET is_exclusive = false")
+    assert site.reading.build(name.job, name.number).build.waits == queue
+    site.database.change("UPDATE machine SET last_seen_at = now() - interval '2 minutes'")
+    silent = "no machine of this pool has been heard from for a minute"
+    assert site.reading.build(name.job, name.number).build.waits == f"{queue}; {silent}"
+
+
 def test_a_verdict_that_this_version_does_not_know_raises(site: PostgresSite) -> None:
     site.add_change()
     measure(site, 1, "BM_one")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
@@ -16,6 +17,7 @@ from service.domain.values.errors import Ambiguous, NotFound, Transient
 from service.domain.values.identity import BuildName, ChangeAddress, ChangeKey, RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import HIDDEN_ERROR, failure_sentences
+from service.domain.wording.standing import PoolMachine, waiting
 from service.ports.reading import Reading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
 from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds, Standing, Tally
@@ -32,6 +34,7 @@ from service.ports.verdict import (
 )
 from tests.support.reading.views import (
     ENVIRONMENT,
+    NOW,
     healthy,
     samples_like,
 )
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from service.ports.verdict import SeriesVotingStatus
 
 T = TypeVar("T")
+B = TypeVar("B", bound="Build")
 
 
 @dataclass
@@ -208,13 +212,17 @@ class FakeReading(Reading):
         return sorted(its, key=lambda each: each.run.id, reverse=True)
 
     def _counted(self, run: RunWithBuilds) -> RunWithBuilds:
-        builds = (
-            replace(
-                build, undecided=self._undecided(build), tally=self._tally(build), place=self._place(build)
-            )
-            for build in run.builds
+        return replace(run, run=self._addressed(run.run), builds=tuple(map(self._read, run.builds)))
+
+    def _read(self, build: B) -> B:
+        """Fill in what follows from a build's rows, the queue and the machines."""
+        return replace(
+            build,
+            undecided=self._undecided(build),
+            tally=self._tally(build),
+            place=self._place(build),
+            waits=self._waits(build),
         )
-        return replace(run, run=self._addressed(run.run), builds=tuple(builds))
 
     def _addressed(self, run: Run) -> Run:
         """Return a stored run with the address that pages show; the stored one always has an instance."""
@@ -245,6 +253,20 @@ class FakeReading(Reading):
         queue = [each.id for each in every if each.state is BuildState.QUEUED and each.pool == build.pool]
         return sorted(queue).index(build.id) + 1
 
+    def _waits(self, build: Build) -> str:
+        place = self._place(build)
+        machines = [
+            PoolMachine(
+                each.name,
+                each.obstacle,
+                is_silent=each.last_seen_at < NOW - timedelta(minutes=1),
+                is_busy=each.build is not None,
+            )
+            for each in self.machines()
+            if each.pool == build.pool
+        ]
+        return waiting(build.pool, place, machines) if place else ""
+
     def _measured(self, change: Change, number: int) -> MeasuredPatchSet | None:
         for run in self._runs_of(change, number):
             measured = tuple(
@@ -270,12 +292,7 @@ class FakeReading(Reading):
         here = [each for each in of_job if each.build.number == number]
         found = sorted(elsewhere + here, key=lambda each: each.build.is_external)
         detail = self._only(iter(found), f"there is no build {job}/{number}")
-        build = replace(
-            detail.build,
-            undecided=self._undecided(detail.build),
-            tally=self._tally(detail.build),
-            place=self._place(detail.build),
-        )
+        build = self._read(detail.build)
         return replace(detail, build=build, runs=tuple(map(self._addressed, detail.runs)))
 
     @override

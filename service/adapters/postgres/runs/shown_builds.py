@@ -34,7 +34,7 @@ from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadProjectFile, NotFound
 from service.domain.wording.overrides import waiver_sentence
-from service.domain.wording.standing import waived_as
+from service.domain.wording.standing import PoolMachine, waiting, waived_as
 from service.ports.failures.storing import known_by_build
 from service.ports.reading import BuildReading
 from service.ports.runs.shown import Build, BuildDetail, BuildOfRun, Run, RunWithBuilds
@@ -58,7 +58,17 @@ _BUILD_COLUMNS: Final = f"""
     b.blamed, b.slowdowns, {STANDING},
     coalesce((SELECT seed FROM sequence WHERE sequence.id = b.sequence_id), '') AS seed,
     coalesce(b.spec -> 'permissions', '[]') AS permissions, coalesce(b.spec -> 'groups', '{{}}') AS groups,
-    b.spec -> 'config' AS configuration
+    b.spec -> 'config' AS configuration,
+    CASE WHEN b.state = 'queued' THEN (
+        -- An obstacle keeps a machine from exclusive builds only.
+        SELECT coalesce(jsonb_agg(jsonb_build_object(
+            'name', m.name, 'obstacle', CASE WHEN b.is_exclusive THEN m.obstacle ELSE '' END,
+            'is_silent', m.last_seen_at < now() - interval '1 minute',
+            'is_busy', EXISTS (
+                SELECT FROM machine AS other JOIN lease AS l ON l.machine = other.name
+                WHERE other.host = m.host AND l.expires_at > now())
+        ) ORDER BY m.name), '[]') FROM machine AS m WHERE m.pool = b.pool
+    ) END AS machines
 """  # noqa: S608 - put together from constants
 _RUNS: Final = f"""
     SELECT r.id, r.kind, r.state, r.instance, r.project, r.branch, r.revision, r.parent, r.subject, r.author,
@@ -199,12 +209,21 @@ def policy_of(job: str, configuration: Mapping[str, Any] | None) -> Policy:
 
 
 def _of_job(row: RowMapping) -> dict[str, Any]:
-    """Return the fields of a build that its job decides, and those of its results."""
-    counted = {"tally": tally_of(row["tally"]), "undecided": row["tally"]["undecided"]}
+    """Return the fields of a build that its job, its results and its pool decide."""
+    counted = {
+        "tally": tally_of(row["tally"]),
+        "undecided": row["tally"]["undecided"],
+        "waits": "" if row["place"] is None else _waiting(row),
+    }
     stored = _job(row["job"], row["configuration"])
     if stored is None:
         return {"floor": Policy().floor, "compares": JobKind(row["kind"]).may_compare, **counted}
     return {"floor": stored.policy.floor, "compares": stored.configuration.compares, **counted}
+
+
+def _waiting(row: RowMapping) -> str:
+    machines = [PoolMachine(**each) for each in row["machines"]]
+    return waiting(row["pool"], row["place"], machines)
 
 
 def _job(name: str, configuration: Mapping[str, Any] | None) -> Job | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from html import unescape
+from pathlib import Path
 
 from tests.support.reading.sample_standings import (
     AGAIN,
@@ -58,3 +61,25 @@ def test_a_build_says_of_its_slower_results_that_they_do_not_count() -> None:
     page = words(call(APP, "GET", "/job/kv-engine-cv-perf/32/").text)
     assert "✓ SUCCESS · 1 slower, not counted until 40 A/A pairs" in page
     assert "… queued, 2nd" in words(call(APP, "GET", "/job/kv-engine-cv-perf/34/").text)
+
+
+WAITS = "1st in the queue of pool perf; perf-01 takes no builds: other work takes 100 % of its CPUs"
+
+
+def test_the_pages_of_a_change_and_of_a_build_say_why_it_waits() -> None:
+    assert head(QUEUED) == f"… queued, 1st 0 of 1 build finished; the next one is {WAITS}."
+    for path in (f"/changes/{QUEUED}", "/job/kv-engine-cv-perf/33/"):
+        [facts] = re.findall(r'<section class="build".*?</header>', call(APP, "GET", path).text, re.DOTALL)
+        assert words(facts) == f"kv-engine-cv-perf/33 … queued, 1st {WAITS}"
+
+
+def test_the_api_describes_what_a_build_waits_for_as_recorded() -> None:
+    """Set BENCHGATE_UPDATE_GOLDEN=1 to record a wanted change."""
+    build = call(APP, "GET", "/api/v1/builds/kv-engine-cv-perf/33").json()["build"]
+    properties = APP.openapi()["components"]["schemas"]["Build"]["properties"]
+    described = {name: properties[name] for name in ("phase", "place", "waits")}
+    text = json.dumps({"build": build, "schema": described}, indent=2, ensure_ascii=False) + "\n"
+    golden = Path(__file__).parent / "golden" / "queued_build.json"
+    if os.environ.get("BENCHGATE_UPDATE_GOLDEN"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboards.runs.badges import badge_of, ordinal
+from dashboards.runs.badges import badge_of
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import RunKind
@@ -93,9 +93,3 @@ def test_a_merged_change_has_the_result_of_the_run_after_the_merge(
 def test_tallies_add_up_to_the_worst_in_either_direction() -> None:
     parts = [Tally(results=2, slower=1, worst=0.9), Tally(results=3), Tally(results=1, slower=1, worst=1.3)]
     assert sum(parts, Tally()) == Tally(results=6, slower=2, worst=1.3)
-
-
-def test_ordinals_have_their_endings() -> None:
-    assert [ordinal(n) for n in (1, 2, 3, 4, 11, 12, 13, 21, 102, 111)] == (
-        ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd", "111th"]
-    )

@@ -86,3 +86,12 @@ def test_every_other_state_has_a_sentence() -> None:
     assert verdict_sentence(refused, [], None) == "Nothing was built: line 3: unknown key"
     assert verdict_sentence(replace(RUN, state=RunState.CANCELLED), [], None) == "Cancelled."
     assert verdict_sentence(RUN, [], FOUND.decisions[0]) == "Build Failed"
+
+
+def test_a_waiting_run_says_why_its_first_build_waits() -> None:
+    later, first = (
+        build_view(k, k, state=BuildState.QUEUED, result=None, place=k, waits=f"{k} in the queue")
+        for k in (2, 1)
+    )
+    sentence = verdict_sentence(replace(RUN, state=RunState.RUNNING), [later, first], None)
+    assert sentence == "0 of 2 builds finished; the next one is 1 in the queue."
