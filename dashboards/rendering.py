@@ -28,7 +28,8 @@ from service.domain.review.form_commands import Action
 from service.domain.runs.states import UNFINISHED, BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import RunKind
-from service.domain.values.text import plain, plain_lines
+from service.domain.values.text import plain, plain_lines, shortened
+from service.domain.wording.clauses import MAX_CLAUSE
 from service.domain.wording.next_steps import MORE_PAIRS
 from service.domain.wording.reasons import sentence
 from service.domain.wording.standing import ordinal
@@ -219,7 +220,7 @@ def _environment() -> Environment:
         MIN_REASON=MIN_REASON,
         DEFAULT_DAYS=DEFAULT_DAYS,
     )
-    environment.globals.update(MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS)
+    environment.globals.update(MAX_CLAUSE=MAX_CLAUSE, MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS)
     environment.globals.update(tone=formatting.tone, version=version("benchgate"))
     environment.globals.update({enum.__name__: enum for enum in _ENUMS})
     environment.filters.update(
@@ -238,6 +239,7 @@ def _environment() -> Environment:
         metric_label=formatting.metric_label,
         details=formatting.details,
         plain=plain,
+        shortened=shortened,
         plain_lines=plain_lines,
         sign=sign_of,
         word=word_of,

@@ -81,10 +81,10 @@ def _headline(build: BuildOfRun) -> str:
     return build.waived_by or next(iter(build.causes), "")
 
 
-def _rank(build: BuildOfRun) -> tuple[int, bool]:
+def _rank(build: BuildOfRun) -> tuple[int, bool, bool, bool]:
     # A waived failure comes after every other failure and before success.
     result = Result.SUCCESS if build.waived_by or build.result is None else build.result
-    return _WORST_FIRST.index(result), not build.waived_by
+    return _WORST_FIRST.index(result), not build.waived_by, not build.tally.slower, not build.undecided
 
 
 def _progress(builds: Sequence[BuildOfRun]) -> str:

@@ -42,7 +42,7 @@ def waiting(pool: str, place: int, machines: Sequence[PoolMachine]) -> str:
         return f"{queue}; no machine of this pool has registered"
     awake = [each for each in machines if not each.is_silent]
     if not awake:
-        return f"{queue}; no machine of this pool has been heard from for a minute"
+        return f"{queue}; no machine of this pool has reported for a minute"
     reasons = [_hindrance(each) for each in awake]
     if not all(reasons):
         return queue

@@ -353,7 +353,7 @@ def test_a_slower_result_on_probation_is_not_counted_in_its_change_and_build(sit
     build = site.reading.build("perf", 1).build
     assert build.tally == found.builds[0].tally == found.change.standing.tally
     rows = site.reading.comparisons(build.id, build.created_at)
-    assert [row.not_counted for row in rows] == ["", why]
+    assert [(row.not_counted, row.clause, len(row.explained)) for row in rows] == [("", "", 0), (why, why, 2)]
 
 
 def test_an_obstacle_keeps_a_machine_from_exclusive_builds_only(site: PostgresSite) -> None:
@@ -367,7 +367,7 @@ def test_an_obstacle_keeps_a_machine_from_exclusive_builds_only(site: PostgresSi
     site.database.change("UPDATE build SET is_exclusive = false")
     assert site.reading.build(name.job, name.number).build.waits == queue
     site.database.change("UPDATE machine SET last_seen_at = now() - interval '2 minutes'")
-    silent = "no machine of this pool has been heard from for a minute"
+    silent = "no machine of this pool has reported for a minute"
     assert site.reading.build(name.job, name.number).build.waits == f"{queue}; {silent}"
 
 

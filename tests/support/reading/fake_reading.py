@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
@@ -17,10 +16,10 @@ from service.domain.values.errors import Ambiguous, NotFound, Transient
 from service.domain.values.identity import BuildName, ChangeAddress, ChangeKey, RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import HIDDEN_ERROR, failure_sentences
-from service.domain.wording.standing import PoolMachine, waiting
+from service.domain.wording.standing import waiting
 from service.ports.reading import Reading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
-from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds, Standing, Tally
+from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds, Standing
 from service.ports.verdict import (
     Compared,
     Comparison,
@@ -34,9 +33,10 @@ from service.ports.verdict import (
 )
 from tests.support.reading.views import (
     ENVIRONMENT,
-    NOW,
     healthy,
+    pool_machine,
     samples_like,
+    tally_of,
 )
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class FakeReading(Reading):
         return replace(
             build,
             undecided=self._undecided(build),
-            tally=self._tally(build),
+            tally=tally_of(self.rows.get(build.id, ())),
             place=self._place(build),
             waits=self._waits(build),
         )
@@ -234,18 +234,6 @@ class FakeReading(Reading):
     def _undecided(self, build: Build) -> int:
         return sum(row.verdict is Verdict.UNDECIDED for row in self.rows.get(build.id, ()))
 
-    def _tally(self, build: Build) -> Tally:
-        rows = [row for row in self.rows.get(build.id, ()) if row.metric != "instructions"]
-        slower = [row for row in rows if row.verdict is Verdict.SLOWER]
-        ratios = (row.ratio for row in slower if row.ratio)
-        return Tally(
-            results=len(rows),
-            slower=len(slower),
-            faster=sum(row.verdict is Verdict.FASTER for row in rows),
-            worst=max(ratios, key=lambda ratio: max(ratio, 1 / ratio), default=None),
-            not_counted=tuple(row.not_counted for row in slower if row.not_counted),
-        )
-
     def _place(self, build: Build) -> int | None:
         if build.state is not BuildState.QUEUED:
             return None
@@ -255,16 +243,7 @@ class FakeReading(Reading):
 
     def _waits(self, build: Build) -> str:
         place = self._place(build)
-        machines = [
-            PoolMachine(
-                each.name,
-                each.obstacle,
-                is_silent=each.last_seen_at < NOW - timedelta(minutes=1),
-                is_busy=each.build is not None,
-            )
-            for each in self.machines()
-            if each.pool == build.pool
-        ]
+        machines = [pool_machine(each) for each in self.machines() if each.pool == build.pool]
         return waiting(build.pool, place, machines) if place else ""
 
     def _measured(self, change: Change, number: int) -> MeasuredPatchSet | None:

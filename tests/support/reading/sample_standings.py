@@ -43,7 +43,7 @@ def sample_standings() -> FakeReading:
     add_patch_set(reading, _voted(OVERRIDDEN, "MB-12: Read the clock once"), [(failed, [])])
     slower = comparison(
         320, "PureFollyExecutorBench/OneShot", 0.917, Verdict.SLOWER, reason=PROBATION,
-        not_counted="not counted until 40 A/A pairs",
+        not_counted="not counted until 40 A/A pairs", clause="not counted until 40 A/A pairs",
     )  # fmt: skip
     add_patch_set(reading, _voted(ON_PROBATION, "Use a wider lock"), [(build_view(7320, 32), [slower])])
     for number, state in ((QUEUED, {}), (AGAIN, {"vote": 1, "header": "Build Successful"})):

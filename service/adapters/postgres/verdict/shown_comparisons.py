@@ -17,6 +17,7 @@ from service.domain.values.errors import NotFound
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
+from service.domain.wording.clauses import clause_of, explained
 from service.domain.wording.reasons import text_of
 from service.domain.wording.standing import not_counted
 from service.ports.verdict import (
@@ -100,13 +101,18 @@ def comparison_of(row: RowMapping) -> Comparison:
     return from_row(Comparison, row, needs_pairs=needs_pairs, **_worded(row["reasons"], row["reason"]))
 
 
-def _worded(stored: Sequence[Mapping[str, Any]] | None, text: str) -> dict[str, str]:
+def _worded(stored: Sequence[Mapping[str, Any]] | None, text: str) -> dict[str, Any]:
     """Word typed reasons; ``text`` is from a version that stored no others."""
     try:
         reasons = reasons_from(stored or ())
     except ValueError:  # a kind of a later version, which also stored its sentence
         reasons = ()
-    return {"reason": text_of(reasons) or text, "not_counted": not_counted(reasons)}
+    return {
+        "reason": text_of(reasons) or text,
+        "not_counted": not_counted(reasons),
+        "clause": clause_of(reasons),
+        "explained": explained(reasons),
+    }
 
 
 def comparisons_of(

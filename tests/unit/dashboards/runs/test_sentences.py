@@ -10,6 +10,7 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import ChangeAddress
 from service.ports.runs.decisions import ReviewState
+from service.ports.runs.shown import Tally
 from tests.support.reading.sample_project import REGRESSION, sample_project
 from tests.support.reading.views import build_view, override_view
 
@@ -32,6 +33,14 @@ def test_a_waived_failure_comes_after_failures_that_count() -> None:
     unstable = build_view(3, 3, result=Result.UNSTABLE, causes=("20 of 20 results are undecided",))
     assert worst_cause([good, waived_by]) == "overridden by Bob"
     assert worst_cause([good, waived_by, unstable]) == "20 of 20 results are undecided"
+
+
+def test_slower_and_undecided_results_come_before_those_that_are_the_same() -> None:
+    same = build_view(1, 1, causes=("20 of 20 results are the same",))
+    undecided = build_view(2, 2, causes=("1 of 20 results is undecided",), undecided=1)
+    slower = build_view(3, 3, causes=("1 of 20 results is slower, not counted yet",), tally=Tally(slower=1))
+    assert worst_cause([same, undecided]) == "1 of 20 results is undecided"
+    assert worst_cause([same, undecided, slower]) == "1 of 20 results is slower, not counted yet"
 
 
 @pytest.mark.parametrize("kind", OverrideKind)

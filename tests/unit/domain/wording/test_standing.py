@@ -51,7 +51,7 @@ SILENT = replace(FREE, name="perf-03", is_silent=True)
     ("machines", "why"),
     [
         ([], "; no machine of this pool has registered"),
-        ([SILENT], "; no machine of this pool has been heard from for a minute"),
+        ([SILENT], "; no machine of this pool has reported for a minute"),
         ([FREE, BUSY], ""),
         ([KEPT, SILENT], "; perf-01 takes no builds: other work takes 100 % of its CPUs"),
         ([KEPT, BUSY], "; perf-01 takes no builds: other work takes 100 % of its CPUs; perf-02 is busy"),
