@@ -73,6 +73,11 @@ def test_the_pages_of_a_change_and_of_a_build_say_why_it_waits() -> None:
         assert words(facts) == f"kv-engine-cv-perf/33 … queued, 1st {WAITS}"
 
 
+def test_a_build_that_is_run_again_says_so() -> None:
+    page = words(call(APP, "GET", f"/changes/{AGAIN}").text)
+    assert "kv-engine-cv-perf/34 … queued again, 2nd" in page
+
+
 def test_the_api_describes_what_a_build_waits_for_as_recorded() -> None:
     """Set BENCHGATE_UPDATE_GOLDEN=1 to record a wanted change."""
     build = call(APP, "GET", "/api/v1/builds/kv-engine-cv-perf/33").json()["build"]
