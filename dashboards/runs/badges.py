@@ -99,4 +99,4 @@ def _of_merged(standing: Standing) -> tuple[str, str]:
         return "busy", f"{standing.undecided} of {tally.results} undecided"
     if tally.faster:
         return "good", f"{tally.faster} of {tally.results} faster"
-    return "good" if standing.result is Result.SUCCESS else "busy", f"none of {tally.results} slower"
+    return "good" if standing.result is Result.SUCCESS else "busy", "nothing slower"

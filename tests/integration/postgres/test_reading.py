@@ -356,6 +356,14 @@ def test_a_slower_result_on_probation_is_not_counted_in_its_change_and_build(sit
     assert [(row.not_counted, row.clause, len(row.explained)) for row in rows] == [("", "", 0), (why, why, 2)]
 
 
+def test_counted_instructions_are_no_results_of_a_badge(site: PostgresSite) -> None:
+    site.add_change()
+    measure(site, 1, "BM_one", "BM_two")
+    site.database.change("UPDATE series SET metric = 'instructions' WHERE benchmark = 'BM_two'")
+    (change,) = site.reading.changes(5)
+    assert change.standing.tally == Tally(results=1, slower=1, worst=0.9)
+
+
 def test_an_obstacle_keeps_a_machine_from_exclusive_builds_only(site: PostgresSite) -> None:
     site.add_change()
     name = site.add_build(site.add_run(state=RunState.RUNNING), result=None)

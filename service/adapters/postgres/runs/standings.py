@@ -25,24 +25,31 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
-_WITHHOLDING: Final = " || ".join(f'@.kind == "{kind}"' for kind in sorted(WITHHOLDING))
+_WITHHOLDING: Final = f"""'$[*] ? ({" || ".join(f'@.kind == "{kind}"' for kind in sorted(WITHHOLDING))})'"""
 # Columns of a build b. With the build's moment, only the partition that holds its comparisons is opened.
+# Series are looked up only if the build has a result to name: most are the same, and a list has many.
 STANDING: Final = f"""
     (
         SELECT jsonb_build_object(
             'undecided', count(*) FILTER (WHERE verdict = 'undecided'),
-            'results', count(*) FILTER (WHERE is_result),
-            'slower', count(*) FILTER (WHERE is_result AND verdict = 'slower'),
-            'faster', count(*) FILTER (WHERE is_result AND verdict = 'faster'),
+            'results', count(*) - CASE
+                WHEN count(*) FILTER (WHERE verdict IN ('slower', 'faster', 'undecided')) = 0 THEN 0
+                ELSE (
+                    SELECT count(*) FROM comparison AS c JOIN series AS s ON s.id = c.series_id
+                    WHERE c.build_id = b.id AND c.measured_at = b.created_at
+                      AND s.metric = '{INSTRUCTIONS.name}'
+                ) END,
+            'slower', count(*) FILTER (WHERE verdict = 'slower' AND is_result),
+            'faster', count(*) FILTER (WHERE verdict = 'faster' AND is_result),
             'worst', (array_agg(ratio ORDER BY abs(ln(ratio)) DESC)
-                FILTER (WHERE is_result AND verdict = 'slower' AND ratio > 0))[1],
-            'withheld', jsonb_agg(withheld)
-                FILTER (WHERE is_result AND verdict = 'slower' AND withheld <> '[]'))
+                FILTER (WHERE verdict = 'slower' AND is_result AND ratio > 0))[1],
+            'withheld', jsonb_agg(jsonb_path_query_array(reasons, {_WITHHOLDING})) FILTER (
+                WHERE verdict = 'slower' AND is_result AND jsonb_path_exists(reasons, {_WITHHOLDING})))
         FROM (
-            SELECT k.verdict, k.ratio, s.metric <> '{INSTRUCTIONS.name}' AS is_result,
-                   jsonb_path_query_array(k.reasons, '$[*] ? ({_WITHHOLDING})') AS withheld
-            FROM comparison AS k JOIN series AS s ON s.id = k.series_id
-            WHERE k.build_id = b.id AND k.measured_at = b.created_at
+            SELECT k.verdict, k.ratio, k.reasons, CASE WHEN k.verdict IN ('slower', 'faster') THEN (
+                SELECT s.metric <> '{INSTRUCTIONS.name}' FROM series AS s WHERE s.id = k.series_id
+            ) END AS is_result
+            FROM comparison AS k WHERE k.build_id = b.id AND k.measured_at = b.created_at
         ) AS results
     ) AS tally,
     CASE WHEN b.state = 'queued' THEN (
