@@ -238,8 +238,8 @@ class FakeReading(Reading):
         if build.state is not BuildState.QUEUED:
             return None
         every = {each.id: each for run in self.runs for each in run.builds}.values()
-        queue = [each.id for each in every if each.state is BuildState.QUEUED and each.pool == build.pool]
-        return sorted(queue).index(build.id) + 1
+        ahead = [each for each in every if each.id < build.id and each.pool == build.pool]
+        return 1 + sum(each.state is BuildState.QUEUED for each in ahead)
 
     def _waits(self, build: Build) -> str:
         place = self._place(build)
