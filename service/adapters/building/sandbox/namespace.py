@@ -23,19 +23,22 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
 
-_SET_CHILD_SUBREAPER: Final = 36  # of prctl(2); the C library's header has no names for Python
+_SET_CHILD_SUBREAPER: Final = 36  # PR_SET_CHILD_SUBREAPER of prctl(2)
+_GET_CHILD_SUBREAPER: Final = 37
 START_WITHIN_SECONDS: Final = 30.0  # a loaded machine needs at most one
 
 
 @contextmanager
 def adopting_orphans() -> Iterator[None]:
-    """Become the parent of processes whose parents end, so that :meth:`Namespace.reap` can count."""
-    prctl = ctypes.CDLL(None).prctl
-    prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    """Become the parent of orphaned descendants, so that :meth:`Namespace.reap` learns their usage."""
+    prctl, before = ctypes.CDLL(None).prctl, ctypes.c_int()
+    unused = (ctypes.c_ulong(0),) * 3
+    prctl(_GET_CHILD_SUBREAPER, ctypes.byref(before), *unused)
+    prctl(_SET_CHILD_SUBREAPER, ctypes.c_ulong(1), *unused)
     try:
         yield
     finally:
-        prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        prctl(_SET_CHILD_SUBREAPER, ctypes.c_ulong(before.value), *unused)
 
 
 class Namespace(Tree):
@@ -92,9 +95,9 @@ class Namespace(Tree):
         The monitor ends before its child, so the kernel adds nothing of the namespace to the monitor's usage.
         """
         first, self._first = self._first, None
+        own = None if first is None else _voluntary_switches(first)
         if first is not None:
-            with suppress(OSError):  # a run in another thread ended the adoption
-                own = _voluntary_switches(first)
+            with suppress(ChildProcessError):  # a run in another thread ended the adoption
                 reaped, _, usage = os.wait4(first, os.WNOHANG)
                 return usage.ru_nvcsw - own if reaped and own is not None else None
         return None
@@ -126,7 +129,9 @@ class Namespace(Tree):
 
 
 def _voluntary_switches(process: int) -> int | None:
-    """Read those of one process without its children; it may have ended, but must not be reaped."""
-    status = Path(f"/proc/{process}/status").read_text()
-    found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status, re.MULTILINE)
-    return int(found[1]) if found else None
+    """Read a process's own voluntary switches, without its children's; a zombie still shows them."""
+    with suppress(OSError):
+        status = Path(f"/proc/{process}/status").read_text()
+        if found := re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status, re.MULTILINE):
+            return int(found[1])
+    return None

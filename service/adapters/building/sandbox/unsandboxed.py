@@ -86,7 +86,7 @@ class _ProcessGroup(Tree):
         _, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
         self.cpu_seconds = usage.ru_utime + usage.ru_stime
-        self.voluntary_switches = usage.ru_nvcsw
+        self.voluntary_switches = usage.ru_nvcsw or None  # a kernel without the count has 0
         deadline = time.monotonic() + END_WITHIN_SECONDS
         while _lives(self._process.pid):
             if time.monotonic() > deadline:

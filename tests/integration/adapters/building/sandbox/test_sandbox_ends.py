@@ -17,8 +17,11 @@ from service.adapters.building.sandbox.limits import PREFIX, find_hierarchies
 from service.domain.building.sandbox_command import Command, Limits, StoppedBy
 from service.domain.values.errors import Cancelled, Drained, Transient
 from tests.integration.adapters.building.sandbox.sandboxed import (
+    COMPUTING,
+    MOST_AT_START,
     PYTHON,
     QUICK,
+    a_busy_neighbour,
     as_other_user,
     in_child,
     processes_named,
@@ -324,12 +327,13 @@ def test_waits_of_all_children_are_counted_apart_from_preemptions(
     sandbox: BubblewrapSandbox, program: str
 ) -> None:
     waiting, _ = run(sandbox, PYTHON, "-c", program)
-    computing, _ = run(sandbox, PYTHON, "-c", "for _ in range(3_000_000): pass")
+    with a_busy_neighbour() as cpu:
+        computing, _ = run(sandbox, "sh", "-c", COMPUTING, cpus=(cpu,))
 
     assert waiting.voluntary_switches is not None
     assert computing.voluntary_switches is not None
     assert waiting.voluntary_switches >= 100
-    assert computing.voluntary_switches < 100
+    assert computing.voluntary_switches < MOST_AT_START
 
 
 def test_no_process_is_left_unreaped(sandbox: BubblewrapSandbox) -> None:
