@@ -93,14 +93,15 @@ def test_a_pair_is_read_as_samples() -> None:
 @pytest.mark.parametrize(
     ("facts", "quotient"),
     [
-        ({"disturbed": True, "voluntary_switches": 0}, 1.0),
-        ({"disturbed": True, "voluntary_switches": 1}, 3.0),
-        ({"disturbed": True, "voluntary_switches": None}, 3.0),
-        ({"disturbed": True}, 3.0),  # an earlier version did not count them
-        ({"disturbed": False, "voluntary_switches": 0}, 3.0),
+        ({"voluntary_switches": 0, "foreign": 0.25, "steal": 0.25}, 1.5),
+        ({"voluntary_switches": 0, "foreign": 0.9, "steal": 0.9}, 1.0),
+        ({"voluntary_switches": 1, "foreign": 0.5, "steal": 0.0}, 3.0),
+        ({"voluntary_switches": 0, "foreign": None, "steal": 0.5}, 3.0),
+        ({"voluntary_switches": None, "foreign": 0.5, "steal": 0.0}, 3.0),
+        ({"foreign": 0.5, "steal": 0.0}, 3.0),  # an earlier version did not count them
     ],
 )
-def test_real_time_without_waits_on_a_busy_machine_is_that_of_others(
+def test_the_facts_of_a_launch_say_what_others_used_while_it_did_not_wait(
     facts: dict[str, Any], quotient: float
 ) -> None:
     raw = RawLaunch("s", Side.BASE, whole(row("a", real_time=300.0, cpu_time=100.0)), facts)

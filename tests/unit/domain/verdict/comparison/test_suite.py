@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.measuring.formats.reader import read_run
-from service.domain.measuring.launch import Launch, read_launch
+from service.domain.measuring.launch import Launch, Preempted, read_launch
 from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import Suite
 from service.domain.project.policy import Policy
@@ -83,13 +83,22 @@ class TestReadingALaunch:
         assert found.values == {"a": times, "b/real_time": times}
         assert found.real_per_cpu == {"a": pytest.approx(1.2)}
 
-    @pytest.mark.parametrize(("waits", "expected"), [(None, 1.2), (3, 1.2), (2, 1.0), (0, 1.0)])
-    def test_with_fewer_waits_than_repetitions_others_had_the_cpu(
-        self, waits: int | None, expected: float
+    @pytest.mark.parametrize(
+        ("preempted", "expected"),
+        [
+            (None, 3.0),
+            (Preempted(3, others=0.5), 3.0),
+            (Preempted(2, others=0.5), 1.5),
+            (Preempted(2, others=0.9), 1.0),
+            (Preempted(0, others=0.0), 3.0),
+        ],
+    )
+    def test_the_time_of_others_is_left_out_of_a_launch_with_fewer_waits_than_repetitions(
+        self, preempted: Preempted | None, expected: float
     ) -> None:
-        run = read_run(whole(*(row("a", repetition_index=k) for k in range(3))), source="x")
+        rows = [row("a", repetition_index=k, real_time=300.0, cpu_time=100.0) for k in range(3)]
 
-        found = read_launch(0, Side.BASE, SUITE, run, waits=waits)
+        found = read_launch(0, Side.BASE, SUITE, read_run(whole(*rows), source="x"), preempted=preempted)
 
         assert found.real_per_cpu == {"a": pytest.approx(expected)}
 
