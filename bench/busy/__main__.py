@@ -1,6 +1,6 @@
 """``make bench-busy``: judge unchanged and slower benchmarks beside builds, a database and a measurement.
 
-Each kind of benchmark is measured with and without counting how often it waits, by turns.
+Each kind of benchmark is measured with and without counting how often it waits, alternately.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import tempfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from typing_extensions import override
 
 from bench.busy.neighbours import busy
 from bench.timing import say, say_load
 from bench.verdicts.engine import POLICY, compare_programs, job_of
+from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
 from service.domain.project.benchmark import Suite
 from service.domain.values.identity import Side
 from service.domain.verdict.inference.verdict import Verdict
@@ -37,10 +38,24 @@ KINDS: Final = (
     *("Arithmetic", "FloatingPoint", "Bytes", "Sum", "Search"),
     *("Hash", "Tree", "Allocate", "Text", "Sort"),
 )
-# Percent of more work, the seconds of machine time, and the verdict that is right.
-CASES: Final = ((0, 180.0, Verdict.SAME), (10, 300.0, Verdict.SLOWER))
+
+
+class Case(NamedTuple):
+    """A change of the patch, the seconds of machine time, and the verdict that is right."""
+
+    change: str
+    flags: tuple[str, str]
+    seconds: float
+    right: Verdict
+
+
+USUAL: Final = ("-DPERCENT=100", "-DOWN_THREAD=0")
+CASES: Final = (
+    Case("nothing", USUAL, 180.0, Verdict.SAME),
+    Case("10 % more work", ("-DPERCENT=110", "-DOWN_THREAD=0"), 300.0, Verdict.SLOWER),
+    Case("a busy thread", ("-DPERCENT=100", "-DOWN_THREAD=1"), 300.0, Verdict.SLOWER),
+)
 _SOURCE: Final = Path(__file__).with_name("computing.cpp")
-_WRAPPER: Final = '#!/bin/sh\nSLOWER={percent} exec {program} "$@"\n'
 
 
 class Uncounted(Sandbox):
@@ -59,62 +74,69 @@ class Uncounted(Sandbox):
 
 
 def main() -> int:
-    """Print a table; return 1 if a benchmark was judged the wrong way round."""
+    """Print a table; return 1 if a change was judged the wrong way round, or a slow-down the same."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kinds", nargs="*", default=KINDS, choices=KINDS)
-    parser.add_argument("--each", type=int, default=4, help="compilers, and clients of the database")
+    parser.add_argument("--count", type=int, default=4, help="compilers, and clients of the database")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the others must end, too
-    total: Counter[tuple[int, bool, Verdict]] = Counter()
+    total: Counter[tuple[str, bool, Verdict]] = Counter()
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)
-        program = work / "computing"
-        flags = ("-O2", "-std=c++17", "-lbenchmark", "-lpthread")
-        subprocess.run(["g++", str(_SOURCE), "-o", str(program), *flags], check=True)
-        with busy(work, program, given.each):
+        programs = {case.flags: _build(work / f"computing{k}", case.flags) for k, case in enumerate(CASES)}
+        with busy(work, programs[USUAL], given.count):
             say_load("beside the others")
-            say("| benchmarks | change | waits are | slower | same | undecided | faster | pairs | seconds |")
+            say("| benchmarks | patch adds | waits | slower | same | undecided | faster | pairs | seconds |")
             say("|---|---|---|---|---|---|---|---|---|")
-            for number, names in enumerate(
-                f"^{kind}/[1-5]/{times}" for kind in given.kinds for times in ("1$", ".+0")
-            ):
-                for percent, seconds, _ in CASES:
+            filters = [f"^{kind}/[1-5]/{times}" for kind in given.kinds for times in ("1$", ".+0")]
+            for number, names in enumerate(filters):
+                for case in CASES:
                     # Each way is the first one for half of them.
                     for is_counted in (False, True) if number % 2 else (True, False):
-                        measured = _measure(work, program, names, percent, seconds, is_counted=is_counted)
-                        total.update(_print_row(names, percent, measured, is_counted=is_counted))
+                        found = _measure(work, programs, names, case, is_counted=is_counted)
+                        total.update(_print_row(names, case, found, is_counted=is_counted))
             say_load("at the end")
     say("")
-    for percent, _, right in CASES:
+    for case in CASES:
         for is_counted in (False, True):
-            asked = [count for (of, how, _), count in total.items() if (of, how) == (percent, is_counted)]
-            found = total[percent, is_counted, right]
-            say(f"{percent} %, waits {_words(is_counted)}: {found} of {sum(asked)} {right}")
-    wrong = sum(total[percent, True, each] for percent, each in ((0, Verdict.SLOWER), (10, Verdict.FASTER)))
-    say(f"judged the wrong way round: {wrong}")
+            asked = [count for (of, how, _), count in total.items() if (of, how) == (case.change, is_counted)]
+            found_right = total[case.change, is_counted, case.right]
+            say(f"{case.change}, waits {_words(is_counted)}: {found_right} of {sum(asked)} {case.right}")
+    wrong = sum(
+        count
+        for (change, is_counted, verdict), count in total.items()
+        for case in CASES
+        if case.change == change and is_counted and verdict not in {case.right, Verdict.UNDECIDED}
+    )
+    say(f"judged wrong: {wrong}")
     return 1 if wrong else 0
 
 
+def _build(program: Path, flags: tuple[str, str]) -> Path:
+    libraries = ("-lbenchmark", "-lpthread")
+    argv = ["g++", "-O2", "-std=c++17", *flags, str(_SOURCE), "-o", str(program), *libraries]
+    subprocess.run(argv, check=True)
+    return program
+
+
 def _measure(
-    work: Path, program: Path, names: str, percent: int, seconds: float, *, is_counted: bool
+    work: Path, programs: Mapping[tuple[str, str], Path], names: str, case: Case, *, is_counted: bool
 ) -> Found:
-    sides = {}
-    for side, more in ((Side.BASE, 0), (Side.PATCH, percent)):
-        script = work / f"{side}.sh"
-        script.write_text(_WRAPPER.format(program=program, percent=more))
-        script.chmod(0o755)
-        sides[side] = {"computing": script}
+    """Measure in the real sandbox, which counts waits."""
+    sides = {Side.BASE: {"computing": programs[USUAL]}, Side.PATCH: {"computing": programs[case.flags]}}
     job = job_of(Suite("computing", "", filter=names))
-    job = replace(job, policy=replace(POLICY, machine_time=seconds))
-    wrap = (lambda sandbox: sandbox) if is_counted else Uncounted
-    found = compare_programs(work / "sides", sides, job, f"{names} {percent}", wrap=wrap)
+    job = replace(job, policy=replace(POLICY, machine_time=case.seconds))
+    sandbox: Sandbox = BubblewrapSandbox()
+    if not is_counted:
+        sandbox = Uncounted(sandbox)
+    found = compare_programs(work / "sides", sides, job, f"{names} {case.change}", sandbox=sandbox)
     shutil.rmtree(work / "sides")
     return found
 
 
 def _print_row(
-    names: str, percent: int, found: Found, *, is_counted: bool
-) -> Counter[tuple[int, bool, Verdict]]:
+    names: str, case: Case, found: Found, *, is_counted: bool
+) -> Counter[tuple[str, bool, Verdict]]:
     """Print a case; a benchmark is slower if one of its rows is, and decided if all are."""
     verdicts: dict[str, set[Verdict]] = {}
     for each in found.comparisons:
@@ -123,7 +145,7 @@ def _print_row(
     count = Counter(next(each for each in order if each in own) for own in verdicts.values())
     cells = [
         f"`{names}`",
-        f"{percent} %",
+        case.change,
         _words(is_counted),
         *(str(count[each]) for each in (Verdict.SLOWER, Verdict.SAME, Verdict.UNDECIDED, Verdict.FASTER)),
         str(found.pairs),
@@ -131,7 +153,7 @@ def _print_row(
     ]
     say(f"| {' | '.join(cells)} |")
     sys.stdout.flush()
-    return Counter({(percent, is_counted, verdict): number for verdict, number in count.items()})
+    return Counter({(case.change, is_counted, verdict): number for verdict, number in count.items()})
 
 
 def _words(is_counted: bool) -> str:  # noqa: FBT001 - a word for a value

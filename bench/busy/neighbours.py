@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SOURCE: Final = Path(__file__).with_name("computing.cpp")
-_COMPILE: Final = 'while :; do g++ -O2 -std=c++17 -c "$0" -o /dev/null; done'
+_COMPILE: Final = 'while :; do g++ -O2 -std=c++17 -DPERCENT=100 -DOWN_THREAD=0 -c "$0" -o /dev/null; done'
 _MEASURE: Final = 'while :; do "$0" --benchmark_min_time=0.01 >/dev/null 2>&1; done'
 _QUERY: Final = """
 import sys
@@ -26,14 +26,14 @@ with psycopg.connect(sys.argv[1]) as connection:
 
 
 @contextmanager
-def busy(work: Path, program: Path, each: int) -> Iterator[None]:
-    """Run ``each`` compilers and clients of a database, and a benchmark program, until the block ends."""
+def busy(work: Path, program: Path, count: int) -> Iterator[None]:
+    """Run ``count`` compilers and clients of a database, and a benchmark program, until the block ends."""
     server = EmbeddedPostgres(work / "database")
     server.start(durable=False)
     address = server.administrator_url.replace("postgresql+psycopg", "postgresql")
     commands = [
-        *[["sh", "-c", _COMPILE, str(_SOURCE)]] * each,
-        *[[sys.executable, "-c", _QUERY, address]] * each,
+        *[["sh", "-c", _COMPILE, str(_SOURCE)]] * count,
+        *[[sys.executable, "-c", _QUERY, address]] * count,
         ["sh", "-c", _MEASURE, str(program)],
     ]
     with ExitStack() as running:

@@ -22,7 +22,7 @@ from service.wiring.build_host import make_build_host
 from tests.support.building.build_host import MemoryClaimed, session_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from service.domain.verdict.inference.verdict import Comparison
@@ -52,7 +52,7 @@ def compare_programs(
     job: Job,
     seed: str,
     packer: Packer = packing,
-    wrap: Callable[[Sandbox], Sandbox] = lambda sandbox: sandbox,
+    sandbox: Sandbox | None = None,
 ) -> Found:
     """Measure and judge as a build does, from the listing of the benchmarks to the last look.
 
@@ -62,14 +62,14 @@ def compare_programs(
         job: its suites are measured; their programs are laid out below ``build/``.
         seed: of every random choice.
         packer: renews the programs between the pairs.
-        wrap: replaces what runs the programs.
+        sandbox: runs the programs; None: they run without one.
     """
     placed = tuple(replace(suite, program=f"build/{suite.name}") for suite in job.benchmark.suites)
     job = replace(job, configuration=replace(job.benchmark, suites=placed))
     # Names of one length: they are a part of the programs' environment.
     trees = {side: _lay_out(work / f"tree-{side:_>5}", programs) for side, programs in sides.items()}
     host = make_build_host(work / "home", lambda project: project, (), is_sandboxed=False)
-    host = replace(host, packer=packer, sandbox=wrap(host.sandbox))
+    host = replace(host, packer=packer, sandbox=sandbox or host.sandbox)
     build = MemoryClaimed(seed=seed)
     launcher = Launcher(session_of(host, job, build), trees)
     base = rehearse(launcher, Side.BASE)
