@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.failures.failure import FailureKind
+from service.domain.failures.naming import names_cause
 from service.domain.failures.output.ends import KnownBy, is_specific, known_by
 from service.domain.failures.output.linear import Pattern
 from service.domain.failures.signature import signature_of
@@ -107,6 +108,8 @@ class KnownFailure:
         assignee: who works on the bug; may be empty.
         state: the person's judgement.
         expires_at: it waives nothing from then on.
+        text: of the signature; empty if it has a pattern.
+        is_bug_closed: the tracker says that the bug is closed.
     """
 
     id: int
@@ -119,6 +122,8 @@ class KnownFailure:
     assignee: str
     state: TriageState
     expires_at: datetime
+    text: str = ""
+    is_bug_closed: bool = False
 
     def waives(self, at: datetime) -> bool:
         """Return whether matching failures do not count at that time."""
@@ -135,6 +140,27 @@ class KnownFailure:
             return digest == self.signature
         pattern = _compiled(self.pattern)
         return pattern is not None and has_match(pattern, failure)
+
+
+class Match(NamedTuple):
+    """A known failure for a failure of a build: one that waives it, or one to compare it with.
+
+    Args:
+        known: the known failure that waives it.
+        alike: the one with its signature, if that names no cause: a person compares.
+    """
+
+    known: KnownFailure | None = None
+    alike: KnownFailure | None = None
+
+
+class LookAlike(NamedTuple):
+    """A failure of a job that may be a known one: a person compares it with the known one's ``text``."""
+
+    job: str
+    failure: Failure
+    bug: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +209,8 @@ def has_match(pattern: Pattern, failure: Failure) -> bool:
 
 def match(
     failures: Sequence[Failure], place: Scope, known: Sequence[KnownFailure], at: datetime
-) -> tuple[KnownFailure | None, ...]:
-    """Find for each failure of a build the first known failure that waives it, or None.
+) -> tuple[Match, ...]:
+    """Find for each failure of a build the first known failure that waives it, or else that looks alike.
 
     Args:
         failures: of the build.
@@ -193,7 +219,7 @@ def match(
         at: the time of the decision.
     """
     waiving = [each for each in known if each.waives(at) and each.scope.covers(place)]
-    return tuple(_first_match(waiving, one) if waiving else None for one in failures)
+    return tuple(_first_match(waiving, one) if waiving else Match() for one in failures)
 
 
 def complete(matches: Sequence[KnownFailure | None], *, is_cut: bool) -> KnownMatches | None:
@@ -228,10 +254,15 @@ def require_transition(old: TriageState, new: TriageState) -> None:
         raise BadInput(f"cannot become {new}: it is {old}; allowed: {allowed}", "state")
 
 
-def _first_match(known: Sequence[KnownFailure], failure: Failure) -> KnownFailure | None:
+def _first_match(known: Sequence[KnownFailure], failure: Failure) -> Match:
     # A signature takes hundreds of times as long as a comparison, so compute it once.
-    digest = signature_of(failure).digest if is_specific(failure) else None
-    return next((each for each in known if each.matches(digest, failure)), None)
+    signature = signature_of(failure) if is_specific(failure) else None
+    digest = signature.digest if signature else None
+    matching = [each for each in known if each.matches(digest, failure)]
+    if signature and not names_cause(signature, failure.line):
+        by_pattern = (each for each in matching if each.signature is None)
+        return Match(next(by_pattern, None), next((e for e in matching if e.signature is not None), None))
+    return Match(next(iter(matching), None))
 
 
 @lru_cache(maxsize=256)

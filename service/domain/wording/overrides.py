@@ -12,6 +12,7 @@ from service.domain.measuring.metric import metric_named
 from service.domain.review.comment_commands import MAX_REASON
 from service.domain.runs.overrides import Override, OverrideKind
 from service.domain.values.text import change, interval, plain
+from service.domain.wording.known_failures import bug_closed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +50,8 @@ def known_sentence(known: KnownFailure, rate: Rate | None = None) -> str:
     """Describe a known failure: the bug, the owner, the expiry, the reason and how often it occurs."""
     owner, reason = _person(known.owner), plain(known.reason, MAX_REASON)
     counted = "" if rate is None else f"failed {rate.failed} of {rate.builds} builds in 30 days"
-    why = "; ".join(filter(None, (reason, counted)))
+    closed = bug_closed(known.bug) if known.is_bug_closed else ""
+    why = "; ".join(filter(None, (reason, counted, closed)))
     named = f"known failure {plain(known.bug, MAX_BUG)} ({owner}, until {known.expires_at:%Y-%m-%d})"
     return f"{named}: {why}" if why else named
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.failures.known import MAX_BUG
 from service.domain.failures.signature import signature_of
 from service.domain.values.text import plain
+from service.domain.wording.known_failures import to_be_compared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -121,6 +122,7 @@ def made_known(
     link: Callable[[int], str],
     *,
     has_others: bool,
+    compared: int = 0,
     ends: Sequence[Ends] = (),
 ) -> str:
     """Name the known failures that an override made, their expiry and how to close them.
@@ -129,6 +131,7 @@ def made_known(
         made: known failures, each with the failure of the build.
         link: makes the address of a known failure's page.
         has_others: the builds have failures that cannot be recognised again.
+        compared: how many waive no later build until a person compares the texts.
         ends: of the builds with failures that tell only how they ended.
     """
     if not made:
@@ -143,6 +146,8 @@ def made_known(
         if has_others
         else ""
     )
+    if compared:
+        warning += f"; {to_be_compared(compared, len(made))}"
     return (
         f"known until {first.expires_at:%Y-%m-%d} as {plain(first.bug, MAX_BUG)} on {first.scope.branch}: "
         f"{named}{more}{warning}; to end it sooner, set its state to fixed or invalid on its page"

@@ -91,6 +91,11 @@ class KnownRow:
         )
 
     @property
+    def is_bug_closed(self) -> bool:
+        """True if it is active, and the tracker says that its bug is closed."""
+        return self.status is KnownStatus.ACTIVE and self.tracked is not None and self.tracked.is_closed
+
+    @property
     def status(self) -> KnownStatus:
         """The list that it is in."""
         if self.state is TriageState.UNTRIAGED:

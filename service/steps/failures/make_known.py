@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.failures.known import DEFAULT_DAYS, only_ends
+from service.domain.failures.naming import names_cause
 from service.domain.failures.output.ends import is_specific
 from service.domain.failures.signature import signature_of
 from service.domain.wording.replies import made_known
@@ -65,4 +66,5 @@ def make_known(
     }
     made = [(known[key], failure) for key, (_, failure) in recognised.items()]
     ends = [each for one in found.values() if (each := only_ends(one.failures))]
-    return made_known(made, links.known, has_others=unknown, ends=ends)
+    compared = sum(not names_cause(signature, each.line) for (_, signature), (_, each) in recognised.items())
+    return made_known(made, links.known, has_others=unknown, compared=compared, ends=ends)

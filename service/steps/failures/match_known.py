@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.failures.evidence import proposal_of
-from service.domain.failures.known import Scope, match
+from service.domain.failures.known import LookAlike, Scope, match
 from service.domain.runs.vote import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from service.ports.failures.storing import Failures
     from service.ports.runs.builds import BuildRecord
@@ -17,27 +17,43 @@ if TYPE_CHECKING:
     from service.ports.store import Store
 
 
-def keep_matches(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> None:
+def keep_matches(
+    stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]
+) -> Mapping[int, Sequence[LookAlike]]:
     """Match the failures of a run's builds with the known failures that waive now, and keep the matches.
 
     Matches of an earlier decision of the run stay, also if their known failure expired since.
+
+    Returns:
+        By build, the failures that may be known, but count until a person says so.
     """
     by_id = {build.id: build for build in builds if build.outcome is Outcome.FAILED}
     found = stored.failures_of(sorted(by_id))
     if not found:
-        return
+        return {}
     now = stored.known_now(run.instance, run.project)
+    matches = {
+        build: match(each.failures, place_of(run, by_id[build]), now.known, now.at)
+        for build, each in found.items()
+    }
     stored.keep_matches(
         run.id,
         {
-            (build, position): known.id
-            for build, each in found.items()
-            for position, known in enumerate(
-                match(each.failures, place_of(run, by_id[build]), now.known, now.at)
-            )
-            if known is not None
+            (build, position): each.known.id
+            for build, of_build in matches.items()
+            for position, each in enumerate(of_build)
+            if each.known is not None
         },
     )
+    kept = stored.matches_of(run.id)
+    return {
+        build: [
+            LookAlike(by_id[build].job, failure, each.alike.bug, each.alike.text)
+            for position, (failure, each) in enumerate(zip(found[build].failures, of_build, strict=True))
+            if each.alike is not None and (build, position) not in kept
+        ]
+        for build, of_build in matches.items()
+    }
 
 
 def place_of(run: RunRecord, build: BuildRecord) -> Scope:

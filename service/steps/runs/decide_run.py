@@ -17,6 +17,7 @@ from service.domain.runs.vote import CONSEQUENCES, Ballot, Outcome, vote_of
 from service.domain.runs.waivers import JudgedBuild, beyond_acceptance, waived_by
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.wording.failures import also_on_parent, partly_known
+from service.domain.wording.known_failures import closed_bugs, may_be_known
 from service.domain.wording.message import (
     BuildReport,
     Header,
@@ -59,7 +60,7 @@ _LOG: Final = structlog.get_logger(__name__)
 def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
     """Store the decision of a run and queue its review; called again after each override."""
     bind_run(run)
-    keep_matches(tx.failures, run, builds)
+    alike = keep_matches(tx.failures, run, builds)
     judged = list(zip(builds, waivers_on(tx.failures, tx.overrides, run, builds), strict=True))
     specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
     # One voting job with ``none`` is enough to withhold the vote.
@@ -74,10 +75,12 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     rates = _rates(tx.failures, judged)
     again, parents = _lines_beyond(tx.failures, tx.overrides, run, builds), _parents(tx.failures, run, judged)
     partly = {
-        id_: (partly_known(each.failures),) for id_, each in matched_by_build(tx.failures, run.id).items()
+        id_: (partly_known(each.failures), *closed_bugs(known for _, known in each.failures))
+        for id_, each in matched_by_build(tx.failures, run.id).items()
     }
+    asked = {id_: may_be_known(each) for id_, each in alike.items()}
     reports = [
-        _report(each, rates, links.build, _causes(each, [partly, again], parents)) for each in reported
+        _report(each, rates, links.build, _causes(each, [asked, partly, again], parents)) for each in reported
     ]
     last = last_line(_next_steps(tx.measurements, judged, specs)) if run.kind is RunKind.CHECK else ""
     kept = _kept(tx.changes, run, builds, specs)

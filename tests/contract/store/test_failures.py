@@ -10,7 +10,7 @@ import pytest
 from service.domain.access.audit import AuditKind
 from service.domain.failures.evidence import Rate
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.known import KnownMatches, Scope, TriageState
+from service.domain.failures.known import KnownMatches, LookAlike, Scope, TriageState
 from service.domain.failures.signature import signature_of
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import NotFound
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.contract.store.sites import StoreSite
 
 FLAKY: Final = Failure(FailureKind.TEST, "ep.expiry", "Which is: 3", "1/2 Test #1: ep.expiry", "a.cc:3")
-CRASH: Final = Failure(FailureKind.CRASH, "ep.eviction", "SIGSEGV")
+CRASH: Final = Failure(FailureKind.CRASH, "ep.eviction", "SIGSEGV", "Failure of a test ep.eviction")
 FORMAT: Final = Failure(FailureKind.FORMAT, "a.cc", "code should be clang-formatted")
 SCOPE: Final = Scope(instance="review", project="kv_engine", branch="master", job="linux")
 BOB: Final = Author(account="1000003", name="Bob")
@@ -113,6 +113,24 @@ class TestFailures:
         with store.transaction() as tx:
             assert tx.failures.matches_of(run) == {(build, 0): first, (build, 1): second}
             assert tx.failures.matches_of(run + 1) == {}
+
+    def test_a_known_failure_has_the_text_of_its_signature(self, store: Store) -> None:
+        port = Failure(FailureKind.TEST, "ep.port", "no answer on port 11210")
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, port)
+            assert known(tx, port).text == "no answer on port A"
+            [now] = tx.failures.known_now("review", "kv_engine").known
+        assert (now.text, now.is_bug_closed) == ("no answer on port A", False)
+
+    def test_a_failure_that_names_no_cause_is_not_matched_but_shown(self, store: Store) -> None:
+        port = Failure(FailureKind.TEST, "ep.port", "no answer on port 11210")
+        with store.transaction() as tx:
+            run = checked(tx)
+            build = finished(tx, run, Outcome.FAILED, port)
+            known(tx, port)
+            alike = keep_matches(tx.failures, tx.runs.lock(run), [tx.builds.lock(build)])
+            assert alike == {build: [LookAlike("linux", port, "MB-1", "no answer on port A")]}
+            assert tx.failures.matches_of(run) == {}
 
     def test_a_match_shows_the_known_failure_as_it_is_now(self, store: Store) -> None:
         with store.transaction() as tx:

@@ -188,6 +188,7 @@ class MemoryKnownFailures(MemorySightings, MemoryAudit, KnownFailures):
             scope=new.scope,
             assignee="",
             state=TriageState.CONFIRMED,
+            text=new.signature.text if new.signature else "",
             **values,
         )
         self._m.known.append(made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import delete, func, select, text, update
+from sqlalchemy import Boolean, delete, func, literal_column, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from service.domain.failures.signature import Signature
     from service.ports.failures.storing import Matches
 
-KNOWN: Final = select(f.known_failure, f.signature.c.digest).outerjoin(f.signature)
+# As the tracker said within a week.
+_IS_BUG_CLOSED: Final = literal_column(
+    "EXISTS (SELECT FROM bug WHERE bug.bug = known_failure.bug AND bug.is_closed"
+    " AND bug.read_at > now() - interval '7 days')",
+    Boolean,
+).label("is_bug_closed")
+KNOWN: Final = select(f.known_failure, f.signature.c.digest, f.signature.c.text, _IS_BUG_CLOSED).outerjoin(
+    f.signature
+)
 _RATES: Final = text(f"""
 WITH chosen AS (SELECT * FROM known_failure WHERE id = ANY(:ids)), {COUNTS}
 SELECT k.id, coalesce(c.builds, 0) AS builds, coalesce(c.failed, 0) AS failed
@@ -153,4 +161,6 @@ def known_of(row: Row[Any]) -> KnownFailure:
         assignee=row.assignee,
         state=TriageState(row.state),
         expires_at=row.expires_at,
+        text=row.text or "",
+        is_bug_closed=row.is_bug_closed,
     )

@@ -18,6 +18,7 @@ from service.adapters.postgres.access.sight import (
     visible_run,
 )
 from service.adapters.postgres.failures.failures import PostgresFailures
+from service.adapters.postgres.failures.look_alikes import look_alikes
 from service.adapters.postgres.failures.parent_failures import failing_on_parent, on_parent
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.decisions import overrides_of
@@ -33,6 +34,7 @@ from service.domain.project.project_file import parse_job
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadProjectFile, NotFound
+from service.domain.wording.known_failures import may_be_known
 from service.domain.wording.overrides import waiver_sentence
 from service.domain.wording.standing import PoolMachine, waiting, waived_as
 from service.ports.failures.storing import known_by_build
@@ -190,11 +192,14 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
     rows = connection.execute(_BUILDS_OF_RUN, {"run_id": run.id}).mappings().all()
     known = known_by_build(PostgresFailures(connection), run.id)
     waivers = waivers_among(rows, overrides, run.revision, known)
+    counting = [row["id"] for row in rows if row["id"] not in waivers]
+    alike = look_alikes(connection, run.id, counting)
     return tuple(
         from_row(
             BuildOfRun,
             row,
             **_of_job(row),
+            notes=(*may_be_known(alike.get(row["id"], ())), *row["notes"]),
             waived_by=waiver_sentence(waivers[row["id"]]) if row["id"] in waivers else "",
             waiver=waived_as(waivers[row["id"]]) if row["id"] in waivers else "",
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from service.domain.access.audit import AuditKind
@@ -184,6 +186,57 @@ class TestTheNextPatchSet:
         upload(known)
         assert fail(known, 2, AGAIN, "… and 3 more") == -1
         assert message(known)[2].startswith("some failures may be new; known failure MB-37948: ep.expiry")
+
+
+VAGUE = "/usr/bin/ld: a.cc:(.text+0x1): undefined reference to `kv::put(int)'"
+OTHER_VAGUE = "/usr/bin/ld: b.cc:(.text+0x7): undefined reference to `kv::put(int)'"
+
+
+class TestWhatNamesNoCause:
+    """A known failure never waives another one: a person compares the texts first."""
+
+    @pytest.fixture
+    def vague(self, service: Service) -> Service:
+        assert fail(service, 1, VAGUE) == -1
+        *_, reply = say(service, KNOWN)
+        assert "it names no assertion, place or test" in reply
+        upload(service)
+        return service
+
+    def test_it_counts_and_the_message_shows_both_texts(self, vague: Service) -> None:
+        assert fail(vague, 2, OTHER_VAGUE) == -1
+        first, known, here = (line.partition(" ( http")[0] for line in message(vague)[2:5])
+        assert first == (
+            "kv::put(int) may be known as MB-37948, and counts. "
+            "If both texts mean the same: `override linux MB-37948 REASON`"
+        )
+        assert known == "known: undefined reference"
+        assert here.startswith("here: undefined reference")
+
+    def test_the_command_of_the_message_counts_it(self, vague: Service) -> None:
+        assert fail(vague, 2, OTHER_VAGUE) == -1
+        say(vague, "override linux MB-37948 the same linker", 2)
+        assert vote(vague) == 1
+        assert "may be known" not in "".join(message(vague))
+
+
+class TestAClosedBug:
+    """The tracker's answer proposes the end of the known failures."""
+
+    @pytest.fixture
+    def closed(self, known: Service) -> Service:
+        memory = known.store.memory
+        memory.known[0] = replace(memory.known[0], is_bug_closed=True)
+        upload(known)
+        return known
+
+    def test_a_waived_build_says_so(self, closed: Service) -> None:
+        assert fail(closed, 2, FLAKY) == 1
+        assert "MB-37948 is closed: end its known failure?" in message(closed)[2]
+
+    def test_a_build_with_a_new_failure_beside_it_says_so(self, closed: Service) -> None:
+        assert fail(closed, 2, FLAKY, NEW) == -1
+        assert any(line.startswith("MB-37948 is closed: end its known failure?") for line in message(closed))
 
 
 class TestTheEnd:

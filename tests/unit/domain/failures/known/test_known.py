@@ -16,6 +16,7 @@ from service.domain.failures.known import (
     Ends,
     KnownFailure,
     KnownMatches,
+    Match,
     Scope,
     TriageState,
     complete,
@@ -24,14 +25,17 @@ from service.domain.failures.known import (
     pattern_of,
     require_transition,
 )
+from service.domain.failures.naming import names_cause
 from service.domain.failures.output.ends import is_specific
 from service.domain.failures.signature import Signature, signature_of
 from service.domain.values.errors import BadInput
 
 AT = datetime(2026, 11, 23, 4, tzinfo=UTC)
 PLACE = Scope(instance="review", project="kv", branch="master", job="linux", host="vm-1")
-TEST = Failure(FailureKind.TEST, "ep_perf.expiry", "Expected: 3; Which is: 4", "1/9 Test #4: ep_perf.expiry")
-OTHER = Failure(FailureKind.TEST, "ep_perf.eviction", "Expected: 3; Which is: 4")
+TEST = Failure(
+    FailureKind.TEST, "ep_perf.expiry", "Expected: (x) < (3); actual: 4 vs 3", "1/9 Test #4: ep_perf.expiry"
+)
+OTHER = Failure(FailureKind.TEST, "ep_perf.eviction", "Expected: (x) < (3); actual: 4 vs 3")
 VAGUE = Failure(FailureKind.COMMAND, "make", "Error 2", "make: *** [all] Error 2")
 ENDS = (
     Failure(
@@ -67,12 +71,12 @@ def by_pattern(pattern: str) -> KnownFailure:
 
 
 def is_waived(found: list[Failure], *known: KnownFailure, at: datetime = AT, place: Scope = PLACE) -> bool:
-    return complete(match(found, place, known, at), is_cut=False) is not None
+    return complete([each.known for each in match(found, place, known, at)], is_cut=False) is not None
 
 
 class TestMatching:
     def test_a_failure_with_the_signature_is_waived(self) -> None:
-        again = replace(TEST, headline="Expected: 3; Which is: 9", line="2/9 Test #4")
+        again = replace(TEST, headline="Expected: (x) < (3); actual: 9 vs 3", line="2/9 Test #4")
         assert is_waived([again], known_of(TEST))
 
     def test_another_test_with_the_same_text_is_not(self) -> None:
@@ -111,12 +115,23 @@ class TestMatching:
 
     def test_the_first_known_failure_counts(self) -> None:
         first, second = known_of(TEST), known_of(TEST, id=2)
-        assert match([TEST], PLACE, [first, second], AT) == (first,)
+        assert match([TEST], PLACE, [first, second], AT) == (Match(first),)
 
     def test_the_first_of_a_signature_and_a_pattern_counts(self) -> None:
         first, second = by_pattern("expiry"), known_of(TEST, id=2)
-        assert match([TEST], PLACE, [first, second], AT) == (first,)
-        assert match([TEST], PLACE, [second, first], AT) == (second,)
+        assert match([TEST], PLACE, [first, second], AT) == (Match(first),)
+        assert match([TEST], PLACE, [second, first], AT) == (Match(second),)
+
+    def test_one_that_names_no_cause_waives_nothing_and_looks_alike(self) -> None:
+        port = Failure(FailureKind.TEST, "ep_perf.port", "no answer on port 11210")
+        first, second = known_of(port), known_of(port, id=2)
+        assert match([port], PLACE, [first, second], AT) == (Match(None, first),)
+        assert not is_waived([port], first)
+
+    def test_a_pattern_waives_it_because_a_person_wrote_that(self) -> None:
+        port = Failure(FailureKind.TEST, "ep_perf.port", "no answer on port 11210")
+        known, pattern = known_of(port), by_pattern("no answer on port")
+        assert is_waived([port], known, pattern)
 
     def test_the_signature_of_a_failure_is_made_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """However much is known: it would take seconds while the run is locked."""
@@ -128,7 +143,7 @@ class TestMatching:
 
         known = [known_of(OTHER, id=number) for number in range(50)]
         monkeypatch.setattr("service.domain.failures.known.signature_of", counted)
-        assert match([TEST, OTHER], PLACE, known, AT) == (None, known[0])
+        assert match([TEST, OTHER], PLACE, known, AT) == (Match(), Match(known[0]))
         assert made == [TEST, OTHER]
 
     def test_each_known_failure_is_named_once(self) -> None:
@@ -149,7 +164,12 @@ class TestNothingNewIsWaived:
     ) -> None:
         known = [known_of(each, id=number) for number, each in enumerate(others)]
         digests = {each.signature for each in known}
-        expected = all(is_specific(each) and signature_of(each).digest in digests for each in found)
+        expected = all(
+            is_specific(each)
+            and names_cause(signature_of(each), each.line)
+            and signature_of(each).digest in digests
+            for each in found
+        )
         assert is_waived(found, *known) is expected
 
     @given(failures)
