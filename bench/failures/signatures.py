@@ -1,8 +1,9 @@
 """Measure precision and recall of failure signatures over the pairs of the labelled sets.
 
 The signatures are those of the labelled headlines, and those of the failures that are found in the raw logs.
-Below the score of all texts is that of the texts with specific signatures, which alone can be made known. A
-text with only a known end, or with no failure found in its log, has none.
+Below the score of all texts is that of the texts with specific signatures, which alone can be made known, and
+that of the texts whose signatures also name their cause: only these waive a failure before a person compares
+both texts. A text with only a known end, or with no failure found in its log, has none.
 
 Wrong pairs are listed for the half that may be looked at while writing the normaliser. Those of the third set
 are never listed, so that nobody tunes the normaliser on it.
@@ -18,6 +19,7 @@ import click
 
 from bench.failures.labelled import THIRD, Score, Text, read_texts, score
 from service.domain.failures.failure import Failure, FailureKind
+from service.domain.failures.naming import names_cause
 from service.domain.failures.output.ends import is_specific
 from service.domain.failures.output.patterns import failures_in
 from service.domain.failures.signature import signature_of
@@ -56,6 +58,15 @@ def specific(texts: Sequence[Text], failure_of: Callable[[Text], Failure | None]
     return [text for text in texts if (failure := failure_of(text)) and is_specific(failure)]
 
 
+def certain(texts: Sequence[Text], failure_of: Callable[[Text], Failure | None]) -> list[Text]:
+    """Return the texts whose known failures waive without a person."""
+    return [
+        text
+        for text in specific(texts, failure_of)
+        if (failure := failure_of(text)) and names_cause(signature_of(failure), failure.line)
+    ]
+
+
 @click.command
 @click.option("--show-held-out", is_flag=True, help="Also list the wrong pairs of the held-out half.")
 def main(*, show_held_out: bool) -> None:
@@ -87,6 +98,11 @@ def _shown(name: str, chosen: list[Text], failure_of: Callable[[Text], Failure |
     named = specific(chosen, failure_of)
     result = _line(name, chosen, score_of(chosen, failure_of))
     _line(f"{name}, specific signatures only", named, score_of(named, failure_of))
+    waiving = certain(chosen, failure_of)
+    found = score_of(waiving, failure_of)
+    _line(f"{name}, signatures that waive without a person", waiving, found)
+    if found.merged:
+        click.echo(f"  wrong pairs that waive, by tool: {dict(Counter(one.tool for one, _ in found.merged))}")
     return result
 
 

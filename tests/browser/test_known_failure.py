@@ -62,7 +62,7 @@ DETAIL = KnownDetail(
     sightings=SEEN,
     hosts=HOSTS,
     machines=explaining_machines(HOSTS),
-    proposal=Proposal((Ground.UNRELATED_CHANGES,), 9, NOW - timedelta(hours=56), NOW, ("perf-01",)),
+    proposal=Proposal((Ground.UNRELATED_CHANGES,), 9),
     groups=("reviewers",),
     matched=3,
 )

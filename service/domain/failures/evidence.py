@@ -97,9 +97,6 @@ class Proposal:
 
     grounds: tuple[Ground, ...]
     changes: int
-    first_seen: datetime
-    last_seen: datetime
-    hosts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +125,7 @@ def proposal_of(sightings: Sequence[Sighting]) -> Proposal | None:
     grounds = tuple(ground for ground in Ground if found[ground])
     if not grounds:
         return None
-    return Proposal(
-        grounds,
-        changes=len(spans),
-        first_seen=min(first for first, _ in spans),
-        last_seen=max(last for _, last in spans),
-        hosts=tuple(sorted({sighting.host for sighting in sightings} - {""})),
-    )
+    return Proposal(grounds, len(spans))
 
 
 def is_proposed_for_closing(active: Rate, builds_since: int) -> bool:

@@ -87,6 +87,10 @@ _MARKS: Final = (  # of terminals and of other programs
 _STRING: Final = r"""(?:(?:u8|[LuU])?"(?:[^"\\\xA6]|\\.)*"|L?';')"""
 _VALUE: Final = rf'(?:(?:[^;"]*[ (\[{{])?{_STRING})*[^;]*'
 _VALUES_OF_ASSERTIONS: Final = (  # before quotes and backslashes are rewritten
+    # No values but reasons: an exception, the text of an AssertionResult, and too few or too many calls.
+    _replace(r"(^|; | )Actual: (it throws )", rb"\1\2"),
+    _replace(r"(^|; | )Actual: (?:true|false) \(([^;]*)\)", rb"\1\2"),
+    _replace(r"(^|; | )Actual: (?:never )?called[^;]* - (unsatisfied|over-saturated) and [a-z]+", rb"\1\2"),
     _replace(rf"(?:^|; | )(?:Which is|Actual): {_VALUE}", b""),
     _replace(rf", actual: {_VALUE}", b""),
     _replace(rf"( evaluates to ){_VALUE}", rb"\1"),

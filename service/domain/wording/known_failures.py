@@ -26,8 +26,8 @@ def may_be_known(found: Sequence[LookAlike]) -> tuple[str, ...]:
 
 def to_be_compared(count: int, made: int) -> str:
     """Warn that some of the ``made`` known failures waive nothing by themselves."""
-    which = "it names" if made == 1 else "they name" if count == made else f"{count} of them name"
-    return f"{which} no assertion, place or test, so later builds count until somebody compares the texts"
+    which = "it is" if made == 1 else "they are" if count == made else f"{count} of them are"
+    return f"{which} too vague to waive a build: later ones count until somebody compares both texts"
 
 
 def bug_closed(bug: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.failures.bug_notes import PostgresBugNotes
+from service.adapters.postgres.runs.shown_builds import PostgresBuildReading
 from service.domain.access.caller import Role
 from service.domain.failures.evidence import Ground, Rate
 from service.domain.failures.failure import Failure, FailureKind
@@ -386,3 +387,40 @@ def test_the_stored_state_follows_the_table_of_transitions(
             site.changes.change(known, change_to, account, signed_in_as="al")
         expected = old
     assert site.database.value("SELECT state FROM known_failure") == expected
+
+
+def test_the_build_shows_both_texts_of_a_failure_that_names_no_cause(site: Site) -> None:
+    port = Failure(FailureKind.TEST, "ep.port", "no answer on port 11210", "3/9 Test #3: ep.port")
+    run = site.fail(7, port)
+    site.make_known(failure=port)
+    question = "If both texts mean the same: `override linux MB-37948 REASON`"
+    assert notes_of(site, run) == (
+        f"ep.port may be known as MB-37948, and counts. {question}",
+        "known: no answer on port A",
+        "here: no answer on port 11210",
+    )
+
+
+def test_a_failure_that_names_its_cause_is_not_compared(site: Site) -> None:
+    run = site.fail(7, FLAKY)
+    site.make_known()
+    assert notes_of(site, run) == ()
+
+
+def test_a_known_failure_learns_that_its_bug_is_closed(site: Site) -> None:
+    site.fail(7, FLAKY)
+    number = site.make_known()
+    notes = PostgresBugNotes(site.database.owner)
+    for is_closed in (True, False):
+        notes.note_bug(
+            "MB-37948", Bug(title="t", state="s", is_closed=is_closed, url="https://bugs.example.com/1")
+        )
+        with site.store.transaction() as tx:
+            assert tx.known.lock(number).is_bug_closed is is_closed
+        assert ("its bug is closed; end it?" in site.read("/failures?status=active")) is is_closed
+        assert ("set the state to fixed?" in site.read(f"/failures/{number}")) is is_closed
+
+
+def notes_of(site: Site, run: int) -> tuple[str, ...]:
+    [build] = PostgresBuildReading(site.database.owner).run(run).builds
+    return build.notes

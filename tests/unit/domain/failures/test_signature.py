@@ -297,3 +297,43 @@ def test_a_hostile_text_of_a_megabyte_has_a_signature(part: str) -> None:
 def test_a_separate_number_does_not_matter_but_one_in_a_name_does(one: int, other: int) -> None:
     assert of(f"found {one} items") == of(f"found {other} items")
     assert (of(f"call of foo{one}()") == of(f"call of foo{other}()")) == (one == other)
+
+
+COUNT = (
+    "Actual function call count doesn't match EXPECT_CALL(m, put(_))...\n"
+    "         Expected: to be called once\n           Actual: "
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            'Expected: f() doesn\'t throw an exception.\n  Actual: it throws E with description "disk".',
+            'Expected: f() doesn\'t throw an exception.\n  Actual: it throws E with description "net".',
+        ),
+        (
+            "Expected: f() throws an exception of type E.\n  Actual: it throws nothing.",
+            "Expected: f() throws an exception of type E.\n  Actual: it throws a different type.",
+        ),
+        (
+            "Value of: IsUp(node)\n  Actual: false (disk full)\nExpected: true",
+            "Value of: IsUp(node)\n  Actual: false (no network)\nExpected: true",
+        ),
+        (
+            f"{COUNT}never called - unsatisfied and active",
+            f"{COUNT}called twice - over-saturated and active",
+        ),
+    ],
+)
+def test_the_reason_that_an_assertion_gives_is_no_value(one: str, other: str) -> None:
+    assert text_of(one) != text_of(other)
+
+
+def text_of(headline: str) -> str:
+    return signature_of(Failure(FailureKind.TEST, "NodeTest.Up", headline)).text
+
+
+def test_more_calls_than_allowed_are_one_failure_however_many() -> None:
+    calls = [f"{COUNT}called {count} - over-saturated and active" for count in ("twice", "7 times")]
+    assert text_of(calls[0]) == text_of(calls[1])

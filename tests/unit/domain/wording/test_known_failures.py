@@ -30,6 +30,6 @@ def test_a_long_text_is_cut() -> None:
 
 
 def test_the_reply_says_which_known_failures_are_compared() -> None:
-    assert to_be_compared(1, 1).startswith("it names no assertion")
-    assert to_be_compared(2, 2).startswith("they name no assertion")
-    assert to_be_compared(1, 2).startswith("1 of them name no assertion")
+    assert to_be_compared(1, 1).startswith("it is too vague")
+    assert to_be_compared(2, 2).startswith("they are too vague")
+    assert to_be_compared(2, 3).startswith("2 of them are too vague")

@@ -300,7 +300,7 @@ def test_a_retry_that_passed_is_a_ground() -> None:
     assert grounds([seen("1", passed_on_retry=True)]) == (Ground.PASSED_ON_RETRY,)
 
 
-def test_a_proposal_names_times_changes_and_machines() -> None:
+def test_a_proposal_names_its_grounds_and_counts_unrelated_changes() -> None:
     sightings = [
         seen("2", 8, host="lin-2", passed_on_retry=True),
         seen("1", 0, host="lin-1"),
@@ -311,8 +311,7 @@ def test_a_proposal_names_times_changes_and_machines() -> None:
 
     assert proposal is not None
     assert proposal.grounds == (Ground.UNRELATED_CHANGES, Ground.PASSED_ON_RETRY)
-    assert (proposal.changes, proposal.hosts) == (3, ("lin-1", "lin-2"))
-    assert (proposal.first_seen, proposal.last_seen) == (START, START + timedelta(hours=9))
+    assert proposal.changes == 3
 
 
 def test_nothing_seen_is_no_proposal() -> None:

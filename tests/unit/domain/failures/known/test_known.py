@@ -33,9 +33,9 @@ from service.domain.values.errors import BadInput
 AT = datetime(2026, 11, 23, 4, tzinfo=UTC)
 PLACE = Scope(instance="review", project="kv", branch="master", job="linux", host="vm-1")
 TEST = Failure(
-    FailureKind.TEST, "ep_perf.expiry", "Expected: (x) < (3); actual: 4 vs 3", "1/9 Test #4: ep_perf.expiry"
+    FailureKind.TEST, "ep_perf.expiry", "Expected: (x) < (3), actual: 4 vs 3", "1/9 Test #4: ep_perf.expiry"
 )
-OTHER = Failure(FailureKind.TEST, "ep_perf.eviction", "Expected: (x) < (3); actual: 4 vs 3")
+OTHER = Failure(FailureKind.TEST, "ep_perf.eviction", "Expected: (x) < (3), actual: 4 vs 3")
 VAGUE = Failure(FailureKind.COMMAND, "make", "Error 2", "make: *** [all] Error 2")
 ENDS = (
     Failure(
@@ -76,7 +76,7 @@ def is_waived(found: list[Failure], *known: KnownFailure, at: datetime = AT, pla
 
 class TestMatching:
     def test_a_failure_with_the_signature_is_waived(self) -> None:
-        again = replace(TEST, headline="Expected: (x) < (3); actual: 9 vs 3", line="2/9 Test #4")
+        again = replace(TEST, headline="Expected: (x) < (3), actual: 9 vs 3", line="2/9 Test #4")
         assert is_waived([again], known_of(TEST))
 
     def test_another_test_with_the_same_text_is_not(self) -> None:
