@@ -115,21 +115,21 @@ class TestFailures:
             assert tx.failures.matches_of(run + 1) == {}
 
     def test_a_known_failure_has_the_text_of_its_signature(self, store: Store) -> None:
-        port = Failure(FailureKind.TEST, "ep.port", "no answer on port 11210")
+        node = Failure(FailureKind.TEST, "ep.node", "no answer from node 3")
         with store.transaction() as tx:
-            finished(tx, checked(tx), Outcome.FAILED, port)
-            assert known(tx, port).text == "no answer on port A"
+            finished(tx, checked(tx), Outcome.FAILED, node)
+            assert known(tx, node).text == "no answer from node N"
             [now] = tx.failures.known_now("review", "kv_engine").known
-        assert (now.text, now.is_bug_closed) == ("no answer on port A", False)
+        assert (now.text, now.is_bug_closed) == ("no answer from node N", False)
 
     def test_a_failure_that_names_no_cause_is_not_matched_but_shown(self, store: Store) -> None:
-        port = Failure(FailureKind.TEST, "ep.port", "no answer on port 11210")
+        node = Failure(FailureKind.TEST, "ep.node", "no answer from node 3")
         with store.transaction() as tx:
             run = checked(tx)
-            build = finished(tx, run, Outcome.FAILED, port)
-            known(tx, port)
+            build = finished(tx, run, Outcome.FAILED, node)
+            known(tx, node)
             alike = keep_matches(tx.failures, tx.runs.lock(run), [tx.builds.lock(build)])
-            assert alike == {build: [LookAlike("linux", port, "MB-1", "no answer on port A")]}
+            assert alike == {build: [LookAlike("linux", node, "MB-1", "no answer from node N")]}
             assert tx.failures.matches_of(run) == {}
 
     def test_a_match_shows_the_known_failure_as_it_is_now(self, store: Store) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Those that waived a failure when the run was decided look like nothing any more.
 _ALIKE: Final = text("""
 SELECT DISTINCT ON (b.id, f.position) b.id, b.job, s.kind, s.subject, s.text, f.headline, f.line, k.bug
-FROM run AS r JOIN build AS b ON b.id = ANY(:builds) AND b.outcome = 'failed'
+FROM run AS r JOIN build AS b ON b.id = ANY(:builds)
 JOIN failure AS f ON f.build_id = b.id AND NOT f.is_cleared JOIN signature AS s ON s.id = f.signature_id
 JOIN known_failure AS k ON k.signature_id = s.id AND (k.instance, k.project) = (r.instance, r.project)
     AND k.branch IN ('', r.branch) AND k.job IN ('', b.job)

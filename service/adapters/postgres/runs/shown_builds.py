@@ -192,8 +192,8 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
     rows = connection.execute(_BUILDS_OF_RUN, {"run_id": run.id}).mappings().all()
     known = known_by_build(PostgresFailures(connection), run.id)
     waivers = waivers_among(rows, overrides, run.revision, known)
-    counting = [row["id"] for row in rows if row["id"] not in waivers]
-    alike = look_alikes(connection, run.id, counting)
+    counting = [row["id"] for row in rows if row["outcome"] == Outcome.FAILED and row["id"] not in waivers]
+    alike = look_alikes(connection, run.id, counting) if counting else {}
     return tuple(
         from_row(
             BuildOfRun,

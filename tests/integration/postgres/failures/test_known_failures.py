@@ -390,14 +390,14 @@ def test_the_stored_state_follows_the_table_of_transitions(
 
 
 def test_the_build_shows_both_texts_of_a_failure_that_names_no_cause(site: Site) -> None:
-    port = Failure(FailureKind.TEST, "ep.port", "no answer on port 11210", "3/9 Test #3: ep.port")
-    run = site.fail(7, port)
-    site.make_known(failure=port)
+    node = Failure(FailureKind.TEST, "ep.node", "no answer from node 3", "3/9 Test #3: ep.node")
+    run = site.fail(7, node)
+    site.make_known(failure=node)
     question = "If both texts mean the same: `override linux MB-37948 REASON`"
     assert notes_of(site, run) == (
-        f"ep.port may be known as MB-37948, and counts. {question}",
-        "known: no answer on port A",
-        "here: no answer on port 11210",
+        f"ep.node may be known as MB-37948, and counts. {question}",
+        "known: no answer from node N",
+        "here: no answer from node 3",
     )
 
 

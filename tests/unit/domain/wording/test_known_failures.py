@@ -6,19 +6,19 @@ from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.known import LookAlike
 from service.domain.wording.known_failures import may_be_known, to_be_compared
 
-PORT = Failure(FailureKind.TEST, "ep.port", "no answer on port 11210")
+NODE = Failure(FailureKind.TEST, "ep.node", "no answer from node 3")
 
 
 def test_both_texts_are_shown_with_the_command_that_counts_the_match() -> None:
-    assert may_be_known([LookAlike("linux", PORT, "MB-7", "no answer on port A")]) == (
-        "ep.port may be known as MB-7, and counts. If both texts mean the same: `override linux MB-7 REASON`",
-        "known: no answer on port A",
-        "here: no answer on port 11210",
+    assert may_be_known([LookAlike("linux", NODE, "MB-7", "no answer from node N")]) == (
+        "ep.node may be known as MB-7, and counts. If both texts mean the same: `override linux MB-7 REASON`",
+        "known: no answer from node N",
+        "here: no answer from node 3",
     )
 
 
 def test_a_flood_of_them_is_counted() -> None:
-    found = [LookAlike("linux", PORT, "MB-7", "no answer on port A")] * 5
+    found = [LookAlike("linux", NODE, "MB-7", "no answer from node N")] * 5
     lines = may_be_known(found)
     assert len(lines) == 7
     assert lines[-1] == "3 more may be known"

@@ -123,15 +123,15 @@ class TestMatching:
         assert match([TEST], PLACE, [second, first], AT) == (Match(second),)
 
     def test_one_that_names_no_cause_waives_nothing_and_looks_alike(self) -> None:
-        port = Failure(FailureKind.TEST, "ep_perf.port", "no answer on port 11210")
-        first, second = known_of(port), known_of(port, id=2)
-        assert match([port], PLACE, [first, second], AT) == (Match(None, first),)
-        assert not is_waived([port], first)
+        node = Failure(FailureKind.TEST, "ep_perf.node", "no answer from node 3")
+        first, second = known_of(node), known_of(node, id=2)
+        assert match([node], PLACE, [first, second], AT) == (Match(None, first),)
+        assert not is_waived([node], first)
 
     def test_a_pattern_waives_it_because_a_person_wrote_that(self) -> None:
-        port = Failure(FailureKind.TEST, "ep_perf.port", "no answer on port 11210")
-        known, pattern = known_of(port), by_pattern("no answer on port")
-        assert is_waived([port], known, pattern)
+        node = Failure(FailureKind.TEST, "ep_perf.node", "no answer from node 3")
+        known, pattern = known_of(node), by_pattern("no answer from node")
+        assert is_waived([node], known, pattern)
 
     def test_the_signature_of_a_failure_is_made_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """However much is known: it would take seconds while the run is locked."""
