@@ -192,8 +192,15 @@ def match(
         known: in order of preference.
         at: the time of the decision.
     """
-    waiving = [each for each in known if each.waives(at) and each.scope.covers(place)]
-    return tuple(_first_match(waiving, one) if waiving else None for one in failures)
+    return match_any(failures, place, [each for each in known if each.waives(at)])
+
+
+def match_any(
+    failures: Sequence[Failure], place: Scope, known: Sequence[KnownFailure]
+) -> tuple[KnownFailure | None, ...]:
+    """Find for each failure of a build the first known failure, whether it waives or not, or None."""
+    here = [each for each in known if each.scope.covers(place)]
+    return tuple(_first_match(here, one) if here else None for one in failures)
 
 
 def complete(matches: Sequence[KnownFailure | None], *, is_cut: bool) -> KnownMatches | None:

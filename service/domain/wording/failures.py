@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import FailureKind
@@ -11,7 +12,7 @@ from service.domain.measuring.formats.timed import SHORTEST
 from service.domain.values.text import listed, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.failure import Failure
@@ -57,17 +58,30 @@ def tests_too_short(count: int) -> str:
     return f"{count} tests are not compared with the parent: each takes {least}"
 
 
-def partly_known(found: Sequence[tuple[Failure, KnownFailure | None]]) -> str:
-    """Tell the new failures of a build from its known ones."""
-    bugs: dict[str, dict[str, None]] = {"": {}}
-    for failure, known in found:
+def partly_known(
+    found: Sequence[tuple[Failure, KnownFailure | None]],
+    expired: Mapping[int, KnownFailure] = MappingProxyType({}),
+    *,
+    is_cut: bool,
+) -> str:
+    """Tell the new failures of a build from its known ones and, by place, from those known until lately."""
+    by_state: dict[str, dict[str, None]] = {"new": {}}
+    for place, (failure, known) in enumerate(found):
         name = plain(failure.subject or failure.headline, _MOST_OF_NAME)
-        bugs.setdefault(plain(known.bug, MAX_BUG) if known else "", {})[name] = None
-    new = bugs.pop("")
-    parts = [f"new: {listed([*new], _MOST_NEW)}" if new else "some failures may be new"]
-    parts += (f"known failure {bug}: {listed([*names], _MOST_KNOWN)}" for bug, names in bugs.items())
-    more = len(parts) - 1 - _MOST_BUGS
-    return "; ".join([*parts[: 1 + _MOST_BUGS], *([f"and {more} more bugs"] if more > 0 else [])])
+        by_state.setdefault(_state(known, expired.get(place)), {})[name] = None
+    new = by_state.pop("new")
+    first = [f"new: {listed([*new], _MOST_NEW)}"] if new else ["some failures may be new"] if is_cut else []
+    parts = [f"{state}: {listed([*names], _MOST_KNOWN)}" for state, names in by_state.items()]
+    more = len(parts) - _MOST_BUGS
+    return "; ".join([*first, *parts[:_MOST_BUGS], *([f"and {more} more bugs"] if more > 0 else [])])
+
+
+def _state(known: KnownFailure | None, expired: KnownFailure | None) -> str:
+    if known is not None:
+        return f"known failure {plain(known.bug, MAX_BUG)}"
+    if expired is not None:
+        return f"was known as {plain(expired.bug, MAX_BUG)} until {expired.expires_at:%Y-%m-%d}"
+    return "new"
 
 
 def also_on_parent(found: Sequence[ParentBuild]) -> tuple[str, ...]:

@@ -5,27 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.failures.evidence import proposal_of
-from service.domain.failures.known import Scope, match
+from service.domain.failures.known import Scope, match, match_any
 from service.domain.runs.vote import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.ports.failures.storing import Failures
+    from service.ports.failures.storing import Failures, Matches
     from service.ports.runs.builds import BuildRecord
     from service.ports.runs.runs import RunRecord
     from service.ports.store import Store
 
 
-def keep_matches(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> None:
+def keep_matches(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> Matches:
     """Match the failures of a run's builds with the known failures that waive now, and keep the matches.
 
-    Matches of an earlier decision of the run stay, also if their known failure expired since.
+    Matches of an earlier decision of the run stay, also if their known failure expired since. Returns the
+    matches with known failures that had expired before.
     """
     by_id = {build.id: build for build in builds if build.outcome is Outcome.FAILED}
     found = stored.failures_of(sorted(by_id))
     if not found:
-        return
+        return {}
     now = stored.known_now(run.instance, run.project)
     stored.keep_matches(
         run.id,
@@ -38,6 +39,12 @@ def keep_matches(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]
             if known is not None
         },
     )
+    return {
+        (build, position): known
+        for build, each in found.items()
+        for position, known in enumerate(match_any(each.failures, place_of(run, by_id[build]), now.expired))
+        if known is not None
+    }
 
 
 def place_of(run: RunRecord, build: BuildRecord) -> Scope:

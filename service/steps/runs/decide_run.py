@@ -59,7 +59,7 @@ _LOG: Final = structlog.get_logger(__name__)
 def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
     """Store the decision of a run and queue its review; called again after each override."""
     bind_run(run)
-    keep_matches(tx.failures, run, builds)
+    expired = keep_matches(tx.failures, run, builds)
     judged = list(zip(builds, waivers_on(tx.failures, tx.overrides, run, builds), strict=True))
     specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
     # One voting job with ``none`` is enough to withhold the vote.
@@ -74,7 +74,8 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     rates = _rates(tx.failures, judged)
     again, parents = _lines_beyond(tx.failures, tx.overrides, run, builds), _parents(tx.failures, run, judged)
     partly = {
-        id_: (partly_known(each.failures),) for id_, each in matched_by_build(tx.failures, run.id).items()
+        id_: (partly_known(each.failures, each.expired, is_cut=each.is_cut),)
+        for id_, each in matched_by_build(tx.failures, run.id, expired).items()
     }
     reports = [
         _report(each, rates, links.build, _causes(each, [partly, again], parents)) for each in reported

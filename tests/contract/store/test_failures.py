@@ -214,7 +214,7 @@ class TestKnownFailures:
         with site.store.transaction() as tx:
             now = tx.failures.known_now("review", "kv_engine")
             assert tx.known.lock(made.id).expires_at <= now.at
-        assert now.known == ()
+        assert (now.known, [each.id for each in now.expired]) == ((), [made.id])
 
     def test_those_of_another_project_are_not(self, store: Store) -> None:
         with store.transaction() as tx:
