@@ -6,10 +6,13 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.failures.failure import FailureKind
+from service.domain.failures.failure import NO_REASON, FailureKind
 from service.domain.failures.known import MAX_BUG
+from service.domain.failures.output.ctest_lines import OPENING as CTEST
+from service.domain.failures.output.ctest_lines import status_in
+from service.domain.failures.output.line_patterns import OPENINGS
 from service.domain.measuring.formats.timed import SHORTEST
-from service.domain.values.text import listed, plain
+from service.domain.values.text import counted, listed, plain, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,18 +21,21 @@ if TYPE_CHECKING:
     from service.domain.failures.failure import Failure
     from service.domain.failures.known import KnownFailure
 
+COMPILE_ERROR: Final = OPENINGS[FailureKind.COMPILE]
 _MOST: Final = 5  # lines of failures; readers fix the first ones first, and the page has all
 _MOST_NAMES: Final = 5
 _MOST_OF_NAME: Final = 80  # characters
 _MOST_NEW, _MOST_KNOWN, _MOST_BUGS = 3, 2, 2
-# CTest fills its columns with dots, which take a whole line on a phone.
-_LEADER: Final = re.compile(r"(?<= )\.{4,}")
+_MOST_OF_REASON: Final = 400
+_SOURCES: Final = re.compile(r"(?<![\w./-])/src/(?=\w)")  # in the sandbox
+_PRINTED: Final = re.compile(r"/(?!src/)")
 
 
 def failure_causes(failures: Sequence[Failure], *, is_cut: bool = False) -> tuple[str, ...]:
     """Write the causes of a failed build: the line of each failure, then its place and headline.
 
-    Only the first assertion of a test is shown, with the number of the others.
+    A test of CTest has its reason instead of CTest's line, and all jobs name a compile error alike. Only the
+    first assertion of a test is shown, with the number of the others.
 
     Args:
         failures: in the order to fix them.
@@ -37,9 +43,9 @@ def failure_causes(failures: Sequence[Failure], *, is_cut: bool = False) -> tupl
     """
     by_line: dict[str, list[Failure]] = {}
     for failure in failures:
-        by_line.setdefault(_LEADER.sub("...", failure.line) or failure.headline, []).append(failure)
+        by_line.setdefault(_line_of(failure), []).append(failure)
     shown = list(by_line.items())[:_MOST]
-    causes = [text for line, alike in shown for text in (line, _details(alike)) if text]
+    causes = [_SOURCES.sub("", text) for line, alike in shown for text in _texts(line, alike) if text]
     if (more := len(by_line) - len(shown)) or is_cut:
         causes.append(f"… and {'at least ' if is_cut else ''}{max(more, 1)} more")
     return tuple(causes)
@@ -91,6 +97,44 @@ def also_on_parent(found: Sequence[ParentBuild]) -> tuple[str, ...]:
         f"build {each.build}"
         for each in found[:_MOST]
     )
+
+
+def _line_of(failure: Failure) -> str:
+    """Return the line of a failure; of a compile error, one that is the same in all jobs."""
+    printed = failure.line.removeprefix(COMPILE_ERROR)
+    # A file outside the sources keeps its folder, which the place lacks.
+    is_own = "/" in failure.place or not _PRINTED.match(printed)
+    if failure.kind is FailureKind.COMPILE and failure.place and is_own:
+        return f"{COMPILE_ERROR}{failure.place}: {failure.headline}"
+    return failure.line or failure.headline
+
+
+def _texts(line: str, alike: Sequence[Failure]) -> Sequence[str]:
+    if line.startswith(CTEST):
+        return [_of_ctest(line, alike)]
+    return [line, _details(alike)]
+
+
+def _of_ctest(line: str, alike: Sequence[Failure]) -> str:
+    """Write why a test of CTest failed: ``calc.sum: tests/sum.cc:7: Expected …; and 1 more assertion``."""
+    first, status = alike[0], status_in(line.encode())
+    name = status.name if status else first.subject
+    if not status and line.startswith(f"{CTEST}{name}: "):
+        return line.removeprefix(CTEST)
+    suite, _, case = first.subject.rpartition(".")
+    if suite and name.endswith(suite):
+        name = f"{name}.{case}"
+    elif not name.endswith(first.subject):
+        name = f"{name}: {first.subject}"
+    reasons = dict.fromkeys(
+        f"{each.place}: {each.headline}" if each.place else each.headline for each in alike
+    )
+    reason, more = shortened(next(iter(reasons)), _MOST_OF_REASON), len(reasons) - 1
+    if reason == NO_REASON:
+        reason = "failed, and its output does not say why"
+    are_of_one = len({(each.kind, each.subject) for each in alike}) == 1
+    noun = "more assertion" if are_of_one and first.kind is FailureKind.TEST else "more failure"
+    return f"{name}: {reason}" + (f"; and {counted(more, noun)}" if more else "")
 
 
 def _details(alike: Sequence[Failure]) -> str:

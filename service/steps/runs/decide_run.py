@@ -80,9 +80,10 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     reports = [
         _report(each, rates, links.build, _causes(each, [partly, again], parents)) for each in reported
     ]
-    last = last_line(_next_steps(tx.measurements, judged, specs)) if run.kind is RunKind.CHECK else ""
+    steps = _next_steps(tx.measurements, judged, specs) if run.kind is RunKind.CHECK else ()
     kept = _kept(tx.changes, run, builds, specs)
-    message = compose(header, reports, links.decision(run.id, number), kept, last)
+    page = links.decision(run.id, number)
+    message = compose(header, reports, page, kept, last_line(steps), has_others=len(steps) > 1)
     tx.decisions.add(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     _LOG.info("run.decided", decision=number, vote=vote, header=str(header))
     # A merged change without a build has no trend, and its message would say nothing.

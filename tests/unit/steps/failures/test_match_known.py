@@ -215,6 +215,8 @@ class TestTheEnd:
         told = "new: ep.eviction; was known as MB-37948 until 2026-04-01: ep.expiry"
         assert message(known)[2].startswith(told)
         say(known, "override MB-37950 known-failure eviction and expiry", 2)
+        assert isinstance(known.source, MemorySource)
+        known.source.commit("patch3", "parent", known.source.commits["patch2"].files)
         upload(known, 3)
         assert fail(known, 3, FLAKY, NEW) == 1
 
