@@ -87,6 +87,10 @@ class Transient(BenchgateError):
         self.retry_after = retry_after
 
 
+class NotSeenYet(Transient):
+    """Benchgate does not know something that it may be about to learn of, or that may not exist."""
+
+
 class Refused(Transient):
     """Benchgate's credentials were rejected or lack a permission. Retried until an operator acts."""
 
