@@ -5,6 +5,7 @@
     BenchgateError
     ├── BadInput             text of a person or a patch set cannot be used; names the place and the problem
     │   ├── BadProjectFile   benchgate.yaml
+    │   ├── ForeignSource    a URL that the operator does not let machines fetch from
     │   ├── BadResults       Google Benchmark output
     │   └── BadEvent         the body of a Gerrit event
     ├── Transient            the same call may succeed later; the only error that is retried
@@ -59,6 +60,10 @@ class BadProjectFile(BadInput):
     def __init__(self, what: str, where: str = "", line: int = 0) -> None:
         super().__init__(what, f"{where}:{line}" if line else where)
         self.line = line
+
+
+class ForeignSource(BadInput):
+    """A URL that the operator does not let machines fetch from; says which setting to change."""
 
 
 class BadResults(BadInput):
@@ -126,12 +131,14 @@ class Incomplete(Permanent):
     Args:
         what: the missing part (``submodule third_party/lib``).
         why: its address and commit, the reason, and what to set or change.
+        is_foreign: the operator does not let machines fetch it.
     """
 
-    def __init__(self, what: str, why: str) -> None:
+    def __init__(self, what: str, why: str, *, is_foreign: bool = False) -> None:
         super().__init__(f"{what}: {why}")
         self.what = what
         self.why = why
+        self.is_foreign = is_foreign
 
 
 class Unfit(Permanent):
