@@ -17,7 +17,7 @@ _MOST: Final = 1000
 
 
 class UnseenRevisions:
-    """Revisions without a run: those that Benchgate may be about to see, and those that Gerrit does not have."""
+    """Revisions without a run, which Benchgate may be about to see, or Gerrit does not have."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
