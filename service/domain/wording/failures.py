@@ -126,9 +126,8 @@ def _of_ctest(line: str, alike: Sequence[Failure]) -> str:
         name = f"{name}.{case}"
     elif not name.endswith(first.subject):
         name = f"{name}: {first.subject}"
-    reasons = dict.fromkeys(
-        f"{each.place}: {each.headline}" if each.place else each.headline for each in alike
-    )
+    words = ((each.place, each.headline.removeprefix(f"{NO_REASON}: ")) for each in alike)
+    reasons = dict.fromkeys(": ".join(filter(None, each)) for each in words)
     reason, more = shortened(next(iter(reasons)), _MOST_OF_REASON), len(reasons) - 1
     if reason == NO_REASON:
         reason = "failed, and its output does not say why"

@@ -205,4 +205,4 @@ def test_a_race_that_thread_sanitizer_reports_is_the_failure(machine: Machine) -
     assert failure.kind is FailureKind.SANITIZER
     assert "data race" in failure.headline
     assert "Test #1: races" in failure.line
-    assert report.causes == (f"races: {failure.headline}",)
+    assert report.causes == (f"races: race.c:4: {failure.headline}",)

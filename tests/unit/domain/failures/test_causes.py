@@ -17,7 +17,7 @@ def test_a_failed_test_of_ctest_has_the_place_and_words_of_its_assertion() -> No
     assert failure_causes([failure]) == ("a: Suite.Case: t.cpp:4: Expected equality: x; 4",)
     in_name = replace(failure, line=LINE.replace(": a ", ": unit.Suite "))
     assert failure_causes([in_name]) == ("unit.Suite.Case: t.cpp:4: Expected equality: x; 4",)
-    of_program = failure_of(FailureKind.TEST, "a", "sum(2, 3) is 6; FAIL", LINE)
+    of_program = failure_of(FailureKind.TEST, "a", "Failed: sum(2, 3) is 6; FAIL", LINE)
     assert failure_causes([of_program]) == ("a: sum(2, 3) is 6; FAIL",)
 
 
