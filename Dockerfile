@@ -1,11 +1,12 @@
 # One image for all parts; the command selects the part.
 FROM debian:bookworm-slim
 
-# The tools to build projects, and the sandbox. A project that needs more tools can extend this image.
+# The tools to build and check projects, and the sandbox. A project that needs more tools can extend this image.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        bubblewrap build-essential ca-certificates ccache cmake git libbenchmark-dev libgmock-dev libgtest-dev \
-        ninja-build openssh-client openssl python3 python3-venv util-linux valgrind \
+        bubblewrap build-essential ca-certificates ccache clang clang-format clang-tidy cmake git libbenchmark-dev \
+        libclang-rt-dev libgmock-dev libgtest-dev ninja-build openssh-client openssl python3 python3-venv util-linux \
+        valgrind \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /opt/benchgate

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -31,6 +32,11 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "Judge a commit on your own machine: build both sides, measure pairs, print verdicts.",
         ),
         "compare": ("local.compare", "Compare recorded Google Benchmark JSON files."),
+        "init": ("local.init", "Write a first benchgate.yaml, with comments that say what to edit."),
+        "check": ("local.check", "List every error of a benchgate.yaml, as `path:line: key: message`."),
+        "schema": ("local.schema", "Print the JSON Schema of benchgate.yaml, for editors."),
+        "doctor": ("local.doctor", "Report what on this machine adds measurement noise, and how to fix it."),
+        "demo": ("local.demo", "Explain how to start the demo."),
         "up": ("services.up", "Start everything on this machine: database, queue, web, workers, schedule."),
         "serve": ("services.serve", "Serve webhooks, API and pages."),
         "worker": ("services.worker", "Run one worker: of the control plane or of a pool of machines."),
@@ -42,13 +48,9 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "audit": ("operating.audit", "Verify the log of overrides, tokens, refused sign-ins and settings."),
         "reconcile": ("operating.reconcile", "Check every open change once, now."),
         "replay": ("operating.replay", "Feed recorded Gerrit events to a running Benchgate."),
-        "init": ("local.init", "Write a first benchgate.yaml, with comments that say what to edit."),
-        "check": ("local.check", "List every error of a benchgate.yaml, as `path:line: key: message`."),
-        "schema": ("local.schema", "Print the JSON Schema of benchgate.yaml, for editors."),
-        "doctor": ("local.doctor", "Report what on this machine adds measurement noise, and how to fix it."),
-        "demo": ("demo", "Explain how to start the demo."),
     }
 )
+_GROUPS: Final = {"local": "On your machine", "services": "For the service", "operating": "Operating"}
 
 
 class _Unread(Exception):
@@ -74,8 +76,19 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+        for folder, title in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, text) for name, (at, text) in _COMMANDS.items() if at.startswith(f"{folder}.")]
+                )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = get_close_matches(args[0], _COMMANDS, n=1)
+        if args[0] not in _COMMANDS and near:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]}?")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Command, Limits, Mount
@@ -16,6 +17,7 @@ from service.domain.measuring.lint.clang_tidy import (
 )
 from service.domain.measuring.lint.compile_commands import FILE, MAX_BYTES, read_compile_commands
 from service.domain.measuring.lint.diagnostics import Roots
+from service.domain.measuring.lint.suppressions import new_suppressions
 from service.domain.measuring.lint.touched_lines import touched
 from service.domain.measuring.lint.units import includes_in, units_for
 from service.domain.runs.machine_report import CHECKED, PATCH_BUILT, MachineReport
@@ -25,6 +27,7 @@ from service.domain.wording.build_causes import (
     bad_compile_commands,
     not_checked,
     some_units_checked,
+    suppressions_added,
     too_much_changed,
     without_units,
 )
@@ -33,11 +36,12 @@ from service.steps.building.build_sources import NotBuilt, built_sources, run_in
 from service.steps.building.report_not_built import report_not_built
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from service.domain.building.findings import Finding
     from service.domain.building.sandbox_command import Completed
+    from service.domain.building.spec import Revision
     from service.domain.measuring.lint.clang_tidy import TidyFinding
     from service.domain.measuring.lint.compile_commands import Unit
     from service.domain.measuring.lint.units import Selection
@@ -49,6 +53,7 @@ TOOL: Final = "clang-tidy"
 _LISTING: Final = Limits(wall_seconds=300.0)
 _INCLUDES_BYTES: Final = 64 << 20  # the include lines of a million files
 _OUTPUT_BYTES: Final = 16 << 20  # of one unit
+_MOST_READ: Final = 500  # files whose suppressions are counted
 _FILTER: Final = 60_000  # characters; Linux allows an argument twice that
 _BROKEN_PIPE: Final = 141
 _LIST: Final = f"""\
@@ -91,7 +96,27 @@ def run(session: BuildSession[TidyConfiguration]) -> MachineReport:
         report = MachineReport(Outcome.FAILED, (too_much_changed(error),))
     else:
         report = _built(session, lines, seconds) if lines.sources else MachineReport(Outcome.PASSED)
+        report = replace(report, causes=(*report.causes, *_suppressions(session, lines)))
     return replace(report, seconds=seconds, conditions=conditions)
+
+
+def _suppressions(session: BuildSession, lines: Touched) -> Iterator[str]:
+    """Yield a note if the patch set hides code from the tool."""
+    spec, count = session.spec, 0
+    for path, ranges in islice(lines.sources.items(), _MOST_READ):
+        own = spec.workspace.path_in_project(path) if spec.workspace else path
+        before, after = (_text(session, side, own) for side in (spec.base, spec.patch))
+        count += new_suppressions(before, after, ranges)
+    if count:
+        yield suppressions_added(count)
+
+
+def _text(session: BuildSession, side: Revision | None, path: str) -> str:
+    """Read a file; one that is missing, large or not UTF-8 reads as empty."""
+    try:
+        return (side and session.host.source.read(session.spec.project, side.commit, path)) or ""
+    except BadInput:
+        return ""
 
 
 def _built(

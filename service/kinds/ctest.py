@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Final
 from service.domain.failures.failure import distinct
 from service.domain.failures.output.ctest_lines import status_in
 from service.domain.failures.output.patterns import failures_in
+from service.domain.measuring.tests.cases import with_inverted
+from service.domain.measuring.tests.ctest_listing import inverted_in
 from service.domain.measuring.tests.junit import Dialect, read_junit
 from service.domain.project.tests import CTEST
 from service.domain.runs.tested import Tested, Try, with_named
 from service.domain.values.errors import BadResults, Unfit
 from service.kinds.comparing import compare_sides
-from service.steps.measuring.run_tests import OUT, launch, run_tests
+from service.steps.measuring.run_tests import LISTING, OUT, launch, run_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
     from service.domain.project.tests import CTestConfiguration
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from service.steps.measuring.run_tests import Launched
 
 _LINE: Final = f'exec {CTEST} --output-on-failure --no-tests=error --output-junit "{OUT}" "$@"'
+_LIST: Final = f'{CTEST} --show-only=json-v1 "$@" > "{OUT}{LISTING}" 2>/dev/null; '
 _NOT_FOUND: Final = 127  # the shell's exit code if there is no such program
 _START: Final = re.compile(rb" +Start +(\d{1,7}): ([^\n]{1,1000})")
 _UNSANDBOXED: Final = "none"  # there, the paths of tests name a directory that is gone
@@ -44,11 +47,12 @@ def _tested(session: BuildSession[CTestConfiguration], tree: Path) -> Tested:
     own = session.own
     chosen = ("--tests-regex", own.filter) if own.filter else ()
     arguments = ("--test-dir", own.directory, *chosen, *own.args)
-    launched = [launch(session, tree, _LINE, arguments)]
-    tries = [_try(launched[0])]
+    launched = [launch(session, tree, _LIST + _LINE, arguments)]
+    inverted = inverted_in(launched[0].listing)
+    tries = [_try(launched[0], inverted)]
     while len(tries) <= own.retries and _is_worth_another(tries[-1]):
         launched.append(launch(session, tree, _LINE, (*arguments, "--rerun-failed")))
-        tries.append(_try(launched[-1]))
+        tries.append(_try(launched[-1], inverted))
     sources = str(tree.resolve())
     lines = (line for each in launched for line in each.output.splitlines())
     named, is_cut = distinct(failures_in(lines, sources))
@@ -62,14 +66,14 @@ def _tested(session: BuildSession[CTestConfiguration], tree: Path) -> Tested:
     )
 
 
-def _try(launched: Launched) -> Try:
+def _try(launched: Launched, inverted: Collection[str]) -> Try:
     """Read the results of CTest; raises Unfit if the machine has no CTest."""
     if launched.end.exit_code == _NOT_FOUND and launched.problem:
         raise Unfit(f"there is no {CTEST}; install CMake 3.21 or later")
     if launched.problem:
         return Try(launched.end, problem=f"{launched.problem}; {_NEEDED}")
     try:
-        return Try(launched.end, read_junit(launched.results, Dialect.CTEST))
+        return Try(launched.end, with_inverted(read_junit(launched.results, Dialect.CTEST), inverted))
     except BadResults as error:
         return Try(launched.end, problem=str(error))
 

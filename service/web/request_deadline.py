@@ -1,8 +1,9 @@
-"""End HTTP connections if a request is not complete in time, so that half-sent ones hold nothing."""
+"""End HTTP connections whose request is not complete in time, or could be read in two ways."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import re
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import h11
 from typing_extensions import override
@@ -10,6 +11,30 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     import asyncio
+    from typing import Any
+
+_BARE_LINE_FEED: Final = re.compile(rb"(?<!\r)\n")
+_LENGTHS: Final = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class StrictConnection(h11.Connection):
+    """h11's connection, which refuses a head that a proxy before it may read in another way.
+
+    h11 itself ends lines at a bare line feed, and prefers one of two lengths. Either lets a client hide a
+    second request from the proxy.
+    """
+
+    @override
+    def next_event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
+        received = self.trailing_data[0] if self.their_state is h11.IDLE else b""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            head = received[: len(received) - len(self.trailing_data[0])]
+            if _BARE_LINE_FEED.search(head):
+                raise h11.RemoteProtocolError("a line of the head ends without a carriage return")
+            if {name for name, _ in event.headers} >= _LENGTHS:
+                raise h11.RemoteProtocolError("it has both Content-Length and Transfer-Encoding")
+        return event
 
 
 class DeadlineProtocol(H11Protocol):
@@ -20,6 +45,10 @@ class DeadlineProtocol(H11Protocol):
 
     seconds: ClassVar[float] = 20.0  # the largest event arrives within seconds on a slow line
     _deadline: asyncio.TimerHandle | None = None
+
+    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - as uvicorn calls it
+        super().__init__(*given, **named)
+        self.conn = StrictConnection(h11.SERVER)
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

@@ -65,6 +65,23 @@ def test_a_machine_worker_gets_no_credential_but_its_own(services: dict[str, Any
     assert not any(name.startswith("BENCHGATE_GERRIT") for name in environment)
 
 
+def test_the_machine_worker_needs_no_option_that_only_newer_versions_of_compose_translate(
+    services: dict[str, Any],
+) -> None:
+    """The engine refuses `systempaths=unconfined`: `docker run` and Compose 2 translate it."""
+    worker = services["worker-perf"]
+    assert worker["security_opt"] == ["seccomp:unconfined", "apparmor:unconfined"]
+
+
+def test_the_machine_worker_gives_up_root_before_it_runs(services: dict[str, Any]) -> None:
+    worker = services["worker-perf"]
+    assert worker["cap_add"] == ["SYS_ADMIN"]
+    assert worker["command"][-1] == (
+        "mount -t proc proc /proc && exec setpriv --reuid benchgate --regid benchgate --init-groups "
+        "--inh-caps=-all --bounding-set=-all --no-new-privs benchgate worker --pool perf"
+    )
+
+
 @pytest.mark.parametrize(
     ("service", "user"),
     [("web", "web"), ("worker-control", "control"), ("scheduler", "control"), ("worker-perf", "pool.perf")],

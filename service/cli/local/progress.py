@@ -21,27 +21,28 @@ class TerminalProgress:
             console=console,
             transient=True,
         )
+        self._is_live = console.is_terminal and not console.is_dumb_terminal
         self._task = self._bar.add_task("starting", total=None)
         self._stage = ""
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
+        if self._is_live:
             self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._console.is_terminal:
+        if self._is_live:
             self._bar.stop()
 
     def say(self, text: str, done: float | None = None) -> None:
         """Show the current activity, with a bar if the fraction done is known.
 
-        Without a terminal, an activity without a fraction is a stage, and gets a line.
+        Where no line can be rewritten, an activity without a fraction is a stage, and gets a line.
         """
         self._bar.update(
             self._task, description=text, total=None if done is None else 1.0, completed=done or 0.0
         )
-        if not self._console.is_terminal and done is None and text != self._stage:
+        if not self._is_live and done is None and text != self._stage:
             self._stage = text
             self.note(text)
 

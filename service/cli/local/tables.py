@@ -47,7 +47,7 @@ def print_comparisons(comparisons: Sequence[Comparison]) -> None:
         for name, width in zip(_HEAD, widths, strict=True)
     )
     lines = [(line % row).rstrip() for row in rows]
-    if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+    if sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         lines[0] = click.style(lines[0], bold=True)
         for k, comparison in enumerate(comparisons, start=1):
             if style := _STYLE.get(comparison.verdict):

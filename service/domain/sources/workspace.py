@@ -89,6 +89,10 @@ class Workspace:
         """Convert a path in the own repository to one below the top."""
         return f"{self.folder}/{path}" if self.folder else path
 
+    def path_in_project(self, path: str) -> str:
+        """Convert a path below the top to one in the own repository."""
+        return path.removeprefix(f"{self.folder}/") if self.folder else path
+
     def described(self) -> str:
         """Describe the sources for the log of a build, one line per repository."""
         own = f"manifest {plain(self.manifest)} at {self.commit}; the project is in {self.folder or '.'}"

@@ -10,7 +10,7 @@ from service.domain.measuring.formats.program import ForeignProgram
 from service.domain.runs.side_end import SideEnd, Stage
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import Side
-from service.domain.values.text import listed, plain, share, shortened
+from service.domain.values.text import counted, listed, plain, share, shortened
 from service.domain.verdict.comparison.link_layout import BELOW
 from service.domain.wording.reasons import SAME_PROGRAM, side_name
 
@@ -331,6 +331,11 @@ def some_units_checked(selection: Selection) -> str:
     return (
         f"headers were checked in {selection.including} of the {selection.candidates} units that include them"
     )
+
+
+def suppressions_added(count: int) -> str:
+    """Note what the patch set adds to hide code from the linter."""
+    return f"{counted(count, 'new suppression')} (NOLINT, system_header or line marker)"
 
 
 def not_copied(source: str, target: str) -> str:

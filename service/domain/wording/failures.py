@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.failure import Failure
     from service.domain.failures.known import KnownFailure
+    from service.domain.measuring.tests.lost import LostTests
 
 COMPILE_ERROR: Final = OPENINGS[FailureKind.COMPILE]
 _MOST: Final = 5  # lines of failures; readers fix the first ones first, and the page has all
@@ -62,6 +63,20 @@ def tests_too_short(count: int) -> str:
     if count == 1:
         return f"1 test is not compared with the parent: it takes {least}"
     return f"{count} tests are not compared with the parent: each takes {least}"
+
+
+def losses_of_tests(lost: LostTests) -> tuple[str, ...]:
+    """Name the tests that ran for the parent, and do not run any more."""
+    renamed = f"; {counted(lost.new, 'new test')}" if lost.new else ""
+    gone = listed(lost.gone, _MOST_NAMES)
+    fewer = f"{counted(len(lost.gone), 'test')} fewer than the parent: {gone}{renamed}"
+    stopped = (
+        f"{counted(len(names), 'test')} now {status}: {listed(names, _MOST_NAMES)}"
+        for status, names in lost.stopped.items()
+    )
+    passing = "passes if it fails" if len(lost.inverted) == 1 else "pass if they fail"
+    inverted = f"{counted(len(lost.inverted), 'test')} now {passing}: {listed(lost.inverted, _MOST_NAMES)}"
+    return (*((fewer,) if lost.gone else ()), *stopped, *((inverted,) if lost.inverted else ()))
 
 
 def partly_known(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from service.domain.building.spec import BuildSpec
 from service.domain.runs.states import RunState
 from service.domain.values.identity import ChangeKey, RunKind
 from service.ports.runs.builds import BuildRecord
@@ -34,3 +35,6 @@ class RunHistory(Protocol):
 
         Builds that were replaced there are among them.
         """
+
+    def tests_on_base(self, spec: BuildSpec) -> str:
+        """Return the artifact with the tests of the job's newest build of the base's tree; else empty."""

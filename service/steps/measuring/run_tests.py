@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Command, Limits, Mount
 from service.domain.measuring.tests.cases import MAX_BYTES
-from service.domain.measuring.tests.record import TestSuite, write_tests
+from service.domain.measuring.tests.record import RECORD_BYTES, TestSuite, write_tests
 from service.domain.runs.machine_report import PATCH_BUILT, MachineReport
 from service.domain.runs.tested import cleared_in_tests, failures_of_tests, has_unrun_tests, outcome_of_tests
 from service.domain.runs.vote import Outcome
@@ -28,13 +29,16 @@ if TYPE_CHECKING:
 RESULTS: Final = "results"
 OUT: Final = f"${{BENCHGATE_OUT:-/out}}/{RESULTS}"
 """The file for the results of a program, in double quotes of a shell."""
+LISTING: Final = ".tests"
+"""The end of the name of the file that describes the tests, after that of the results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launched:
     """A launch of a test program: its end, its results if it left any, and its output.
 
-    ``problem`` says why there are no results. ``is_cut``: the middle of the output is missing.
+    ``listing`` describes the tests if the line writes it. ``problem`` says why there are no results.
+    ``is_cut``: the middle of the output is missing.
     """
 
     end: Completed
@@ -42,6 +46,7 @@ class Launched:
     problem: str
     output: bytes
     is_cut: bool
+    listing: bytes = b""
 
 
 def run_tests(session: BuildSession, test: Callable[[Path], Sequence[Tested]]) -> MachineReport:
@@ -99,13 +104,16 @@ def launch(
         # ThreadSanitizer of GCC 12 ends at once if the addresses are too random.
         command = Command(("sh", "-c", line, "sh", *arguments), mounts, aslr=False, limits=limits)
         end = run_in_sources(session, tree, command)
-        results, problem = b"", ""
+        results, problem, listing = b"", "", b""
         try:
             results = host.packer.read_output(out / RESULTS, MAX_BYTES)
         except (BadResults, CommandFailed) as error:
             problem = str(error)
+        with suppress(BadResults, CommandFailed):
+            listing = host.packer.read_output(out / f"{RESULTS}{LISTING}", RECORD_BYTES)
     output = session.log.since(mark)
-    return Launched(end, results, problem, output, is_cut=len(output) < session.log.mark() - mark)
+    is_cut = len(output) < session.log.mark() - mark
+    return Launched(end, results, problem, output, is_cut, listing)
 
 
 def report_of(session: BuildSession, tested: Sequence[Tested]) -> MachineReport:

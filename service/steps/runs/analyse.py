@@ -14,6 +14,7 @@ from service.ports.failures.storing import BuildFailures
 from service.ports.runs.queue import Task
 from service.steps.failures.configured_failures import with_configured
 from service.steps.runs.judge_compared import judge_compared
+from service.steps.runs.note_lost_tests import note_lost_tests
 from service.steps.runs.store_tests import store_tests
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | 
                 is_cut=report.is_cut,
                 cleared=report.cleared,
             )
-        end = _on_branch(BuildSpec.from_mapping(build.spec), end)
+        spec = BuildSpec.from_mapping(build.spec)
+        end = replace(end, causes=(*end.causes, *note_lost_tests(tx.history, artifacts, spec, report)))
+        end = _on_branch(spec, end)
         store_tests(tx.measurements, artifacts, build, report)
         if report.findings:
             tx.measurements.store_findings(build_id, report.findings)

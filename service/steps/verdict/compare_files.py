@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.formats.columns import Columns
 from service.domain.measuring.formats.reader import read_run
@@ -13,6 +13,7 @@ from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import Suite
 from service.domain.values.errors import BadInput
 from service.domain.values.identity import Side
+from service.domain.values.text import listed
 from service.domain.verdict.comparison.recorded_files import (
     are_in_blocks,
     as_recorded,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from service.domain.verdict.inference.verdict import Comparison
 
     _Runs = Mapping[Side, Sequence[GBenchRun]]
+
+_MOST_NAMED: Final = 20  # metrics in an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,9 @@ def _compare_launches(
     ]
     known = {key for launch in launches for values in launch.values.values() for key in values}
     if known and (missing := [metric for metric in metrics if metric not in known]):
-        raise BadInput(f"no benchmark reports {missing[0]!r}")
+        raise BadInput(
+            f"no benchmark reports {missing[0]!r}; they report {listed(sorted(known), _MOST_NAMED)}"
+        )
     listing = Listing("", _names(runs[Side.BASE]), _names(runs[Side.PATCH]))
     failing = {name for launch in launches if launch.side is Side.PATCH for name in launch.errors}
     in_blocks = are_in_blocks(runs[Side.BASE], runs[Side.PATCH])

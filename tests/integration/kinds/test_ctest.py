@@ -206,3 +206,17 @@ def test_a_race_that_thread_sanitizer_reports_is_the_failure(machine: Machine) -
     assert "data race" in failure.headline
     assert "Test #1: races" in failure.line
     assert report.causes == (f"races: race.c:4: {failure.headline}",)
+
+
+def test_a_test_that_passes_if_it_fails_is_marked_also_beside_a_retry(machine: Machine) -> None:
+    will_fail = "set_tests_properties(fails PROPERTIES WILL_FAIL TRUE)\n"
+    files = project(PASSES, 'add_test(NAME fails COMMAND sh -c "exit 3")\n', will_fail, FLAKY)
+    report = machine.run(files, f"{JOB}    retries: 1\n")
+    (suite,) = read_tests(machine.host.artifacts.get(report.tests))
+
+    assert (report.outcome, report.retried) == (Outcome.PASSED, ("flaky",))
+    assert {case.name: case.is_inverted for case in suite.run.cases} == {
+        "passes": False,
+        "fails": True,
+        "flaky": False,
+    }

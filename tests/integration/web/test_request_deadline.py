@@ -1,4 +1,4 @@
-"""Half-sent requests end at a deadline, and cost one line of the log."""
+"""Half-sent requests end at a deadline, ambiguous ones at once, and cost one line of the log."""
 
 from __future__ import annotations
 
@@ -57,3 +57,33 @@ def test_an_aborted_webhook_logs_one_line_without_its_secret() -> None:
     assert [line["event"] for line in lines] == ["request.aborted"]
     assert "exception" not in lines[0]
     assert SECRETS[0] not in str(lines)
+
+
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+PING = b"GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        CHUNKED,
+        HEAD.replace(b"Content-Length", b"Transfer-Encoding: chunked\r\ncontent-length") + b"\r\n0\r\n\r\n",
+        HEAD.replace(b"Host: test\r\n", b"Host: test\n") + b"\r\n{}       ",
+        HEAD[:-2] + b"\n\n{}       ",
+    ],
+)
+def test_a_head_that_a_proxy_may_read_otherwise_is_refused_and_ends_the_connection(sent: bytes) -> None:
+    with serving(APP, DeadlineProtocol) as address, connected(address) as connection:
+        connection.sendall(sent + PING)
+        received = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert received.startswith(b"HTTP/1.1 400 ")
+    assert received.count(b"HTTP/1.1") == 1
+
+
+def test_a_second_request_is_checked_like_the_first() -> None:
+    good = HEAD.replace(b"Length: 9", b"Length: 2")
+    with serving(APP, DeadlineProtocol) as address, connected(address) as connection:
+        for part in (good[:20], good[20:] + b"\r\n", b"{}", CHUNKED):
+            connection.sendall(part)
+        received = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert [line.split()[1] for line in received.splitlines() if line.startswith(b"HTTP")] == [b"204", b"400"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import UNFINISHED, RunState
+from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind
 from service.ports.runs.history import RunHistory
 from service.ports.runs.runs import RunRecord, Runs
@@ -16,6 +17,7 @@ from tests.support.memory.state import InMemory, row
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from service.domain.building.spec import BuildSpec
     from service.domain.values.identity import ChangeKey
     from service.ports.runs.builds import BuildRecord
     from service.ports.runs.runs import NewRun
@@ -129,6 +131,21 @@ class MemoryRunHistory(InMemory, RunHistory):
         runs = {each.id for each in self._m.runs if (each.patch_set_id, each.kind, each.revision) == wanted}
         ids = {build for number, build in self._m.run_builds + self._m.replaced if number in runs}
         return [build for build in self._m.builds if build.id in ids and build.job == job]
+
+    def tests_on_base(self, spec: BuildSpec) -> str:
+        for build in reversed(self._m.builds):
+            if build.job == spec.job.name and build.outcome in {Outcome.PASSED, Outcome.FAILED}:
+                runs = {number for number, each in self._m.run_builds if each == build.id}
+                is_base = any(self._is_base(run, spec) for run in self._m.runs if run.id in runs)
+                if is_base and build.report.tests:
+                    return build.report.tests
+        return ""
+
+    def _is_base(self, run: RunRecord, spec: BuildSpec) -> bool:
+        tree, _ = self._m.trees.get(run.id, (None, None))
+        is_here = run.kind is RunKind.CHECK or (run.kind is RunKind.POST_SUBMIT and run.branch == spec.branch)
+        is_equal = spec.base is not None and tree == spec.base.tree
+        return is_here and is_equal and (run.instance, run.project) == (spec.instance, spec.project)
 
 
 def _is_same(other: RunRecord, run: NewRun) -> bool:

@@ -1,16 +1,19 @@
-"""Progress without a terminal."""
+"""Progress where no line can be rewritten."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pytest
 
 from service.cli.local.progress import TerminalProgress
 
-if TYPE_CHECKING:
-    import pytest
 
-
-def test_without_a_terminal_each_stage_and_note_has_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_without_a_terminal_or_on_a_dumb_one_each_stage_and_note_has_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, is_terminal: bool
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    if is_terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
     with TerminalProgress() as progress:
         progress.say("compile")
         progress.say("compile")

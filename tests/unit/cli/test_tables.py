@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.cli.local.tables import print_reasons
+from service.cli.local.tables import print_comparisons, print_reasons
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 from tests.unit.domain.comparisons import SAME, row
@@ -94,3 +94,28 @@ def test_only_the_worst_of_many_undecided_are_named(
         "BM_92 is undecided: about 10 more pairs\n"
         f"{printed}\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("term", "no_color", "is_terminal", "has_colour"),
+    [
+        ("xterm", "", True, True),
+        ("dumb", "", True, False),
+        ("xterm", "1", True, False),
+        ("xterm", "", False, False),
+    ],
+)
+def test_only_a_terminal_that_has_colours_gets_any(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    term: str,
+    no_color: str,
+    *,
+    is_terminal: bool,
+    has_colour: bool,
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
+    print_comparisons([undecided("BM_0")])
+    assert ("\x1b[" in capsys.readouterr().out) is has_colour

@@ -227,3 +227,14 @@ def test_a_patch_set_that_changes_too_much_does_not_pass(tmp_path: Path) -> None
 
     assert report.outcome is Outcome.FAILED
     assert set(report.seconds) == {CHECKED}, "it was not built"
+
+
+def test_new_suppressions_are_counted_without_influence_on_the_vote(tmp_path: Path) -> None:
+    after = {
+        "a.cpp": LINES.replace("line 3;", "line 3;  // NOLINT"),
+        "b.h": f"#pragma GCC system_header\n{LINES}",
+    }
+    report = run(tmp_path, ReplayedTidy(["a.cpp"], {}, {"a.cpp": ["b.h"]}), after)
+
+    assert report.outcome is Outcome.PASSED
+    assert report.causes == ("2 new suppressions (NOLINT, system_header or line marker)",)

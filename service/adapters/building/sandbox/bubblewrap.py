@@ -11,6 +11,7 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
@@ -33,6 +34,7 @@ from service.adapters.building.sandbox.mounts import (
 from service.adapters.building.sandbox.namespace import START_WITHIN_SECONDS, Namespace
 from service.adapters.building.sandbox.supervision import BoundedOutput, supervise
 from service.adapters.building.sandbox.syscalls import filter_for
+from service.adapters.system.removal import clear_special_rights
 from service.domain.building.sandbox_command import Command, Completed, Limits, StoppedBy
 from service.domain.values.errors import Permanent, Transient, Unfit
 from service.ports.building import Sandbox
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 
 # The number of the call `keyctl`: the C library has no function for it.
 KEYCTL: Final = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "ppc64le": 271, "s390x": 280}
+COLLECTED: Final = "/out"
+"""The mount whose files the host reads; they get no set-user-ID or set-group-ID bits."""
 JOIN_SESSION_KEYRING: Final = 1
 # The kernel has no keys, or a filter around this process refuses the call, to the sandbox too.
 UNAVAILABLE: Final = frozenset({errno.ENOSYS, errno.EPERM, errno.EACCES})
@@ -133,6 +137,9 @@ class BubblewrapSandbox(Sandbox):
         require_cpus(command.cpus)
         started = time.monotonic()
         with ExitStack() as cleanup:
+            for mount in command.mounts:
+                if mount.writable and mount.target == COLLECTED:  # called when all processes have ended
+                    cleanup.callback(clear_special_rights, Path(mount.source))
             try:
                 group = ControlGroups(self._hierarchies, command.limits, command.cpus)
             except OSError as refused:

@@ -15,6 +15,7 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.builds import build_record
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import UNFINISHED, RunState
+from service.domain.runs.vote import Outcome
 from service.domain.values.identity import ChangeKey, RunKind
 from service.ports.runs.history import RunHistory
 from service.ports.runs.runs import RunRecord, Runs
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, RowMapping
 
+    from service.domain.building.spec import BuildSpec
     from service.ports.runs.builds import BuildRecord
     from service.ports.runs.runs import NewRun
 
 _UNFINISHED: Final = t.run.c.state.in_(UNFINISHED)
+_TESTED: Final = (Outcome.PASSED.value, Outcome.FAILED.value)
 _NEWER: Final = t.patch_set.alias("newer")
 _OUTDATED: Final = func.coalesce(
     (t.run.c.kind == RunKind.CHECK.value)
@@ -170,6 +173,26 @@ class PostgresRunHistory(Connected, RunHistory):
             select(t.build).where(t.build.c.job == job, t.build.c.id.in_(ids)).order_by(t.build.c.id)
         )
         return [build_record(row) for row in found.mappings()]
+
+    @override
+    def tests_on_base(self, spec: BuildSpec) -> str:
+        if spec.base is None:
+            return ""
+        is_here = (t.run.c.kind == RunKind.CHECK.value) | (
+            (t.run.c.kind == RunKind.POST_SUBMIT.value) & (t.run.c.branch == spec.branch)
+        )
+        tests = t.build.c.execution["tests"].astext
+        found = self._execute(
+            select(tests)
+            .join(t.run_build, t.run_build.c.build_id == t.build.c.id)
+            .join(t.run, t.run.c.id == t.run_build.c.run_id)
+            .where(t.run.c.instance == spec.instance, t.run.c.project == spec.project, is_here)
+            .where(t.run.c.tree == spec.base.tree)
+            .where(t.build.c.job == spec.job.name, t.build.c.outcome.in_(_TESTED), tests != "")
+            .order_by(t.build.c.id.desc())
+            .limit(1)
+        )
+        return str(found.scalar() or "")
 
 
 def _run_record(row: RowMapping) -> RunRecord:

@@ -11,7 +11,7 @@ from service.domain.values.errors import BadResults
 from service.domain.values.text import brief, clean, plain_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 MOST_CASES: Final = 100_000  # more than any suite has; the rest is not read
 MAX_BYTES: Final = 64 << 20  # 640 bytes per case
@@ -58,6 +58,7 @@ class TestCase:
         message: the reason of a failure or skip, in lines; empty if the program gave none.
         place: file and line of the failure, ``t.cpp:4``; empty if unknown.
         others: further reasons of a failure, such as assertions; they are not stored.
+        is_inverted: it passes if its program fails, such as by CTest's WILL_FAIL.
     """
 
     __test__ = False  # pytest takes every class of this name for its own
@@ -68,6 +69,7 @@ class TestCase:
     message: str = ""
     place: str = ""
     others: tuple[OtherReason, ...] = ()
+    is_inverted: bool = False
 
     @property
     def has_failed(self) -> bool:
@@ -150,6 +152,13 @@ class Cases:
 def with_reason(case: TestCase, reason: str) -> TestCase:
     """Add a reason to a case that has none."""
     return case if case.message else replace(case, message=plain_lines(reason[:_MAX_MESSAGE]).strip())
+
+
+def with_inverted(run: TestRun, names: Collection[str]) -> TestRun:
+    """Mark the tests that pass if their programs fail."""
+    if not names:
+        return run
+    return replace(run, cases=tuple(replace(each, is_inverted=each.name in names) for each in run.cases))
 
 
 def combined(tries: Sequence[TestRun]) -> tuple[TestRun, tuple[str, ...]]:

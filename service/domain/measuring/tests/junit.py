@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _DEEPEST: Final = 100  # nested elements; the format has five
 _MOST_ELEMENTS: Final = 20 * MOST_CASES  # a case with properties and texts has fewer
+_MOST_SEEN: Final = 2 * MOST_CASES  # of these, failed ones are kept; read in seconds
 _MOST_ATTRIBUTES: Final = 1000  # per element; the format has ten
 _TOO_MANY: Final = f"an element has more than {_MOST_ATTRIBUTES} attributes"
 _PIECE: Final = 1 << 20  # bytes parsed at once
@@ -74,6 +75,7 @@ class _JUnitParser:
         self._open = ""  # collects the text of this element
         self._others: list[str] = []  # keys of the failures and errors after the first
         self._elements = 0
+        self._seen = 0  # test cases
         self._cases = Cases()
         self._parser = XmlParser(self._start, self._end, bad_line, self._text)
 
@@ -110,6 +112,9 @@ class _JUnitParser:
         if self._depth == 1 and name not in _ROOTS:
             raise BadResults(f"its root is {brief(name)}, not testsuite or testsuites")
         if name == "testcase" and self._case is None:
+            self._seen += 1
+            if self._seen > _MOST_SEEN:
+                raise BadResults(f"it has more than {_MOST_SEEN} test cases; split it")
             self._case, self._case_depth, self._texts, self._others = attributes, self._depth, {}, []
         elif self._case is not None and name in _TEXTS and self._depth == self._case_depth + 1:
             self._open = self._key_of(name)

@@ -71,6 +71,8 @@ def _row(case: TestCase, *, is_retried: bool) -> dict[str, Any]:
         row["message"] = case.message[-_MAX_MESSAGE:]
     if case.place:
         row["place"] = case.place
+    if case.is_inverted:
+        row["inverted"] = True
     return row | {"retried": True} if is_retried else row
 
 
@@ -82,6 +84,7 @@ def _suite(found: dict[str, Any]) -> TestSuite:
             float(row["seconds"]),
             plain_lines(str(row.get("message", ""))),
             str(row.get("place", "")),
+            is_inverted=bool(row.get("inverted", False)),
         )
         for row in found["cases"]
     )

@@ -14,6 +14,9 @@ from service.domain.access.caller import LOCAL_EMAIL
 from service.domain.review.change import Account, ChangeStatus, Review
 from service.domain.values.errors import BadEvent, NotFound, Permanent
 from service.domain.values.identity import ChangeKey
+from service.steps.review.look_at_change import look_at_change
+from service.steps.runs.trust import reason_to_hold
+from tests.support.memory.store import MemoryStore
 
 pytestmark = pytest.mark.integration
 
@@ -276,3 +279,15 @@ def test_only_the_user_of_this_machine_has_an_account(review: ConsoleReview) -> 
     """Every account may override here, so that a person of an identity provider must not have one."""
     assert review.account_of(LOCAL_EMAIL) == Account("local", "local")
     assert review.account_of("bob@example.com") is None
+
+
+@pytest.mark.parametrize("dialect", ["stream", "webhook"])
+def test_the_code_of_every_change_is_trusted(review: ConsoleReview, dialect: str) -> None:
+    """Events do not have the account IDs by which Gerrit knows the members of a group."""
+    replay(review, f"{dialect}-patchset-created")
+    change, store = review.change(ONE), MemoryStore()
+    look_at_change(store, review, ONE)
+    run = store.memory.runs[0]
+
+    assert (change.owner.account, change.current.uploader.account, run.revision) == ("", "", FIRST)
+    assert reason_to_hold(store, review, run, None, "committers") == ""

@@ -170,7 +170,9 @@ class TestBadInput:
             compared(base, [ResultFile("b.json", whole(row("BM_d")))])
 
     def test_a_metric_that_no_file_has_is_named(self) -> None:
-        with pytest.raises(BadInput, match="no benchmark reports 'hitz'"):
+        with pytest.raises(
+            BadInput, match="no benchmark reports 'hitz'; they report cpu_time, hits, real_time"
+        ):
             compared(files("a", 1.0, 1, hits=1), files("b", 1.0, 1, hits=1), "hitz")
 
     def test_a_metric_of_one_side_only_blames_nobody(self) -> None:

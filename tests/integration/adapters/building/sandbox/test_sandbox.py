@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import stat
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
@@ -236,3 +237,19 @@ def test_another_user_gets_the_same_sandbox_and_can_clean_up(open_directory: Pat
         assert not build.exists()
 
     assert as_other_user(act) == 0
+
+
+def test_files_left_in_out_have_no_special_rights(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
+    """The program's user is the worker's on the host, so such a program would run as the worker."""
+    script = """
+mkdir -p /out/deep && cp /bin/true /out/results && cp /bin/true /out/deep/program
+ln -s /usr/bin/true /out/link
+chmod 6755 /out/results /out/deep/program && chmod g+s /out/deep && chmod 2700 /out
+"""
+    ended, output = run(sandbox, "sh", "-c", script, mounts=(writable(tmp_path, "/out"),))
+
+    assert ended.is_success, output
+    left = [tmp_path, *tmp_path.rglob("*")]
+    assert len(left) == 5
+    assert not [path for path in left if path.lstat().st_mode & (stat.S_ISUID | stat.S_ISGID)]
+    assert stat.S_IMODE((tmp_path / "results").stat().st_mode) == 0o755

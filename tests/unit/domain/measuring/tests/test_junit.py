@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.domain.measuring.tests import junit
 from service.domain.measuring.tests.cases import MAX_BYTES, MOST_CASES, CaseStatus
 from service.domain.measuring.tests.junit import Dialect, read_junit
 from service.domain.values.errors import BadResults
@@ -226,6 +227,15 @@ def test_the_number_of_cases_is_limited_but_later_failures_are_kept() -> None:
     assert run.is_cut
     assert len(run.cases) == MOST_CASES + 1
     assert run.cases[-1].name == "last"
+
+
+def test_a_file_of_too_many_cases_is_refused_when_the_limit_is_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(junit, "_MOST_SEEN", 10)
+    assert len(read_junit(suite(*['<testcase name="a"/>'] * 10), Dialect.GENERIC).cases) == 1
+    with pytest.raises(BadResults, match="more than 10 test cases"):
+        read_junit(suite(*['<testcase name="a"/>'] * 11, "<"), Dialect.GENERIC)
 
 
 @given(st.integers(0, len(CTEST)), st.binary(max_size=20), st.integers(0, 200), st.sampled_from(Dialect))

@@ -10,6 +10,7 @@ CASES = (
     TestCase("a", CaseStatus.PASSED, 0.25),
     TestCase("b", CaseStatus.FAILED, 1.5, "x\ny", "t.cpp:4"),
     TestCase("c", CaseStatus.SKIPPED, 0.0, "needs root"),
+    TestCase("d", CaseStatus.PASSED, 0.5, is_inverted=True),
 )
 
 
