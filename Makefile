@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-power bench-real bench-signatures bench-patterns soak checks-plugin clean
+.PHONY: install help demo gate-native message-images test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-busy bench-power bench-real bench-signatures bench-patterns soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -96,6 +96,9 @@ bench-verdicts: .venv/dev.stamp ## compare the voting rule with other rules, on 
 
 bench-noise: .venv/dev.stamp ## measure how much each way to launch programs reduces the spread of pairs (BUSY=1: beside other programs)
 	@$(BIN)/python -m bench.noise $(if $(BUSY),--busy)
+
+bench-busy: .venv/dev.stamp ## judge a hundred unchanged and slower benchmarks beside builds and a database (KINDS="Hash Sort": some; all take 2.5 hours at most)
+	@$(BIN)/python -m bench.busy $(if $(KINDS),--kinds $(KINDS))
 
 bench-power: .venv/dev.stamp ## simulate power against machine time and false alarms, beside a t-test
 	@$(BIN)/python -m bench.simulations.power

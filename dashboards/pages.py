@@ -26,6 +26,7 @@ from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
 from service.domain.values.search import parse_words
 from service.ports.review.shown import Cursor
+from service.ports.runs.shown import Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -189,7 +190,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions
     ) -> HTMLResponse:
         reading, (address, number) = reading_of(request), wanted
         detail = reading.patch_set(address, number)
-        run = next((run for run in detail.runs if run.kind is RunKind.CHECK), None)
+        run = next(iter(detail.runs), None)
         decision = next(iter(detail.decisions), None)
         newest = detail.change.patch_set
         is_open = detail.change.status is ChangeStatus.NEW and detail.patch_set.number == newest
@@ -220,8 +221,10 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
             "run.html",
             instance=detail.run.instance,
             run=detail.run,
+            standing=Standing.of(
+                detail.run.kind, detail.run.state, decision.vote if decision else None, detail.builds
+            ),
             decisions=detail.decisions,
-            decision=decision,
             sentence=verdict_sentence(detail.run, detail.builds, decision),
             **_tables(
                 reading, _waived(detail.builds), q, show, is_open=_is_commented_on(reading, detail.run)
@@ -283,7 +286,6 @@ def _tables(
     return {
         "builds": shown,
         "compared": compared,
-        "undecided": sum(build.undecided for build, _ in builds),
         "steps": steps_after(compared, is_open=is_open),
         "q": q,
         "show": row_filter,

@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from dashboards import formatting
 from dashboards.assets import asset_path
 from dashboards.machines.environment import build_facts, machine_facts, stages
+from dashboards.runs.badges import badge_of, slower_uncounted
 from dashboards.runs.next_steps import button_of, row_offers, title_of
 from dashboards.runs.sentences import delivery, override_text
 from dashboards.verdict.comparison_table import Mark, RowFilter, sign_of, word_of
@@ -27,9 +28,11 @@ from service.domain.review.form_commands import Action
 from service.domain.runs.states import UNFINISHED, BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import RunKind
-from service.domain.values.text import plain, plain_lines
+from service.domain.values.text import plain, plain_lines, shortened
+from service.domain.wording.clauses import MAX_CLAUSE
 from service.domain.wording.next_steps import MORE_PAIRS
 from service.domain.wording.reasons import sentence
+from service.domain.wording.standing import ordinal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -207,6 +210,8 @@ def _environment() -> Environment:
     environment.globals.update(asset=asset_path, query=_query, UNFINISHED=UNFINISHED)
     environment.globals.update(actions=None, known="")  # pages without forms have none
     environment.globals.update(
+        badge_of=badge_of,
+        slower_uncounted=slower_uncounted,
         title_of=title_of,
         button_of=button_of,
         row_offers=row_offers,
@@ -215,7 +220,7 @@ def _environment() -> Environment:
         MIN_REASON=MIN_REASON,
         DEFAULT_DAYS=DEFAULT_DAYS,
     )
-    environment.globals.update(MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS)
+    environment.globals.update(MAX_CLAUSE=MAX_CLAUSE, MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS)
     environment.globals.update(tone=formatting.tone, version=version("benchgate"))
     environment.globals.update({enum.__name__: enum for enum in _ENUMS})
     environment.filters.update(
@@ -224,6 +229,7 @@ def _environment() -> Environment:
         build_facts=build_facts,
         stages=stages,
         moment=formatting.moment,
+        ordinal=ordinal,
         stamp=formatting.stamp,
         lasting=formatting.lasting,
         percent=formatting.percent,
@@ -233,6 +239,7 @@ def _environment() -> Environment:
         metric_label=formatting.metric_label,
         details=formatting.details,
         plain=plain,
+        shortened=shortened,
         plain_lines=plain_lines,
         sign=sign_of,
         word=word_of,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.verdict.inference.verdict import Comparison
-    from service.ports.building import Packer
+    from service.ports.building import Packer, Sandbox
 
 POLICY: Final = Policy(probation=0, layout=Layout.OFF)
 
@@ -52,6 +52,7 @@ def compare_programs(
     job: Job,
     seed: str,
     packer: Packer = packing,
+    sandbox: Sandbox | None = None,
 ) -> Found:
     """Measure and judge as a build does, from the listing of the benchmarks to the last look.
 
@@ -61,13 +62,14 @@ def compare_programs(
         job: its suites are measured; their programs are laid out below ``build/``.
         seed: of every random choice.
         packer: renews the programs between the pairs.
+        sandbox: runs the programs; None: they run without one.
     """
     placed = tuple(replace(suite, program=f"build/{suite.name}") for suite in job.benchmark.suites)
     job = replace(job, configuration=replace(job.benchmark, suites=placed))
     # Names of one length: they are a part of the programs' environment.
     trees = {side: _lay_out(work / f"tree-{side:_>5}", programs) for side, programs in sides.items()}
     host = make_build_host(work / "home", lambda project: project, (), is_sandboxed=False)
-    host = replace(host, packer=packer)
+    host = replace(host, packer=packer, sandbox=sandbox or host.sandbox)
     build = MemoryClaimed(seed=seed)
     launcher = Launcher(session_of(host, job, build), trees)
     base = rehearse(launcher, Side.BASE)

@@ -81,10 +81,10 @@ def _headline(build: BuildOfRun) -> str:
     return build.waived_by or next(iter(build.causes), "")
 
 
-def _rank(build: BuildOfRun) -> tuple[int, bool]:
+def _rank(build: BuildOfRun) -> tuple[int, bool, bool, bool]:
     # A waived failure comes after every other failure and before success.
     result = Result.SUCCESS if build.waived_by or build.result is None else build.result
-    return _WORST_FIRST.index(result), not build.waived_by
+    return _WORST_FIRST.index(result), not build.waived_by, not build.tally.slower, not build.undecided
 
 
 def _progress(builds: Sequence[BuildOfRun]) -> str:
@@ -97,4 +97,8 @@ def _progress(builds: Sequence[BuildOfRun]) -> str:
         return f"{finished}; {plain(first.job)} is running{machine}{phase}."
     if any(build.state is BuildState.EXECUTED for build in builds):
         return f"{finished}; the results are being analysed."
-    return f"{finished}; the next one is waiting for a machine."
+    waiting = min(
+        (build for build in builds if build.place), key=lambda build: build.place or 0, default=None
+    )
+    why = "waiting for a machine" if waiting is None else waiting.waits
+    return f"{finished}; the next one is {why}."

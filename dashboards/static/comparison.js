@@ -103,21 +103,25 @@ async function toggle(row, isAsked) {
   const place = htmlElement("tr", undefined, "samples");
   const cell = htmlElement("td");
   cell.colSpan = row.cells.length;
-  cell.append(htmlElement("p", "Loading samples …", "hint"));
+  const why = row.dataset.why ? [htmlElement("p", row.dataset.why, "why")] : [];
+  const show = (...parts) => cell.replaceChildren(...why, ...parts);
   place.append(cell);
   row.after(place);
+  show();
+  if (row.dataset.bare !== undefined) return; // no samples
+  show(htmlElement("p", "Loading samples …", "hint"));
   const { job, number } = row.closest(".comparison").dataset;
   const url = `/api/v1/builds/${encodeURIComponent(job)}/${number}/samples?series=${row.dataset.series}`;
   try {
     const answer = await fetch(url);
     const body = await answer.json();
     if (!answer.ok) throw new Error(`${body.detail || body.title} (request ${body.request_id})`);
-    cell.replaceChildren(...samplesView(body));
+    show(...samplesView(body));
   } catch (error) {
     const again = htmlElement("button", "Try again");
     again.type = "button";
     again.addEventListener("click", () => { place.remove(); button.setAttribute("aria-expanded", "false"); toggle(row, false); });
-    cell.replaceChildren(htmlElement("p", `The samples could not be read: ${error.message} `, "hint"), again);
+    show(htmlElement("p", `The samples could not be read: ${error.message} `, "hint"), again);
   }
 }
 

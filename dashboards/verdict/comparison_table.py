@@ -92,6 +92,7 @@ class ComparisonTable:
         words: the word of each verdict in ``counts``.
         scale: the share at which the drawing ends on both sides; most rows that are slower or faster fit in.
         floor: the share below which a difference does not matter; drawn as a band.
+        footnotes: explanations that shown rows have in common, each once.
     """
 
     rows: tuple[Comparison, ...]
@@ -100,6 +101,11 @@ class ComparisonTable:
     words: Mapping[Verdict, str]
     scale: float
     floor: float
+    footnotes: tuple[str, ...] = ()
+
+    def marks(self, row: Comparison) -> str:
+        """Return the numbers of a row's footnotes."""
+        return " ".join(str(self.footnotes.index(note) + 1) for note in row.explained)
 
     def place(self, share: float) -> float:
         """Return where a share of change is drawn, from 0 to ``WIDTH``."""
@@ -148,6 +154,7 @@ def lay_out(
         },
         scale=_scale(rows),
         floor=floor,
+        footnotes=tuple(dict.fromkeys(note for row in rows for note in row.explained)),
     )
 
 

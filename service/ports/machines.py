@@ -24,6 +24,9 @@ class Lease(Protocol):
     def enter(self, phase: str) -> None:
         """Report the phase of the work, which the pages show."""
 
+    def tell(self, progress: str) -> None:
+        """Report how far the phase is, with the next renewal: it may change many times in a second."""
+
 
 class BuildOutput(Protocol):
     """The output of a build so far.

@@ -160,6 +160,9 @@ class Comparison(Compared):
     better: Better = field(metadata=_BETTER)
     reason: str
     needs_pairs: bool = field(default=False, metadata=PAGES_ONLY)  # undecided, and more pairs may decide it
+    not_counted: str = field(default="", metadata=PAGES_ONLY)  # what it waits for, if it may not vote yet
+    clause: str = field(default="", metadata=PAGES_ONLY)  # the reason in a few words
+    explained: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)  # as other rows with such reasons
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,26 @@ def test_search_narrows_while_typing_and_stays_in_the_address(page: Page) -> Non
     expect(page.locator("#search")).to_have_value("oneshot -threads:4")
 
 
+def test_a_row_has_one_clause_and_opens_to_the_whole_reason(page: Page) -> None:
+    page.goto(f"/changes/{REGRESSION}")
+    row = page.locator('tr[data-series="4"]')
+    expect(row.locator(".reason")).to_have_text("about 31 more pairs (2 min) would decide it 1")
+    expect(page.get_by_text("single pairs vary by 5 %")).to_have_count(0)
+    expect(page.locator("ol.footnotes li")).to_have_count(1)
+    row.get_by_role("button").click()
+    expect(page.locator("tr.samples .why")).to_contain_text("single pairs vary by 5 %, so the result is only")
+    expect(page.locator("tr.samples svg.strip")).to_be_visible()
+
+
+def test_the_causes_of_a_build_with_a_table_are_folded(page: Page) -> None:
+    page.goto(f"/changes/{REGRESSION}")
+    cause = page.locator(".causes").get_by_text("15 of 21 results are the same within 3 %")
+    expect(cause).to_be_hidden()
+    page.locator(".causes-of-table summary").click()
+    expect(cause).to_be_visible()
+    expect(page.locator("ul.footnotes")).to_contain_text("3 of 27 pairs were disturbed by other work")
+
+
 def test_a_row_opens_to_its_samples_pair_by_pair(page: Page) -> None:
     page.goto(f"/changes/{REGRESSION}")
     page.locator('tr[data-series="1"] button').click()

@@ -80,7 +80,7 @@ class RunningSite:
         def is_there() -> bool:
             with suppress(NotFound):
                 build = self.build(number)
-                return build is not None and build.phase == phase
+                return build is not None and build.phase.partition(",")[0] == phase
             return False
 
         self.wait(is_there, f"phase {phase} of change {number}")

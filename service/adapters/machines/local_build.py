@@ -67,6 +67,10 @@ class LocalBuild(Claimed):
         self.phase = phase
 
     @override
+    def tell(self, progress: str) -> None:
+        """Do nothing: the terminal shows the progress."""
+
+    @override
     def find(self, key: BinaryKey) -> str | None:
         entry = self._cache / key.digest
         return entry.read_text(encoding="ascii") if entry.is_file() else None

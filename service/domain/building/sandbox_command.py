@@ -66,6 +66,8 @@ class Completed:
         cpu_seconds: of the program and its children; None if this host does not count it.
         is_host_out_of_memory: the kernel killed a process although all kept their memory limit; None if this
             host does not count such kills.
+        voluntary_switches: how often a process of it gave up its CPU to wait (``ru_nvcsw`` of getrusage(2));
+            the kernel counts those that lost it to others apart. None if not counted.
     """
 
     exit_code: int
@@ -73,6 +75,7 @@ class Completed:
     stopped_by: StoppedBy | None = None
     cpu_seconds: float | None = None
     is_host_out_of_memory: bool | None = None
+    voluntary_switches: int | None = None
 
     @property
     def is_success(self) -> bool:

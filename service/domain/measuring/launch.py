@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from service.domain.measuring.formats.reader import is_written_since
 from service.domain.measuring.metric import RATES, is_process_clock, may_join, metric_named
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 
 
 SECOND: Final = 9  # variant of the second opinion's pairs in the record: the programs as built, again
+
+
+class Preempted(NamedTuple):
+    """A launch whose CPUs others used.
+
+    ``waits``: how often its processes gave up their CPU to wait. ``others``: share of its CPUs' time that
+    other programs and the host of a virtual machine used.
+    """
+
+    waits: int
+    others: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +90,20 @@ _TIMES_UNDIVIDED_SINCE: Final = (1, 9, 0)
 _WARNINGS: Final = 3  # kept of a launch; the stored output has all
 
 
-def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: bool = True) -> Launch:
+def read_launch(
+    pair: int,
+    side: Side,
+    suite: Suite,
+    run: GBenchRun,
+    *,
+    joins: bool = True,
+    preempted: Preempted | None = None,
+) -> Launch:
     """Reduce the output of a launch to the best repetition of each benchmark and metric.
 
     Both times and the rates are always read: they show time that a clock does not count, and changes of the
-    work per iteration. ``joins``: real time may join a benchmark that is judged by CPU time.
+    work per iteration. ``joins``: real time may join a benchmark that is judged by CPU time. With
+    ``preempted``, real time without that of others counts for benchmarks that cannot have waited.
     """
     measured = [row for row in run.rows if row.is_measured]
     values: Mapping[str, Mapping[str, float]] = {row.name: row.values for row in measured}
@@ -94,6 +114,7 @@ def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: b
     for row in measured:
         timed[row.name] = timed.get(row.name, 0.0) + row.values["real_time"] * row.iterations
     threads = {row.name: row.threads for row in measured if joins and may_join(row.name)}
+    repetitions = Counter(row.name for row in measured)
     return Launch(
         pair=pair,
         side=side,
@@ -102,7 +123,11 @@ def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: b
         errors={row.name: row.error for row in run.rows if row.error is not None},
         warnings=tuple(map(str, run.warnings[:_WARNINGS])),
         real_per_cpu={
-            name: real_per_cpu(name, count, values[name]["real_time"], values[name]["cpu_time"], run.context)
+            name: _without_others(
+                real_per_cpu(name, count, values[name]["real_time"], values[name]["cpu_time"], run.context),
+                repetitions[name],
+                preempted,
+            )
             for name, count in threads.items()
         },
         varying=varying,
@@ -129,6 +154,16 @@ def real_per_cpu(benchmark: str, threads: int, real: float, cpu: float, context:
     is_undivided = is_written_since(context, _TIMES_UNDIVIDED_SINCE)
     is_scaled = is_process_clock(benchmark) or not is_undivided
     return real / cpu * (threads if is_scaled else 1)
+
+
+def _without_others(quotient: float, repetitions: int, preempted: Preempted | None) -> float:
+    """Leave out the time of others, unless the benchmark may have waited meanwhile.
+
+    With fewer waits than repetitions, one repetition waited for nothing, and the best one counts.
+    """
+    if preempted is None or preempted.waits >= repetitions:
+        return quotient
+    return min(quotient, max(1.0, quotient * (1.0 - preempted.others)))
 
 
 def _best_repetitions(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.measuring.callgrind import Counted
 from service.domain.measuring.formats.reader import read_run
-from service.domain.measuring.launch import SECOND, read_launch
+from service.domain.measuring.launch import SECOND, Preempted, read_launch
 from service.domain.measuring.renaming import under_new_names
 from service.domain.values.errors import BadResults
 from service.domain.values.identity import Side
@@ -188,13 +188,21 @@ def launch_of(raw: RawLaunch, run: GBenchRun, suite: Suite, pair: int, variant: 
     """Reduce the output of a launch, which :func:`run_of` read, to its samples."""
     # By the limits in force when it was measured, so that new limits change no old verdict.
     return replace(
-        read_launch(pair, raw.side, suite, run),
+        read_launch(pair, raw.side, suite, run, preempted=_preempted(raw)),
         variant=variant,
         is_disturbed=raw.facts.get("disturbed") is True,
         is_kept_in_place=raw.facts.get("kept_in_place") is True,
         is_built_again=raw.facts.get("built_again") is True,
         seconds=float(raw.facts.get("seconds", 0.0)),
     )
+
+
+def _preempted(raw: RawLaunch) -> Preempted | None:
+    """Read how a launch waited and what others used of its CPUs; None if one of them was not counted."""
+    waits, foreign, steal = (raw.facts.get(key) for key in ("voluntary_switches", "foreign", "steal"))
+    if waits is None or foreign is None or steal is None:
+        return None
+    return Preempted(int(waits), min(1.0, float(foreign) + float(steal)))
 
 
 def join_groups(launches: Iterable[Launch]) -> tuple[Launch, ...]:

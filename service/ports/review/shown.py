@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import RunState
 from service.domain.values.errors import BadInput
-from service.ports.runs.shown import ADDRESS, PAGES_ONLY, VOTE, BuildOfRun, Decision, Override, Run
+from service.domain.values.identity import RunKind
+from service.ports.runs.shown import ADDRESS, PAGES_ONLY, VOTE, BuildOfRun, Decision, Override, Run, Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +73,14 @@ class Change:
     revision: str
     vote: int | None = field(metadata=VOTE)
     header: str = field(metadata={"description": "first line of the newest decision; may be empty"})
-    run_id: int | None
+    run_id: int | None = field(metadata={"description": "the newest run, also one after the merge"})
     run_state: RunState | None
     builds: int
     finished_builds: int
     undecided: int = field(metadata={"description": "undecided results of the newest run"})
     cause: str = field(metadata={"description": "the first cause of the worst build"})
+    run_kind: RunKind | None = None
+    standing: Standing = field(default=Standing(), metadata=PAGES_ONLY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +97,7 @@ class PatchSet:
     vote: int | None = field(metadata=VOTE)
     header: str
     undecided: int = field(metadata={"description": "undecided results of the newest run"})
+    standing: Standing = field(default=Standing(), metadata=PAGES_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ class ChangeWithPatchSets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchSetDetail:
-    """Everything known of a patch set, with the builds of its newest check run.
+    """Everything known of a patch set, with the builds of its newest run.
 
     Decisions, overrides and requests come newest first; revoked overrides are included.
     """

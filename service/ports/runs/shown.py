@@ -5,7 +5,7 @@ A field's ``metadata`` describes the field in the API's document. All times are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -96,7 +96,88 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
+class Tally:
+    """The results of builds, counted; what says only how many instructions ran is left out.
+
+    ``worst`` is the ratio of the slower result that changed most. ``not_counted`` says of each slower result
+    that may not vote what it waits for.
+    """
+
+    results: int = 0
+    slower: int = 0
+    faster: int = 0
+    worst: float | None = None
+    not_counted: tuple[str, ...] = ()
+
+    def __add__(self, other: Tally) -> Tally:
+        worst = (each for each in (self.worst, other.worst) if each)
+        return Tally(
+            results=self.results + other.results,
+            slower=self.slower + other.slower,
+            faster=self.faster + other.faster,
+            worst=max(worst, key=lambda ratio: max(ratio, 1 / ratio), default=None),
+            not_counted=self.not_counted + other.not_counted,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedBuild:
+    """A build as its run's standing counts it."""
+
+    state: BuildState
+    result: Result | None
+    undecided: int = field(metadata={"description": "undecided results"})
+    place: int | None = field(
+        default=None, metadata={"description": "of a queued build, in the queue of its pool: 1 is next"}
+    )
+    tally: Tally = field(default=Tally(), metadata=PAGES_ONLY)
+    waiver: str = field(default="", metadata=PAGES_ONLY)  # in few words: "overridden MB-12"
+
+
+_WORST_FIRST: Final = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS, Result.NOT_BUILT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Facts of a patch set's newest run for its badge.
+
+    ``kind`` and ``state`` are None without a run. ``vote`` is that of the newest decision, perhaps of an
+    earlier run; ``waivers`` name why failures do not count. ``place`` is that of the first waiting build, if
+    none is past the queue.
+    """
+
+    kind: RunKind | None = None
+    state: RunState | None = None
+    vote: int | None = None
+    result: Result | None = None  # the worst one
+    undecided: int = 0
+    tally: Tally = Tally()
+    waivers: tuple[str, ...] = ()
+    place: int | None = None
+
+    @staticmethod
+    def of(
+        kind: RunKind | None, state: RunState | None, vote: int | None, builds: Iterable[CountedBuild]
+    ) -> Standing:
+        """Sum up the builds of a run."""
+        found = list(builds)
+        results = {each.result for each in found}
+        begun = any(each.state in {BuildState.RUNNING, BuildState.EXECUTED} for each in found)
+        places = [] if begun else [each.place for each in found if each.place is not None]
+        return Standing(
+            kind=kind,
+            state=state,
+            vote=vote,
+            result=next((each for each in _WORST_FIRST if each in results), None),
+            undecided=sum(each.undecided for each in found),
+            tally=sum((each.tally for each in found), Tally()),
+            waivers=tuple(dict.fromkeys(each.waiver for each in found if each.waiver)),
+            place=min(places, default=None),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build(CountedBuild):
     """A build."""
 
     id: int = field(metadata=PAGES_ONLY)
@@ -104,9 +185,12 @@ class Build:
     number: int
     kind: str
     pool: str
-    state: BuildState
-    phase: str
-    result: Result | None
+    phase: str = field(
+        metadata={
+            "description": "what its machine does now, and how far it is",
+            "examples": ["confirm, relink 6 of up to 12, pair 10, at most 3 min more"],
+        }
+    )
     outcome: Outcome | None
     causes: tuple[str, ...]
     is_voting: bool
@@ -117,9 +201,17 @@ class Build:
     started_at: datetime | None
     finished_at: datetime | None
     floor: float = field(metadata={"description": "the share below which a difference does not matter"})
-    undecided: int = field(metadata={"description": "undecided results"})
     external_number: int | None = field(default=None, metadata={"description": "the number in another CI"})
     url: str = field(default="", metadata={"description": "the page in another CI; may be empty"})
+    waits: str = field(
+        default="",
+        metadata={
+            "description": "why a queued build waits; else empty",
+            "examples": [
+                "2nd in the queue of pool perf; perf-01 takes no builds: other work takes 100 % of its CPUs"
+            ],
+        },
+    )
     notes: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)
     blamed: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)  # from here: for next steps
     compares: bool = field(default=True, metadata=PAGES_ONLY)  # its rows are comparisons

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -22,7 +22,7 @@ from service.domain.values.errors import (
     Transient,
     Unfit,
 )
-from service.domain.values.text import plain
+from service.domain.values.text import plain, shortened
 from service.domain.wording.build_causes import OVERDUE, attempts_failed, crashed, unfit, unusable_dependency
 from service.steps.building.build_log import BuildLog
 from service.steps.building.session import BuildSession
@@ -38,7 +38,23 @@ if TYPE_CHECKING:
     from service.steps.building.session import BuildHost
 
 _LOG: Final = structlog.get_logger(__name__)
+_MAX_PROGRESS: Final = 120  # of the text: it may have the path of a file
 RETRY_AFTER = 20.0  # seconds; a fetch that failed is seldom better at once
+
+
+@dataclass(frozen=True, slots=True)
+class _ToldProgress:
+    """Progress that the pages of a claimed build show, too."""
+
+    claimed: Claimed
+    progress: Progress
+
+    def say(self, text: str, done: float | None = None) -> None:
+        self.claimed.tell(shortened(text.removeprefix(f"{self.claimed.name}: "), _MAX_PROGRESS))
+        self.progress.say(text, done)
+
+    def note(self, text: str) -> None:
+        self.progress.note(text)
 
 
 def execute_build(
@@ -58,7 +74,7 @@ def execute_build(
         spec = BuildSpec.from_mapping(claimed.spec)
         if spec.job.problem:
             return MachineReport(Outcome.MISCONFIGURED, (spec.job.problem,))
-        session = BuildSession(claimed, spec, host, progress, log, is_draining)
+        session = BuildSession(claimed, spec, host, _ToldProgress(claimed, progress), log, is_draining)
         try:
             session = replace(session, dependencies=_dependencies(session))
         except BadInput as error:

@@ -134,6 +134,7 @@ class Launcher:
             "foreign": around.foreign_share,
             "elsewhere": around.elsewhere_share,
             "disturbed": is_disturbed(around),
+            "voluntary_switches": done.voluntary_switches,
             **({} if is_renewed else {"kept_in_place": True}),
             **({"built_again": True} if side in self.built_again else {}),
         }

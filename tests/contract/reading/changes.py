@@ -12,6 +12,7 @@ from service.domain.values.errors import Ambiguous, NotFound
 from service.domain.values.identity import ChangeAddress, RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.review.shown import Cursor
+from service.ports.runs.shown import Standing, Tally
 from tests.contract.reading.site import ADDRESS, CHANGE, OTHER_PARENT, PARENT, measure
 
 if TYPE_CHECKING:
@@ -145,18 +146,63 @@ class ChangeReadingContract:
             assert site.reading.patch_set(address).patch_set.number == patch_set
             assert site.reading.measured_patch_sets(address, 9).older == 0
 
-    def test_a_patch_set_has_decisions_runs_and_the_builds_of_its_newest_check(
-        self, site: ReadingSite
-    ) -> None:
+    def test_the_run_after_the_merge_leads_a_change(self, site: ReadingSite) -> None:
+        site.add_change()
+        check = site.add_run()
+        site.add_build(check, "same", benchmarks=("BM_a", "BM_b"), verdict=Verdict.SAME)
+        site.decide(check, 1)
+        (before,) = site.reading.changes(5)
+        assert (before.run_id, before.run_kind, before.cause) == (check, RunKind.CHECK, "same")
+        assert before.standing == Standing(
+            kind=RunKind.CHECK, state=RunState.FINISHED, vote=1, result=Result.SUCCESS, tally=Tally(results=2)
+        )
+        merged = site.add_run(kind=RunKind.POST_SUBMIT)
+        site.add_build(merged, "slower", result=Result.FAILURE, benchmarks=("BM_a",))
+        site.decide(merged, None)
+        (after,) = site.reading.changes(5)
+        assert (after.run_id, after.run_kind, after.cause) == (merged, RunKind.POST_SUBMIT, "slower")
+        assert (after.vote, after.standing.vote, after.standing.result) == (1, 1, Result.FAILURE)
+        assert after.standing.tally == Tally(results=1, slower=1, worst=0.9)
+        detail = site.reading.patch_set(ADDRESS)
+        assert [build.causes for build in detail.builds] == [("slower",)]
+        assert detail.patch_set.standing == detail.change.standing == after.standing
+
+    def test_a_queued_build_has_its_place_in_the_queue(self, site: ReadingSite) -> None:
+        site.add_change()
+        run = site.add_run(state=RunState.RUNNING)
+        names = [site.add_build(run, result=None) for _ in range(2)]
+        assert [site.reading.build(name.job, name.number).build.place for name in names] == [1, 2]
+        assert [build.place for build in site.reading.run(run).builds] == [1, 2]
+        (change,) = site.reading.changes(5)
+        assert (change.standing.state, change.standing.place) == (RunState.RUNNING, 1)
+
+    def test_a_queued_build_says_what_keeps_its_machines_from_it(self, site: ReadingSite) -> None:
+        site.add_change()
+        run = site.add_run(state=RunState.RUNNING)
+        first, second = (site.add_build(run, result=None) for _ in range(2))
+        queue = "2nd in the queue of pool perf"
+
+        def waits() -> str:
+            return site.reading.build(second.job, second.number).build.waits
+
+        assert waits() == f"{queue}; no machine of this pool has registered"
+        site.add_machine("other", "linux")
+        site.add_machine("perf-01", holds=first)
+        assert waits() == f"{queue}; perf-01 is busy"
+        site.add_machine("perf-02")
+        assert waits() == queue
+
+    def test_a_patch_set_has_decisions_runs_and_the_builds_of_its_newest_run(self, site: ReadingSite) -> None:
         site.add_change(patch_sets=2)
         first, second = site.add_run(1), site.add_run(1)
         site.add_build(first, "old", result=Result.FAILURE)
         site.add_build(second, "new")
         third = site.add_run(1, kind=RunKind.POST_SUBMIT)
+        site.add_build(third, "merged")
         site.decide(first, -1)
         site.decide(second, 1)
         found = site.reading.patch_set(ADDRESS, 1)
-        assert [build.causes for build in found.builds] == [("new",)]
+        assert [build.causes for build in found.builds] == [("merged",)]
         assert [(decision.run_id, decision.vote) for decision in found.decisions] == [
             (second, 1),
             (first, -1),

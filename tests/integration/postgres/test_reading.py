@@ -19,6 +19,7 @@ from service.domain.values.identity import BuildName, RunKind
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import degradation_sentences
+from service.ports.runs.shown import Tally
 from tests.contract.reading.builds import NASTY, BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
@@ -336,6 +337,46 @@ def test_typed_reasons_are_worded_and_others_are_read_as_text(
     build = site.reading.build("perf", 1).build
     (row,) = site.reading.comparisons(build.id, build.created_at)
     assert row.reason == (reason or f"no pair has a result on both sides; {NASTY}")
+
+
+def test_a_slower_result_on_probation_is_not_counted_in_its_change_and_build(site: PostgresSite) -> None:
+    site.add_change()
+    measure(site, 1, "BM_one", "BM_two")
+    reasons = [Reason(ReasonKind.LAYOUT_POSSIBLE), Reason(ReasonKind.ON_PROBATION, (0, 40, 0, 3))]
+    site.database.change(
+        "UPDATE comparison SET reasons = CAST(:stored AS jsonb) WHERE position = 1",
+        stored=json.dumps([asdict(each) for each in reasons]),
+    )
+    why = "not counted until 40 A/A pairs"
+    found = site.reading.patch_set(ADDRESS)
+    assert found.change.standing.tally == Tally(results=2, slower=2, worst=0.9, not_counted=(why,))
+    build = site.reading.build("perf", 1).build
+    assert build.tally == found.builds[0].tally == found.change.standing.tally
+    rows = site.reading.comparisons(build.id, build.created_at)
+    assert [(row.not_counted, row.clause, len(row.explained)) for row in rows] == [("", "", 0), (why, why, 2)]
+
+
+def test_counted_instructions_are_no_results_of_a_badge(site: PostgresSite) -> None:
+    site.add_change()
+    measure(site, 1, "BM_one", "BM_two")
+    site.database.change("UPDATE series SET metric = 'instructions' WHERE benchmark = 'BM_two'")
+    (change,) = site.reading.changes(5)
+    assert change.standing.tally == Tally(results=1, slower=1, worst=0.9)
+
+
+def test_an_obstacle_keeps_a_machine_from_exclusive_builds_only(site: PostgresSite) -> None:
+    site.add_change()
+    name = site.add_build(site.add_run(state=RunState.RUNNING), result=None)
+    site.add_machine("perf-01")
+    site.database.change("UPDATE machine SET obstacle = 'other work takes 100 % of its CPUs'")
+    why = "; perf-01 takes no builds: other work takes 100 % of its CPUs"
+    queue = "1st in the queue of pool perf"
+    assert site.reading.build(name.job, name.number).build.waits == queue + why
+    site.database.change("UPDATE build SET is_exclusive = false")
+    assert site.reading.build(name.job, name.number).build.waits == queue
+    site.database.change("UPDATE machine SET last_seen_at = now() - interval '2 minutes'")
+    silent = "no machine of this pool has reported for a minute"
+    assert site.reading.build(name.job, name.number).build.waits == f"{queue}; {silent}"
 
 
 def test_a_verdict_that_this_version_does_not_know_raises(site: PostgresSite) -> None:

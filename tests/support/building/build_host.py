@@ -334,6 +334,7 @@ class MemoryClaimed:
     fault: Exception | None = None
     binaries: dict[str, str] = field(default_factory=dict)
     phases: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
     executions: list[Mapping[str, Any]] = field(default_factory=list)
     output: BuildOutput | None = None
     log: bytes = b""
@@ -347,6 +348,9 @@ class MemoryClaimed:
     def enter(self, phase: str) -> None:
         self._hold()
         self.phases.append(phase)
+
+    def tell(self, progress: str) -> None:
+        self.told.append(progress)
 
     def fix_listings(self, listings: Sequence[Listing]) -> Sequence[Listing]:
         self._hold()

@@ -16,9 +16,10 @@ from service.domain.values.errors import Ambiguous, NotFound, Transient
 from service.domain.values.identity import BuildName, ChangeAddress, ChangeKey, RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import HIDDEN_ERROR, failure_sentences
+from service.domain.wording.standing import waiting
 from service.ports.reading import Reading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
-from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds
+from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds, Standing
 from service.ports.verdict import (
     Compared,
     Comparison,
@@ -33,7 +34,9 @@ from service.ports.verdict import (
 from tests.support.reading.views import (
     ENVIRONMENT,
     healthy,
+    pool_machine,
     samples_like,
+    tally_of,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from service.ports.verdict import SeriesVotingStatus
 
 T = TypeVar("T")
+B = TypeVar("B", bound="Build")
 
 
 @dataclass
@@ -156,8 +160,8 @@ class FakeReading(Reading):
         oldest_first = sorted(stored, key=lambda detail: detail.patch_set.number)
         details = [self._with_runs(detail) for detail in oldest_first]
         newest = details[-1]
-        check = _newest_check(newest.runs)
-        worst = min(newest.builds, key=_place, default=None)
+        run = next(iter(newest.runs), None)
+        worst = min(newest.builds, key=_rank, default=None)
         change = replace(
             row,
             address=self._address(row.number, row.instance),
@@ -165,8 +169,10 @@ class FakeReading(Reading):
             revision=newest.patch_set.revision,
             vote=newest.patch_set.vote,
             header=newest.patch_set.header,
-            run_id=check.id if check else None,
-            run_state=check.state if check else None,
+            run_id=run.id if run else None,
+            run_kind=run.kind if run else None,
+            run_state=run.state if run else None,
+            standing=newest.patch_set.standing,
             builds=len(newest.builds),
             finished_builds=sum(build.state is BuildState.FINISHED for build in newest.builds),
             undecided=newest.patch_set.undecided,
@@ -178,17 +184,20 @@ class FakeReading(Reading):
         address = self._address(stored.change.number, stored.change.instance)
         runs = self._runs_of(stored.change, stored.patch_set.number)
         decisions = tuple(decision for run in runs for decision in run.decisions)
-        check = _newest_check(tuple(run.run for run in runs))
         counting = (d for run in runs if run.run.kind is RunKind.CHECK for d in run.decisions)
         newest = next(counting, None)
-        builds = next((run.builds for run in runs if run.run is check), ())
+        lead = runs[0] if runs else None
+        builds = lead.builds if lead else ()
+        kind, state = (lead.run.kind, lead.run.state) if lead else (None, None)
+        standing = Standing.of(kind, state, newest.vote if newest else None, builds)
         return replace(
             stored,
             patch_set=replace(
                 stored.patch_set,
                 vote=newest.vote if newest else None,
                 header=newest.header if newest else "",
-                undecided=sum(build.undecided for build in builds),
+                undecided=standing.undecided,
+                standing=standing,
             ),
             decisions=decisions,
             runs=tuple(run.run for run in runs),
@@ -203,8 +212,17 @@ class FakeReading(Reading):
         return sorted(its, key=lambda each: each.run.id, reverse=True)
 
     def _counted(self, run: RunWithBuilds) -> RunWithBuilds:
-        builds = (replace(build, undecided=self._undecided(build)) for build in run.builds)
-        return replace(run, run=self._addressed(run.run), builds=tuple(builds))
+        return replace(run, run=self._addressed(run.run), builds=tuple(map(self._read, run.builds)))
+
+    def _read(self, build: B) -> B:
+        """Fill in what follows from a build's rows, the queue and the machines."""
+        return replace(
+            build,
+            undecided=self._undecided(build),
+            tally=tally_of(self.rows.get(build.id, ())),
+            place=self._place(build),
+            waits=self._waits(build),
+        )
 
     def _addressed(self, run: Run) -> Run:
         """Return a stored run with the address that pages show; the stored one always has an instance."""
@@ -215,6 +233,18 @@ class FakeReading(Reading):
 
     def _undecided(self, build: Build) -> int:
         return sum(row.verdict is Verdict.UNDECIDED for row in self.rows.get(build.id, ()))
+
+    def _place(self, build: Build) -> int | None:
+        if build.state is not BuildState.QUEUED:
+            return None
+        every = {each.id: each for run in self.runs for each in run.builds}.values()
+        ahead = [each for each in every if each.id < build.id and each.pool == build.pool]
+        return 1 + sum(each.state is BuildState.QUEUED for each in ahead)
+
+    def _waits(self, build: Build) -> str:
+        place = self._place(build)
+        machines = [pool_machine(each) for each in self.machines() if each.pool == build.pool]
+        return waiting(build.pool, place, machines) if place else ""
 
     def _measured(self, change: Change, number: int) -> MeasuredPatchSet | None:
         for run in self._runs_of(change, number):
@@ -241,7 +271,7 @@ class FakeReading(Reading):
         here = [each for each in of_job if each.build.number == number]
         found = sorted(elsewhere + here, key=lambda each: each.build.is_external)
         detail = self._only(iter(found), f"there is no build {job}/{number}")
-        build = replace(detail.build, undecided=self._undecided(detail.build))
+        build = self._read(detail.build)
         return replace(detail, build=build, runs=tuple(map(self._addressed, detail.runs)))
 
     @override
@@ -361,12 +391,8 @@ _OF_RUN = ("kind", "revision", "subject", "author", "change", "change_address", 
 _WORST_FIRST = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS)
 
 
-def _place(build: BuildOfRun) -> int:
+def _rank(build: BuildOfRun) -> int:
     return _WORST_FIRST.index(build.result) if build.result in _WORST_FIRST else len(_WORST_FIRST)
-
-
-def _newest_check(runs: Sequence[Run]) -> Run | None:
-    return next((run for run in runs if run.kind is RunKind.CHECK), None)
 
 
 def _names_of(series: Series) -> str:

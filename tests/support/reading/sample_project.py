@@ -17,7 +17,9 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.verdict.calibration.evidence import History, Session, voting_status_of
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
+from service.domain.wording.clauses import explained
 from service.ports.verdict import SeriesVotingStatus, SeriesWithPoints
 from tests.support.reading.add_patch_set import add_patch_set
 from tests.support.reading.fake_reading import FakeReading
@@ -52,6 +54,7 @@ WIDE = (
     "single pairs vary by 5 %, so the result is only known to ±3.9 %; "
     "about 31 more pairs (2 min) would decide it"
 )
+[VARIES] = explained([Reason(ReasonKind.WIDE_INTERVAL, (0.05, 0.039))])
 
 
 def sample_project() -> FakeReading:
@@ -81,7 +84,7 @@ def _add_regression(reading: FakeReading) -> None:
         comparison(3, "TaskStatsBench/LogQTime", 1.214, Verdict.FASTER),
         comparison(4, "CB3ExecutorBench/SnoozeWake/real_time/threads:16", 0.985, Verdict.UNDECIDED,
                    low=0.948, high=1.024,
-                   reason=WIDE),
+                   reason=WIDE, clause="about 31 more pairs (2 min) would decide it", explained=(VARIES,)),
         comparison(5, "CB3ExecutorBench/NotifyStorm/real_time/threads:4", None, Verdict.NEW),
         comparison(6, "CB3ExecutorBench/OldNotify/real_time/threads:4", None, Verdict.BROKEN,
                    reason="Pool did not drain"),

@@ -16,12 +16,15 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
+from service.domain.wording.standing import PoolMachine
 from service.ports.machines import Machine
 from service.ports.review.shown import Change, PatchSet
-from service.ports.runs.shown import BuildOfRun, Decision, Override, Run
+from service.ports.runs.shown import BuildOfRun, Decision, Override, Run, Tally
 from service.ports.verdict import Comparison, Point, Series
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from service.domain.runs.overrides import OverrideKind
 
 NOW = datetime(2026, 11, 21, 2, 36, tzinfo=UTC)
@@ -76,6 +79,20 @@ def samples_like(row: Comparison) -> tuple[tuple[float | None, ...], tuple[float
     base = [(row.base or 0) * math.exp(noise.gauss(0, 0.008)) for _ in range(row.pairs)]
     patch: list[float | None] = [b * (row.ratio or 1) * math.exp(noise.gauss(0, 0.006)) for b in base]
     return tuple(None if k == 4 else b for k, b in enumerate(base)), tuple(patch)
+
+
+def tally_of(rows: Sequence[Comparison]) -> Tally:
+    """The tally of a build with these rows."""
+    results = [row for row in rows if row.metric != "instructions"]
+    slower = [row for row in results if row.verdict is Verdict.SLOWER]
+    ratios = (row.ratio for row in slower if row.ratio)
+    return Tally(
+        results=len(results),
+        slower=len(slower),
+        faster=sum(row.verdict is Verdict.FASTER for row in results),
+        worst=max(ratios, key=lambda ratio: max(ratio, 1 / ratio), default=None),
+        not_counted=tuple(row.not_counted for row in slower if row.not_counted),
+    )
 
 
 def build_view(build_id: int, number: int, **more: object) -> BuildOfRun:
@@ -235,6 +252,13 @@ def machine_view(name: str, **more: object) -> Machine:
         obstacle="",
     )
     return replace(machine, **more)  # type: ignore[arg-type]
+
+
+def pool_machine(machine: Machine) -> PoolMachine:
+    """A machine as a waiting build sees it."""
+    is_silent = machine.last_seen_at < NOW - timedelta(minutes=1)
+    is_busy = machine.build is not None
+    return PoolMachine(machine.name, machine.obstacle, is_silent=is_silent, is_busy=is_busy)
 
 
 def trend_point(index: int, value: float, **more: object) -> Point:

@@ -31,7 +31,7 @@ from service.adapters.building.sandbox.mounts import (
     in_memory,
     mount_arguments,
 )
-from service.adapters.building.sandbox.namespace import START_WITHIN_SECONDS, Namespace
+from service.adapters.building.sandbox.namespace import START_WITHIN_SECONDS, Namespace, adopting_orphans
 from service.adapters.building.sandbox.supervision import BoundedOutput, supervise
 from service.adapters.building.sandbox.syscalls import filter_for
 from service.adapters.system.removal import clear_special_rights
@@ -147,6 +147,7 @@ class BubblewrapSandbox(Sandbox):
             cleanup.callback(group.close)
             kept, kept_write = _pipe(cleanup)
             stdout = subprocess.DEVNULL if log is None else kept_write
+            cleanup.enter_context(adopting_orphans())
             process, status = self._start(group, command, (stdout, kept_write), cleanup)
             tree = Namespace(process, status, is_measured=not group.limits_memory)
             cleanup.callback(tree.close)
@@ -163,7 +164,9 @@ class BubblewrapSandbox(Sandbox):
                     raise Transient(f"the sandbox was ended from outside (signal {-process.returncode})")
                 raise Unfit(f"the sandbox did not start: {output.last_line() or process.returncode}")
             code = 128 + signal.SIGKILL if exit_code is None else exit_code
-            return Completed(code, seconds, stopped_by, group.cpu_seconds(), is_host_out_of_memory)
+            return Completed(
+                code, seconds, stopped_by, group.cpu_seconds(), is_host_out_of_memory, tree.reap()
+            )
 
     def _start(
         self, group: ControlGroups, command: Command, outputs: tuple[int, int], cleanup: ExitStack

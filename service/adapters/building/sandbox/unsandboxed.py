@@ -65,7 +65,8 @@ class DirectRunner(Sandbox):
             output = BoundedOutput(cast("IO[bytes]", process.stderr).fileno(), log, command.limits.log_bytes)
             stopped_by = supervise(process, tree, command.limits, output, watch)
         code = process.returncode if process.returncode >= 0 else 128 - process.returncode
-        return Completed(code, time.monotonic() - started, stopped_by, tree.cpu_seconds)
+        seconds, switches = time.monotonic() - started, tree.voluntary_switches
+        return Completed(code, seconds, stopped_by, tree.cpu_seconds, voluntary_switches=switches)
 
 
 class _ProcessGroup(Tree):
@@ -74,6 +75,7 @@ class _ProcessGroup(Tree):
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
         self.cpu_seconds: float | None = None
+        self.voluntary_switches: int | None = None
 
     @override
     def kill(self) -> None:
@@ -84,6 +86,7 @@ class _ProcessGroup(Tree):
         _, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
         self.cpu_seconds = usage.ru_utime + usage.ru_stime
+        self.voluntary_switches = usage.ru_nvcsw or None  # a kernel without the count has 0
         deadline = time.monotonic() + END_WITHIN_SECONDS
         while _lives(self._process.pid):
             if time.monotonic() > deadline:

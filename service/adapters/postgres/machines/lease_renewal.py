@@ -64,7 +64,7 @@ class Renewal(Lease):
         self._seconds = seconds
         self._held_until = claimed_at + seconds
         self._clock = clock
-        self._phase = "claimed"
+        self._phase, self._progress = "", "claimed"
         self._state = LeaseState.HELD
         self._wake = threading.Event()
         self._is_closing = threading.Event()
@@ -90,8 +90,13 @@ class Renewal(Lease):
 
     @override
     def enter(self, phase: str) -> None:
-        self._phase = phase
+        self._phase = self._progress = phase
         self._wake.set()
+
+    @override
+    def tell(self, progress: str) -> None:
+        more = progress.removeprefix(self._phase).removeprefix(", ")
+        self._progress = ", ".join(filter(None, (self._phase, more)))
 
     def wait(self, seconds: float) -> None:
         """Let time pass, but not once the renewing ends."""
@@ -125,7 +130,7 @@ class Renewal(Lease):
     def _renew(self, connection: Connection) -> None:
         sent_at = self._clock()
         values = {"build": self._build, "token": self._token, "seconds": self._seconds}
-        [row] = call_on(connection, "renew", phase=self._phase, **values)
+        [row] = call_on(connection, "renew", phase=self._progress, **values)
         self._state = LeaseState(row[0])
         if self._state is not LeaseState.LOST:
             self._held_until = sent_at + self._seconds

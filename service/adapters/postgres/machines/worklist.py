@@ -157,6 +157,10 @@ class ClaimedBuild(Claimed):
         self._renewal.enter(phase)
 
     @override
+    def tell(self, progress: str) -> None:
+        self._renewal.tell(progress)
+
+    @override
     def find(self, key: BinaryKey) -> str | None:
         rows = self._call("find_binary", digest=key.digest)
         return rows[0].artifact if rows else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import text
 from typing_extensions import override
@@ -15,10 +15,10 @@ from service.adapters.postgres.runs.decisions import overrides_of
 from service.adapters.postgres.runs.failing_steps import failing_steps
 from service.adapters.postgres.runs.shown_builds import builds_of_run, runs_of_patch_set
 from service.adapters.postgres.runs.shown_decisions import decisions_of, override_views
+from service.adapters.postgres.runs.standings import standings_of
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.adapters.postgres.verdict.shown_comparisons import measured_patch_sets
 from service.domain.values.errors import NotFound
-from service.domain.values.identity import RunKind
 from service.domain.wording.health import failure_sentences
 from service.ports.reading import ChangeReading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail, ShownRequest
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
     from service.domain.values.identity import ChangeAddress
     from service.ports.review.shown import Cursor
+    from service.ports.runs.shown import Standing
     from service.ports.verdict import MeasuredPatchSets
 
+V = TypeVar("V", Change, PatchSet)
 _QUERY: Final = text("""
 SELECT id, person, text, created_at, state = 'pending' AS is_pending, answer FROM heard
 WHERE patch_set_id = :patch_set_id AND source = 'page' ORDER BY id DESC LIMIT 50
@@ -51,17 +53,10 @@ LEFT JOIN LATERAL (
     WHERE d.patch_set_id = p.id AND run.kind = 'check' ORDER BY d.number DESC LIMIT 1
 ) AS d ON true
 """
-_UNDECIDED: Final = """
+_NEWEST_RUN: Final = """
 LEFT JOIN LATERAL (
-    SELECT cast(sum(k.undecided) AS integer) AS undecided
-    FROM run_build JOIN build ON build.id = run_build.build_id
-    JOIN LATERAL (
-        -- With the build's moment, only the partition that holds its comparisons is opened.
-        SELECT count(*) AS undecided FROM comparison
-        WHERE build_id = build.id AND measured_at = build.created_at AND verdict = 'undecided'
-    ) AS k ON true
-    WHERE run_build.run_id = r.id
-) AS u ON true
+    SELECT id, kind, state FROM run WHERE patch_set_id = p.id ORDER BY id DESC LIMIT 1
+) AS r ON true
 """
 
 
@@ -71,10 +66,9 @@ def _changes(chosen: str) -> TextClause:
 WITH chosen AS (SELECT * FROM change {chosen})
 SELECT c.id, c.instance, c.number, {ADDRESS} AS address,
        c.project, c.branch, c.subject, c.owner, c.status, c.updated_at,
-       p.number AS patch_set, p.revision, d.vote, coalesce(d.header, '') AS header,
-       r.id AS run_id, r.state AS run_state,
+       p.id AS patch_set_id, p.number AS patch_set, p.revision, d.vote, coalesce(d.header, '') AS header,
+       r.id AS run_id, r.kind AS run_kind, r.state AS run_state,
        coalesce(b.builds, 0) AS builds, coalesce(b.finished, 0) AS finished_builds,
-       coalesce(u.undecided, 0) AS undecided,
        coalesce(b.cause, '') AS cause
 FROM chosen AS c
 JOIN LATERAL (
@@ -82,9 +76,7 @@ JOIN LATERAL (
     WHERE change_id = c.id ORDER BY number DESC LIMIT 1
 ) AS p ON true
 {_NEWEST_DECISION}
-LEFT JOIN LATERAL (
-    SELECT id, state FROM run WHERE patch_set_id = p.id AND kind = 'check' ORDER BY id DESC LIMIT 1
-) AS r ON true
+{_NEWEST_RUN}
 LEFT JOIN LATERAL (
     SELECT count(*) AS builds, count(*) FILTER (WHERE build.state = 'finished') AS finished,
            (array_agg(build.causes ->> 0 ORDER BY
@@ -92,7 +84,6 @@ LEFT JOIN LATERAL (
                run_build.position))[1] AS cause
     FROM run_build JOIN build ON build.id = run_build.build_id WHERE run_build.run_id = r.id
 ) AS b ON true
-{_UNDECIDED}
 ORDER BY c.updated_at DESC, c.id DESC
 """)  # noqa: S608 - put together from constants
 
@@ -111,14 +102,11 @@ _OLDER_CANDIDATES: Final = text(f"{_CANDIDATES} AND {_BEFORE} {_ORDERED}")
 _MOST_QUESTIONS: Final = 3  # per page, which stays shorter if more rows are hidden
 _ONE: Final = _changes(f"WHERE id = ({ID_AT_ADDRESS})")
 _PATCH_SETS: Final = text(f"""
-SELECT p.id, p.number, p.revision, p.author, p.subject, p.kind, p.created_at, p.message,
-       d.vote, coalesce(d.header, '') AS header, coalesce(u.undecided, 0) AS undecided
+SELECT p.id, p.id AS patch_set_id, p.number, p.revision, p.author, p.subject, p.kind, p.created_at, p.message,
+       d.vote, coalesce(d.header, '') AS header, r.id AS run_id, r.kind AS run_kind, r.state AS run_state
 FROM patch_set AS p
 {_NEWEST_DECISION}
-LEFT JOIN LATERAL (
-    SELECT id FROM run WHERE patch_set_id = p.id AND kind = 'check' ORDER BY id DESC LIMIT 1
-) AS r ON true
-{_UNDECIDED}
+{_NEWEST_RUN}
 WHERE p.change_id = :change_id ORDER BY p.number
 """)  # noqa: S608 - put together from constants
 
@@ -132,8 +120,9 @@ class PostgresChangeReading(Sighted, ChangeReading):
         query = _NEWEST if after is None else _OLDER
         sight = self._sight_of_page({"limit": limit, **keys})
         with self._begin() as connection:
-            rows = connection.execute(query, {"limit": limit, **keys, **sight}).mappings()
-            return [from_row(Change, row) for row in rows]
+            rows = connection.execute(query, {"limit": limit, **keys, **sight}).mappings().all()
+            standings = standings_of(connection, rows)
+            return [_shown(Change, row, standings[row["patch_set_id"]]) for row in rows]
 
     def _sight_of_page(self, keys: dict[str, object]) -> dict[str, Any]:
         """Ask about the rows of a page, then about those that replace hidden ones."""
@@ -155,8 +144,8 @@ class PostgresChangeReading(Sighted, ChangeReading):
         sight = self._sight(OF_CHANGE, **address_keys(address))
         with self._begin(address.instance) as connection:
             change = _change(connection, address, sight)
-            rows = _patch_sets(connection, change)
-            return ChangeWithPatchSets(change, tuple(from_row(PatchSet, row) for row in rows))
+            _, patch_sets = _patch_sets(connection, change)
+            return ChangeWithPatchSets(change, patch_sets)
 
     @override
     def patch_set(self, change: ChangeAddress, number: int | None = None) -> PatchSetDetail:
@@ -164,16 +153,17 @@ class PostgresChangeReading(Sighted, ChangeReading):
         with self._begin(change.instance) as connection:
             shown = _change(connection, change, sight)
             wanted = shown.patch_set if number is None else number
-            rows = _patch_sets(connection, shown)
-            row = next((row for row in rows if row["number"] == wanted), None)
-            if row is None:
+            rows, patch_sets = _patch_sets(connection, shown)
+            place = next((k for k, row in enumerate(rows) if row["number"] == wanted), None)
+            if place is None:
                 raise NotFound(f"change {change} has no patch set {wanted}")
+            row = rows[place]
             runs = runs_of_patch_set(connection, row["id"])
-            newest = next((run for run in runs if run.kind is RunKind.CHECK), None)
+            newest = next(iter(runs), None)
             overrides = overrides_of(connection, row["id"])
             return PatchSetDetail(
                 change=shown,
-                patch_set=from_row(PatchSet, row),
+                patch_set=patch_sets[place],
                 message=row["message"],
                 decisions=decisions_of(connection, patch_set_id=row["id"]),
                 runs=runs,
@@ -181,7 +171,7 @@ class PostgresChangeReading(Sighted, ChangeReading):
                 overrides=override_views(connection, row["id"], row["revision"], overrides),
                 problems=failure_sentences(failing_steps(connection, sight, shown.id)),
                 requests=page_requests(connection, row["id"]),
-                patch_sets=tuple(from_row(PatchSet, row) for row in rows),
+                patch_sets=patch_sets,
             )
 
     @override
@@ -198,8 +188,14 @@ def _change(connection: Connection, address: ChangeAddress, sight: Mapping[str, 
     row = connection.execute(_ONE, {**address_keys(address), **sight}).mappings().first()
     if row is None:
         raise without_change(connection, address, sight)
-    return from_row(Change, row)
+    return _shown(Change, row, standings_of(connection, [row])[row["patch_set_id"]])
 
 
-def _patch_sets(connection: Connection, change: Change) -> Sequence[RowMapping]:
-    return connection.execute(_PATCH_SETS, {"change_id": change.id}).mappings().all()
+def _patch_sets(connection: Connection, change: Change) -> tuple[Sequence[RowMapping], tuple[PatchSet, ...]]:
+    rows = connection.execute(_PATCH_SETS, {"change_id": change.id}).mappings().all()
+    standings = standings_of(connection, rows)
+    return rows, tuple(_shown(PatchSet, row, standings[row["id"]]) for row in rows)
+
+
+def _shown(kind: type[V], row: RowMapping, standing: Standing) -> V:
+    return from_row(kind, row, standing=standing, undecided=standing.undecided)

@@ -22,6 +22,7 @@ from service.adapters.postgres.failures.parent_failures import failing_on_parent
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.decisions import overrides_of
 from service.adapters.postgres.runs.shown_decisions import decisions_of, waivers_among
+from service.adapters.postgres.runs.standings import STANDING, tally_of
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.verdict.shown_comparisons import comparisons_of, samples_of
 from service.domain.building.logs.stored_log import LogPart, StoredLog
@@ -33,6 +34,7 @@ from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadProjectFile, NotFound
 from service.domain.wording.overrides import waiver_sentence
+from service.domain.wording.standing import PoolMachine, waiting, waived_as
 from service.ports.failures.storing import known_by_build
 from service.ports.reading import BuildReading
 from service.ports.runs.shown import Build, BuildDetail, BuildOfRun, Run, RunWithBuilds
@@ -50,18 +52,24 @@ if TYPE_CHECKING:
     from service.ports.verdict import Comparison, Samples
 
 _GROWING: Final = (BuildState.QUEUED, BuildState.RUNNING)
-_BUILD_COLUMNS: Final = """
+_BUILD_COLUMNS: Final = f"""
     b.id, b.job, b.number, b.kind, b.pool, b.state, b.phase, b.result, b.outcome, b.causes, b.notes,
     b.is_voting, b.attempt, b.machine, b.created_at, b.started_at, b.finished_at, b.external_number, b.url,
-    b.blamed, b.slowdowns,
-    (
-        SELECT cast(count(*) AS integer) FROM comparison
-        WHERE build_id = b.id AND measured_at = b.created_at AND verdict = 'undecided'
-    ) AS undecided,
+    b.blamed, b.slowdowns, {STANDING},
     coalesce((SELECT seed FROM sequence WHERE sequence.id = b.sequence_id), '') AS seed,
-    coalesce(b.spec -> 'permissions', '[]') AS permissions, coalesce(b.spec -> 'groups', '{}') AS groups,
-    b.spec -> 'config' AS configuration
-"""
+    coalesce(b.spec -> 'permissions', '[]') AS permissions, coalesce(b.spec -> 'groups', '{{}}') AS groups,
+    b.spec -> 'config' AS configuration,
+    CASE WHEN b.state = 'queued' THEN (
+        -- An obstacle keeps a machine from exclusive builds only.
+        SELECT coalesce(jsonb_agg(jsonb_build_object(
+            'name', m.name, 'obstacle', CASE WHEN b.is_exclusive THEN m.obstacle ELSE '' END,
+            'is_silent', m.last_seen_at < now() - interval '1 minute',
+            'is_busy', EXISTS (
+                SELECT FROM machine AS other JOIN lease AS l ON l.machine = other.name
+                WHERE other.host = m.host AND l.expires_at > now())
+        ) ORDER BY m.name), '[]') FROM machine AS m WHERE m.pool = b.pool
+    ) END AS machines
+"""  # noqa: S608 - put together from constants
 _RUNS: Final = f"""
     SELECT r.id, r.kind, r.state, r.instance, r.project, r.branch, r.revision, r.parent, r.subject, r.author,
            r.reason, r.created_at, r.finished_at, r.label, r.patch_set_id, c.number AS change,
@@ -136,7 +144,7 @@ class PostgresBuildReading(Sighted, BuildReading):
                 raise NotFound(f"there is no build {job}/{number}")
             found = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"], **sight}).mappings()
             runs = tuple(from_row(Run, run) for run in found)
-            build = from_row(Build, row, **_of_job(row))
+            build = from_row(Build, row, **_of_job(row), waiver="")
             parents = _parents(connection, build, runs, sight)
             ends = _ends(connection, build)
             return from_row(BuildDetail, row, build=build, runs=runs, parents=parents, ends=ends)
@@ -188,6 +196,7 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
             row,
             **_of_job(row),
             waived_by=waiver_sentence(waivers[row["id"]]) if row["id"] in waivers else "",
+            waiver=waived_as(waivers[row["id"]]) if row["id"] in waivers else "",
         )
         for row in rows
     )
@@ -200,11 +209,21 @@ def policy_of(job: str, configuration: Mapping[str, Any] | None) -> Policy:
 
 
 def _of_job(row: RowMapping) -> dict[str, Any]:
-    """Return the fields of a build that its job decides."""
+    """Return the fields of a build that its job, its results and its pool decide."""
+    counted = {
+        "tally": tally_of(row["tally"]),
+        "undecided": row["tally"]["undecided"],
+        "waits": "" if row["place"] is None else _waiting(row),
+    }
     stored = _job(row["job"], row["configuration"])
     if stored is None:
-        return {"floor": Policy().floor, "compares": JobKind(row["kind"]).may_compare}
-    return {"floor": stored.policy.floor, "compares": stored.configuration.compares}
+        return {"floor": Policy().floor, "compares": JobKind(row["kind"]).may_compare, **counted}
+    return {"floor": stored.policy.floor, "compares": stored.configuration.compares, **counted}
+
+
+def _waiting(row: RowMapping) -> str:
+    machines = [PoolMachine(**each) for each in row["machines"]]
+    return waiting(row["pool"], row["place"], machines)
 
 
 def _job(name: str, configuration: Mapping[str, Any] | None) -> Job | None:

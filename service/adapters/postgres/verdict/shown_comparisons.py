@@ -17,7 +17,9 @@ from service.domain.values.errors import NotFound
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
+from service.domain.wording.clauses import clause_of, explained
 from service.domain.wording.reasons import text_of
+from service.domain.wording.standing import not_counted
 from service.ports.verdict import (
     Compared,
     Comparison,
@@ -95,16 +97,22 @@ def comparison_of(row: RowMapping) -> Comparison:
     """Build a comparison from a row with the columns :data:`COMPARISON`."""
     kinds = {reason["kind"] for reason in row["reasons"] or ()}
     is_open = row["verdict"] == Verdict.UNDECIDED and row["metric"] != INSTRUCTIONS.name
-    reason = _reason(row["reasons"], row["reason"])
-    return from_row(Comparison, row, reason=reason, needs_pairs=is_open and not kinds & NOT_BY_PAIRS)
+    needs_pairs = is_open and not kinds & NOT_BY_PAIRS
+    return from_row(Comparison, row, needs_pairs=needs_pairs, **_worded(row["reasons"], row["reason"]))
 
 
-def _reason(stored: Sequence[Mapping[str, Any]] | None, text: str) -> str:
+def _worded(stored: Sequence[Mapping[str, Any]] | None, text: str) -> dict[str, Any]:
     """Word typed reasons; ``text`` is from a version that stored no others."""
     try:
-        return text_of(reasons_from(stored)) if stored else text
+        reasons = reasons_from(stored or ())
     except ValueError:  # a kind of a later version, which also stored its sentence
-        return text
+        reasons = ()
+    return {
+        "reason": text_of(reasons) or text,
+        "not_counted": not_counted(reasons),
+        "clause": clause_of(reasons),
+        "explained": explained(reasons),
+    }
 
 
 def comparisons_of(

@@ -123,6 +123,21 @@ def test_the_phase_is_shown_at_once(store: PostgresStore, database: Database) ->
         until(lambda: database.value("SELECT phase FROM build") == "measure")
 
 
+def test_the_progress_of_a_phase_is_shown_with_the_next_renewal(
+    store: PostgresStore, database: Database
+) -> None:
+    queue(store)
+    with claimed(worklist(database, lease_seconds=0.9)) as build:
+        build.tell("fetch dependencies")
+        until(lambda: database.value("SELECT phase FROM build") == "fetch dependencies")
+        build.enter("confirm")
+        build.tell("relink 6 of up to 12, pair 10")
+        until(lambda: database.value("SELECT phase FROM build") == "confirm, relink 6 of up to 12, pair 10")
+        build.enter("second opinion")
+        build.tell("second opinion, pair 3 of 24")
+        until(lambda: database.value("SELECT phase FROM build") == "second opinion, pair 3 of 24")
+
+
 def test_an_unwanted_build_is_cancelled_and_may_still_report(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:

@@ -129,6 +129,21 @@ def test_an_override_has_person_reason_and_the_builds_it_waives(stage: ReviewSit
     assert stage.waives(run) == {"flaky": OVERRIDDEN, "other": ""}
 
 
+def test_a_vote_that_stands_on_an_override_says_so_in_the_list(stage: ReviewSite) -> None:
+    run_id, build = stage.fail("kv_engine.linux")
+    with stage.store.transaction() as tx:
+        patch_set = tx.changes.upsert(change()).patch_set_id
+        decision = NewDecision(run_id, patch_set, 1, -1, "Build Failed", "text")
+        tx.decisions.add(decision)
+    assert [each.standing.waivers for each in stage.reading.changes(5)] == [()]
+    stage.override(OVERRIDE, build)
+    with stage.store.transaction() as tx:
+        tx.decisions.add(replace(decision, number=2, vote=1))
+    assert [each.standing.waivers for each in stage.reading.changes(5)] == [("overridden MB-1",)]
+    (built,) = stage.reading.run(run_id).builds
+    assert built.waiver == "overridden MB-1"
+
+
 def test_an_override_names_a_build_of_another_ci_by_its_number_there(stage: ReviewSite) -> None:
     _, linux = stage.fail("linux")
     with stage.store.transaction() as tx:

@@ -10,6 +10,7 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import ChangeAddress
 from service.ports.runs.decisions import ReviewState
+from service.ports.runs.shown import Tally
 from tests.support.reading.sample_project import REGRESSION, sample_project
 from tests.support.reading.views import build_view, override_view
 
@@ -32,6 +33,14 @@ def test_a_waived_failure_comes_after_failures_that_count() -> None:
     unstable = build_view(3, 3, result=Result.UNSTABLE, causes=("20 of 20 results are undecided",))
     assert worst_cause([good, waived_by]) == "overridden by Bob"
     assert worst_cause([good, waived_by, unstable]) == "20 of 20 results are undecided"
+
+
+def test_slower_and_undecided_results_come_before_those_that_are_the_same() -> None:
+    same = build_view(1, 1, causes=("20 of 20 results are the same",))
+    undecided = build_view(2, 2, causes=("1 of 20 results is undecided",), undecided=1)
+    slower = build_view(3, 3, causes=("1 of 20 results is slower, not counted yet",), tally=Tally(slower=1))
+    assert worst_cause([same, undecided]) == "1 of 20 results is undecided"
+    assert worst_cause([same, undecided, slower]) == "1 of 20 results is slower, not counted yet"
 
 
 @pytest.mark.parametrize("kind", OverrideKind)
@@ -86,3 +95,12 @@ def test_every_other_state_has_a_sentence() -> None:
     assert verdict_sentence(refused, [], None) == "Nothing was built: line 3: unknown key"
     assert verdict_sentence(replace(RUN, state=RunState.CANCELLED), [], None) == "Cancelled."
     assert verdict_sentence(RUN, [], FOUND.decisions[0]) == "Build Failed"
+
+
+def test_a_waiting_run_says_why_its_first_build_waits() -> None:
+    later, first = (
+        build_view(k, k, state=BuildState.QUEUED, result=None, place=k, waits=f"{k} in the queue")
+        for k in (2, 1)
+    )
+    sentence = verdict_sentence(replace(RUN, state=RunState.RUNNING), [later, first], None)
+    assert sentence == "0 of 2 builds finished; the next one is 1 in the queue."

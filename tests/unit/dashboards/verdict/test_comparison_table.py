@@ -133,3 +133,11 @@ def test_an_interval_is_written_as_its_ratio_is() -> None:
     """Also one that reaches below twofold: "×2.42 [+35.2, +164.0]" reads as two different things."""
     row = comparison(1, "BM_a", 2.42, Verdict.FASTER, low=1.352, high=2.64)
     assert row.interval_text == "[×1.35, ×2.64]"
+
+
+def test_an_explanation_that_rows_share_is_one_footnote() -> None:
+    first = comparison(1, "BM_a", 0.9, Verdict.SLOWER, explained=("it was linked again",))
+    second = comparison(2, "BM_b", 1.0, Verdict.UNDECIDED, explained=("pairs vary", "it was linked again"))
+    table = table_of(first, second, comparison(3, "BM_c", 1.0, Verdict.SAME))
+    assert table.footnotes == ("it was linked again", "pairs vary")
+    assert [table.marks(row) for row in table.rows] == ["1", "2 1", ""]

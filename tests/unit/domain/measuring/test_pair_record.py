@@ -90,6 +90,27 @@ def test_a_pair_is_read_as_samples() -> None:
     assert base.values["BM_push/64"]["cpu_time"] == patch.values["BM_push/64"]["cpu_time"] > 0
 
 
+@pytest.mark.parametrize(
+    ("facts", "quotient"),
+    [
+        ({"voluntary_switches": 0, "foreign": 0.25, "steal": 0.25}, 1.5),
+        ({"voluntary_switches": 0, "foreign": 0.9, "steal": 0.9}, 1.0),
+        ({"voluntary_switches": 1, "foreign": 0.5, "steal": 0.0}, 3.0),
+        ({"voluntary_switches": 0, "foreign": None, "steal": 0.5}, 3.0),
+        ({"voluntary_switches": None, "foreign": 0.5, "steal": 0.0}, 3.0),
+        ({"foreign": 0.5, "steal": 0.0}, 3.0),  # an earlier version did not count them
+    ],
+)
+def test_the_facts_of_a_launch_say_what_others_used_while_it_did_not_wait(
+    facts: dict[str, Any], quotient: float
+) -> None:
+    raw = RawLaunch("s", Side.BASE, whole(row("a", real_time=300.0, cpu_time=100.0)), facts)
+
+    (found,) = read_pair(PairRecord(0, encode([raw])), [Suite("s", "build/s")])
+
+    assert found.real_per_cpu == {"a": pytest.approx(quotient)}
+
+
 def test_a_suite_that_the_job_no_longer_has_is_left_out() -> None:
     record = encode([RawLaunch(name, Side.BASE, whole(row()), {}) for name in ("s", "gone")])
 

@@ -169,7 +169,14 @@ class TestPairs:
 
         assert [each.side for each in launches] == list(side_order("seed", 0))
         assert all(json.loads(each.output)["benchmarks"] for each in launches)
-        assert set(launches[0].facts) == {"seconds", "steal", "foreign", "elsewhere", "disturbed"}
+        assert set(launches[0].facts) == {
+            "seconds",
+            "steal",
+            "foreign",
+            "elsewhere",
+            "disturbed",
+            "voluntary_switches",
+        }
 
     def test_nothing_is_launched_where_no_benchmark_is_common(self, tmp_path: Path) -> None:
         bench = Bench(tmp_path, code(BM_old=1e-6), code(BM_new=1e-6))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import io
 import os
+import subprocess
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from service.adapters.building.sandbox.host_faults import HostFaults
 from service.domain.building.sandbox_command import Command, Limits, Mount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from service.domain.building.sandbox_command import Completed
     from service.ports.building import Sandbox
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 PYTHON = "/usr/bin/python3"
 NOBODY = 65534
 SET_DUMPABLE = 4
+# Computes for a while without waiting.
+COMPUTING = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+# A small program that waits for nothing has one or two, more if its file is not cached.
+MOST_AT_START = 5
 QUICK = Limits(wall_seconds=60.0, memory_bytes=1 << 30, processes=256)
 
 
@@ -32,6 +37,18 @@ def without_neighbours(host: BuildHost) -> BuildHost:
     """Return a build host that no other test's lack of memory makes at fault."""
     assert isinstance(host.sandbox, HostFaults)
     return replace(host, sandbox=replace(host.sandbox, vmstat=Path(os.devnull)))
+
+
+@contextmanager
+def a_busy_neighbour() -> Iterator[int]:
+    """Yield a CPU that another program uses all the time."""
+    cpu = max(os.sched_getaffinity(0))
+    argv = ["taskset", "--cpu-list", str(cpu), "sh", "-c", "while :; do :; done"]
+    with subprocess.Popen(argv) as neighbour:
+        try:
+            yield cpu
+        finally:
+            neighbour.kill()
 
 
 def run(runner: Sandbox, *argv: str, **given: object) -> tuple[Completed, str]:

@@ -17,8 +17,11 @@ from service.adapters.building.sandbox.limits import PREFIX, find_hierarchies
 from service.domain.building.sandbox_command import Command, Limits, StoppedBy
 from service.domain.values.errors import Cancelled, Drained, Transient
 from tests.integration.adapters.building.sandbox.sandboxed import (
+    COMPUTING,
+    MOST_AT_START,
     PYTHON,
     QUICK,
+    a_busy_neighbour,
     as_other_user,
     in_child,
     processes_named,
@@ -311,3 +314,37 @@ def test_cpu_time_of_all_children_is_counted_if_groups_count_it(sandbox: Bubblew
         assert 0.55 < ended.cpu_seconds < 2.0
     else:
         assert ended.cpu_seconds is None
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import time\nfor _ in range(100): time.sleep(0.001)",
+        "import os, time\nif not os.fork():\n    for _ in range(100): time.sleep(0.001)\nelse: os.wait()",
+    ],
+)
+def test_waits_of_all_children_are_counted_apart_from_preemptions(
+    sandbox: BubblewrapSandbox, program: str
+) -> None:
+    waiting, _ = run(sandbox, PYTHON, "-c", program)
+    with a_busy_neighbour() as cpu:
+        computing, _ = run(sandbox, "sh", "-c", COMPUTING, cpus=(cpu,))
+
+    assert waiting.voluntary_switches is not None
+    assert computing.voluntary_switches is not None
+    assert waiting.voluntary_switches >= 100
+    assert computing.voluntary_switches < MOST_AT_START
+
+
+def test_no_process_is_left_unreaped(sandbox: BubblewrapSandbox) -> None:
+    run(sandbox, "sh", "-c", "sleep 60 & exit 3")
+    with pytest.raises(RuntimeError):
+        sandbox.run(Command(("sleep", "60")), log=None, watch=_raise_error)
+
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    states = [Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] for child in children]
+    assert "Z" not in states
+
+
+def _raise_error() -> None:
+    raise RuntimeError

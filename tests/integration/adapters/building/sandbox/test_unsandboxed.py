@@ -13,8 +13,11 @@ from service.adapters.building.sandbox.unsandboxed import DirectRunner
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
 from service.domain.values.errors import Cancelled, Permanent, Unfit
 from tests.integration.adapters.building.sandbox.sandboxed import (
+    COMPUTING,
+    MOST_AT_START,
     PYTHON,
     QUICK,
+    a_busy_neighbour,
     processes_named,
     run,
     writable,
@@ -128,6 +131,17 @@ def test_cpu_time_of_reaped_children_is_counted() -> None:
 
     assert ended.cpu_seconds is not None
     assert 0.2 <= ended.cpu_seconds < 2.0
+
+
+def test_waits_are_counted_apart_from_preemptions() -> None:
+    waiting, _ = run(RUNNER, PYTHON, "-c", "import time\nfor _ in range(100): time.sleep(0.001)")
+    with a_busy_neighbour() as cpu:
+        computing, _ = run(RUNNER, "sh", "-c", COMPUTING, cpus=(cpu,))
+
+    assert waiting.voluntary_switches is not None
+    assert computing.voluntary_switches is not None
+    assert waiting.voluntary_switches >= 100
+    assert computing.voluntary_switches < MOST_AT_START
 
 
 def test_a_missing_working_directory_is_not_the_programs_failure(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.measuring.formats.reader import read_run
-from service.domain.measuring.launch import Launch, read_launch
+from service.domain.measuring.launch import Launch, Preempted, read_launch
 from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import Suite
 from service.domain.project.policy import Policy
@@ -82,6 +82,25 @@ class TestReadingALaunch:
         times = {"cpu_time": pytest.approx(100e-9), "real_time": pytest.approx(120e-9)}
         assert found.values == {"a": times, "b/real_time": times}
         assert found.real_per_cpu == {"a": pytest.approx(1.2)}
+
+    @pytest.mark.parametrize(
+        ("preempted", "expected"),
+        [
+            (None, 3.0),
+            (Preempted(3, others=0.5), 3.0),
+            (Preempted(2, others=0.5), 1.5),
+            (Preempted(2, others=0.9), 1.0),
+            (Preempted(0, others=0.0), 3.0),
+        ],
+    )
+    def test_the_time_of_others_is_left_out_of_a_launch_with_fewer_waits_than_repetitions(
+        self, preempted: Preempted | None, expected: float
+    ) -> None:
+        rows = [row("a", repetition_index=k, real_time=300.0, cpu_time=100.0) for k in range(3)]
+
+        found = read_launch(0, Side.BASE, SUITE, read_run(whole(*rows), source="x"), preempted=preempted)
+
+        assert found.real_per_cpu == {"a": pytest.approx(expected)}
 
     def test_differences_between_repetitions_are_known(self) -> None:
         rows = [row("a", repetition_index=k, cpu_time=value, hits=3) for k, value in enumerate((1.0, 2.0))]

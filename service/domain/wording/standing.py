@@ -1,0 +1,86 @@
+"""Say in a few words what stands beside a vote, and what a build waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from service.domain.runs.overrides import Override, OverrideKind
+from service.domain.values.text import plain
+from service.domain.verdict.inference.reasons import WITHHOLDING, Reason, ReasonKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from service.domain.runs.waivers import Waiver
+
+_MAX_BUG = 40
+_MOST_MACHINES = 3
+_ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
+_TEENS = range(11, 14)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolMachine:
+    """A machine of the pool that a build waits for.
+
+    ``obstacle`` keeps it from the build; ``is_silent``: it has sent no heartbeat for a minute; ``is_busy``:
+    builds run on its host.
+    """
+
+    name: str
+    obstacle: str
+    is_silent: bool
+    is_busy: bool
+
+
+def waiting(pool: str, place: int, machines: Sequence[PoolMachine]) -> str:
+    """Say why a build waits: ``2nd in the queue of pool perf; perf-01 takes no builds: …``."""
+    queue = f"{ordinal(place)} in the queue of pool {plain(pool, 100)}"
+    if not machines:
+        return f"{queue}; no machine of this pool has registered"
+    awake = [each for each in machines if not each.is_silent]
+    if not awake:
+        return f"{queue}; no machine of this pool has reported for a minute"
+    reasons = [_hindrance(each) for each in awake]
+    if not all(reasons):
+        return queue
+    more = f"and {len(reasons) - _MOST_MACHINES} more" if len(reasons) > _MOST_MACHINES else ""
+    return "; ".join(filter(None, (queue, *reasons[:_MOST_MACHINES], more)))
+
+
+def _hindrance(machine: PoolMachine) -> str:
+    name = plain(machine.name, 100)
+    if machine.is_busy:
+        return f"{name} is busy"
+    return f"{name} takes no builds: {plain(machine.obstacle, 200)}" if machine.obstacle else ""
+
+
+def ordinal(number: int) -> str:
+    """Write ``1st``, ``2nd``, ``11th``."""
+    is_teen = number % 100 in _TEENS
+    return f"{number}{'th' if is_teen else _ENDINGS.get(number % 10, 'th')}"
+
+
+def waived_as(waiver: Waiver) -> str:
+    """Name a waiver with its bug: ``overridden MB-12``, ``known failure MB-77``, ``accepted``."""
+    if not isinstance(waiver, Override):
+        bugs = dict.fromkeys(plain(each.bug, _MAX_BUG) for each in waiver.distinct)
+        return f"known failure {', '.join(bugs)}"
+    word = "accepted" if waiver.kind is OverrideKind.ACCEPT else "overridden"
+    # Of the address of a bug, people know the last part.
+    bug = plain(waiver.bug.rstrip("/").rpartition("/")[2], _MAX_BUG)
+    return f"{word} {bug}".rstrip()
+
+
+def not_counted(reasons: Iterable[Reason]) -> str:
+    """Say until when a slower result does not count, or why; empty if it counts."""
+    found = next((each for each in reasons if each.kind in WITHHOLDING), None)
+    if found is None:
+        return ""
+    if found.kind is ReasonKind.ON_PROBATION:
+        pairs, wanted, _, least = found.facts
+        until = f"{wanted} A/A pairs" if pairs < wanted else f"{least} A/A sessions"  # type: ignore[operator]
+        return f"not counted until {until}"
+    return f"not counted: {'suspended' if found.kind is ReasonKind.SUSPENDED else 'not measurable'}"
