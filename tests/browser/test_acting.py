@@ -158,7 +158,7 @@ def test_only_failures_of_the_job_of_the_link_become_known(
     form.get_by_label("Reason").fill("it waits too long")
     form.get_by_role("button").click()
     person.wait_for_url("**/changes/7/1#m1")
-    assert requests(store) == ["override unit-2 MB-123 known it waits too long"]
+    assert requests(store) == ["override unit-2 MB-123 known-failure it waits too long"]
 
 
 def test_a_form_without_a_reason_is_not_sent(person: Page, store: MemoryStore) -> None:

@@ -105,7 +105,7 @@ def test_a_commit_that_does_not_compile_exits_with_1_and_shows_the_error(project
     project.commit({"broken.txt": "yes"})
     done = gate(project)
     assert done.returncode == 1
-    assert "compile failed: tiny.cc:7: error: no such thing" in done.stdout
+    assert "Compile error at tiny.cc:7: error: no such thing" in done.stdout
     assert "\ntiny.cc:7: error: no such thing\n" in done.stderr
     named = re.search(r"^the whole log: (.*)$", done.stderr, re.MULTILINE)
     assert named

@@ -218,8 +218,13 @@ def match(
         known: in order of preference.
         at: the time of the decision.
     """
-    waiving = [each for each in known if each.waives(at) and each.scope.covers(place)]
-    return tuple(_first_match(waiving, one) if waiving else Match() for one in failures)
+    return match_any(failures, place, [each for each in known if each.waives(at)])
+
+
+def match_any(failures: Sequence[Failure], place: Scope, known: Sequence[KnownFailure]) -> tuple[Match, ...]:
+    """Find for each failure of a build the first known failure, or one that looks alike, active or not."""
+    here = [each for each in known if each.scope.covers(place)]
+    return tuple(_first_match(here, one) if here else Match() for one in failures)
 
 
 def complete(matches: Sequence[KnownFailure | None], *, is_cut: bool) -> KnownMatches | None:

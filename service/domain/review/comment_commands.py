@@ -8,7 +8,7 @@ rechecking, overriding and accepting. An ambiguous line is a command only if it 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
@@ -25,7 +25,8 @@ MAX_REASON: Final = 500
 MAX_FILTER: Final = 200
 _SHORTEST_REASON: Final = 2  # letters or digits
 MIN_REASON: Final = 10  # characters of an override's reason; a shorter one explains nothing
-_KNOWN: Final = "known"
+KNOWN: Final = "known-failure"  # hardly a person's own word, unlike "known"
+_KNOWN: Final = re.compile("known[-_]failures?:?", re.IGNORECASE)
 # Capitals only, so that neither "gcc-12" nor "step-1" matches.
 BUG_KEY: Final = r"[A-Z][A-Z0-9]{1,19}-[0-9]{1,12}"
 _BUG: Final = re.compile(rf"{BUG_KEY}|#[0-9]{{1,12}}|https?://[!#-;=?-~]{{1,300}}")
@@ -67,19 +68,24 @@ class CancelCommand:
 
 @dataclass(frozen=True, slots=True)
 class OverrideCommand:
-    """Ignore the failed builds of a job; without a job, those of all jobs."""
+    """Ignore the failed builds of a job; without a job, those of all jobs.
+
+    ``is_known``: their failures become known.
+    """
 
     word: ClassVar = "override"
     permission: ClassVar = Permission.OVERRIDE
     bug: str
     reason: str
     job: str = ""
+    is_known: bool = False
 
     @property
-    def is_known(self) -> bool:
-        """Return whether the failures become known: the reason begins with ``known``."""
+    def as_known(self) -> OverrideCommand | None:
+        """The command that makes the failures known, if the reason begins as that did in earlier versions."""
         first, rest = _first_word(self.reason)
-        return first.lower() == _KNOWN and len(rest) >= MIN_REASON
+        is_old = not self.is_known and first.lower() == "known" and len(rest) >= MIN_REASON
+        return replace(self, reason=rest, is_known=True) if is_old else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +154,11 @@ def may_be_command(text: str) -> bool:
 def is_bug(text: str) -> bool:
     """Return whether a text names a bug: ``MB-123``, ``#123`` or a URL."""
     return _BUG.fullmatch(text) is not None
+
+
+def explains(reason: str) -> bool:
+    """Return whether a reason is long enough for an override."""
+    return is_reason(reason) and len(reason) >= MIN_REASON
 
 
 def is_reason(text: str) -> bool:
@@ -247,7 +258,7 @@ def _override(rest: str, message: _Message) -> OverrideCommand | UndoOverrideCom
         return UndoOverrideCommand()
     job, after = _first_word(rest)
     found = (_override_of(after, job) if job in message.jobs else None) or _override_of(rest)
-    if found is not None and len(found.reason) < MIN_REASON:
+    if found is not None and not explains(found.reason):
         # With a bug's id this cannot be prose, so it gets a reply even in a longer message.
         return Misspelt(plain(f"override {rest}"), expected_form("override", message.jobs))
     return found
@@ -255,8 +266,11 @@ def _override(rest: str, message: _Message) -> OverrideCommand | UndoOverrideCom
 
 def _override_of(text: str, job: str = "") -> OverrideCommand | None:
     bug, rest = _first_word(text)
-    bug, reason = bug.removesuffix(":"), _reason(rest)
-    return OverrideCommand(bug, reason, job) if reason and _BUG.fullmatch(bug) else None
+    word, after = _first_word(rest)
+    is_known = _KNOWN.fullmatch(word) is not None
+    bug, reason = bug.removesuffix(":"), plain(after if is_known else rest, MAX_REASON)
+    is_whole = (is_known or is_reason(reason)) and _BUG.fullmatch(bug) is not None
+    return OverrideCommand(bug, reason, job, is_known) if is_whole else None
 
 
 def _reason(text: str) -> str:
@@ -319,7 +333,7 @@ _EXPECTED: Final[Mapping[str, str]] = MappingProxyType(
         'if FILTER is a plain word, quote it: "WORD"',
         "cancel": "write `cancel` alone on a line",
         "override": "write `override BUG-ID REASON`, `override JOB BUG-ID REASON`, "
-        "`override BUG-ID known REASON` or `override undo`; "
+        "`override BUG-ID known-failure REASON` or `override undo`; "
         f"BUG-ID is like MB-123, #123 or a URL, and REASON has at least {MIN_REASON} characters",
         "accept": "write `accept FILTER REASON`; REASON is at least a word; "
         'if FILTER is a plain word, quote it: "WORD"',

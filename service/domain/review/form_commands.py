@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.review.comment_commands import (
+    KNOWN,
     MAX_FILTER,
     MAX_REASON,
-    MIN_REASON,
     AcceptCommand,
     CancelCommand,
     Misspelt,
@@ -21,6 +20,7 @@ from service.domain.review.comment_commands import (
     RecheckCommand,
     UndoOverrideCommand,
     expected_form,
+    explains,
     filter_text,
     is_bug,
     is_reason,
@@ -81,8 +81,8 @@ def check_command(command: FormCommand, jobs: Collection[str]) -> None:
         case MorePairsCommand():
             is_allowed = command.count is None or 1 <= command.count <= MOST_PAIRS
         case OverrideCommand():
-            is_explained = is_reason(command.reason) and len(command.reason) >= MIN_REASON
-            is_allowed = is_bug(command.bug) and is_explained and (not command.job or command.job in jobs)
+            is_here = not command.job or command.job in jobs
+            is_allowed = is_bug(command.bug) and explains(command.reason) and is_here
         case AcceptCommand():
             is_allowed = is_reason(command.reason)
         case CancelCommand() | UndoOverrideCommand():
@@ -109,7 +109,7 @@ def line_of(command: FormCommand) -> str:
         case MorePairsCommand():
             words = (filter_text(command.filter), "" if command.count is None else f"x{command.count}")
         case OverrideCommand():
-            words = (command.job, command.bug, command.reason)
+            words = (command.job, command.bug, KNOWN if command.is_known else "", command.reason)
         case AcceptCommand():
             words = (filter_text(command.filter), command.reason)
     return " ".join((command.word, *filter(None, words)))
@@ -157,14 +157,7 @@ def _more_pairs(form: Mapping[str, str]) -> MorePairsCommand:
 
 def _override(form: Mapping[str, str]) -> OverrideCommand:
     bug = _needed(form, "bug", "name it like MB-123, #123 or by its URL")
-    reason = _reason(form)
-    command = OverrideCommand(bug, reason, _field(form, "job"))
-    if not _field(form, "known") or command.is_known:
-        return command
-    known = replace(command, reason=f"known {reason}")
-    if not known.is_known:
-        raise BadInput(f"must have at least {MIN_REASON} characters", "reason")
-    return known
+    return OverrideCommand(bug, _reason(form), _field(form, "job"), is_known=bool(_field(form, "known")))
 
 
 _MAKERS: Final[Mapping[Action, Callable[[Mapping[str, str]], FormCommand]]] = MappingProxyType(

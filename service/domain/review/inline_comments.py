@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.findings import Finding
 
+_ERRORS: Final = ("error", "fatal error")  # of compilers; linters warn
 _MOST_ON_CHANGE: Final = 100  # over all its patch sets and runs
 
 
@@ -23,7 +24,7 @@ def comments_to_post(
     """Compose the comments to post, at most :data:`MOST`; each begins with the job's name.
 
     A change gets at most a hundred in all. If several jobs report the same finding, the first one's is
-    posted.
+    posted; so is a compile error, which each compiler words in its own way, if they report one on a line.
 
     Args:
         named: findings with the names of their jobs.
@@ -32,8 +33,11 @@ def comments_to_post(
             is not repeated, even if its line has moved.
     """
     first: dict[Finding, str] = {}
+    not_compiling: dict[tuple[str, int], str] = {}
     for job, finding in named:
-        first.setdefault(finding, job)
+        is_error = finding.text.startswith(_ERRORS)
+        if not is_error or not_compiling.setdefault((finding.path, finding.line), job) == job:
+            first.setdefault(finding, job)
     comments = (
         InlineComment(finding.path, finding.line, _text(job, finding))
         for finding, job in first.items()

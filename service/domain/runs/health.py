@@ -73,7 +73,8 @@ class FailingStep:
     """A step that failed, with its last error.
 
     ``change`` is the address of its change, if it has one. ``next_at`` is the time of the next try, None if
-    the schedule starts the step again.
+    the schedule starts the step again. ``event`` is the type of the event that asks for the step; may be
+    empty.
     """
 
     step: Step
@@ -82,6 +83,7 @@ class FailingStep:
     error: str
     next_at: datetime | None
     is_dead: bool = False
+    event: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class FailureGroup:
     error: str
     next_at: datetime | None
     is_dead: bool
+    event: str = ""
 
 
 def part_of(name: str, instance: str, *, has_several: bool) -> str:
@@ -114,6 +117,7 @@ def failure_groups(steps: Sequence[FailingStep]) -> tuple[FailureGroup, ...]:
             error=error,
             next_at=min((each.next_at for each in group if each.next_at is not None), default=None),
             is_dead=is_dead,
+            event=group[0].event,
         )
         for (step, error, is_dead), group in groups.items()
     )

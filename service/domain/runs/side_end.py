@@ -55,7 +55,8 @@ class SideEnd:
 
     ``is_empty``: a program has no benchmark or test, which is a failure only if the other side lists some.
     ``program`` is its kind, if its output shows one that cannot be measured; only messages use it.
-    ``misses_input``: a build command tried to download a file, or did not find a package.
+    ``misses_input``: a build command tried to download a file, or did not find a package. ``is_foreign``: the
+    operator does not let machines fetch a part of the sources.
     ``elsewhere`` is the path of a program with the name of the missing one.
     """
 
@@ -65,6 +66,7 @@ class SideEnd:
     is_empty: bool = False
     program: ForeignProgram | None = None
     misses_input: bool = False
+    is_foreign: bool = False
     elsewhere: str = ""
 
     @property
@@ -114,6 +116,8 @@ def outcome_of_sides(
         parent: the kind of the parent.
         is_same_program: both sides were built to the same program.
     """
+    if patch is not None and (patch.is_foreign or (patch.misses_input and base and base.misses_input)):
+        return Outcome.MISCONFIGURED  # neither another patch nor another parent helps
     if parent is Parent.NONE:
         return Outcome.NO_PARENT if patch is None else _FAILS[patch.stage]
     if base is None or (base.is_empty and not (patch and patch.is_empty)):
@@ -123,8 +127,6 @@ def outcome_of_sides(
     if patch is None:
         # The patch fixes a broken branch. But an author could choose a broken unmerged parent on purpose.
         return Outcome.NO_PARENT if parent is Parent.MERGED else Outcome.PARENT_BROKEN
-    if patch.misses_input and base.misses_input:
-        return Outcome.MISCONFIGURED  # no other parent helps
     return _FAILS[patch.stage] if patch.stage < base.stage else _FAILS_TOO[patch.stage]
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
-from service.domain.values.errors import BadInput
+from service.domain.values.errors import BadInput, ForeignSource
 from service.domain.values.loopback import is_loopback
 from service.domain.values.text import plain
 
@@ -96,11 +96,11 @@ class AllowedSources:
         return cls(tuple(prefixes))
 
     def require(self, url: str) -> None:
-        """Raise BadInput unless a URL is allowed; the error says who can change which setting."""
+        """Raise ForeignSource unless a URL is allowed; the error says who can change which setting."""
         parsed = SourceUrl.parse(url)
         if not any(parsed.begins_with(prefix) for prefix in self.prefixes):
             wanted = parsed.host or "the beginning of this URL"
-            raise BadInput(
+            raise ForeignSource(
                 f"this machine does not fetch from there: its operator can add {wanted} to {SETTING}",
                 plain(url),
             )

@@ -57,10 +57,12 @@ class Submodule:
     url: str
     what: str = "submodule"
 
-    def missing(self, why: str) -> Incomplete:
+    def missing(self, why: str, *, is_foreign: bool = False) -> Incomplete:
         """Make the error that says why it cannot be fetched."""
         where = f"{plain(redacted(self.url), SHOWN)} at {self.commit[:_COMMIT_SHOWN]}"
-        return Incomplete(f"{self.what} {plain(self.path, SHOWN) or 'at the top'}", f"{where}: {why}")
+        return Incomplete(
+            f"{self.what} {plain(self.path, SHOWN) or 'at the top'}", f"{where}: {why}", is_foreign=is_foreign
+        )
 
 
 def read_entries(listed: bytes) -> tuple[Entry, ...]:

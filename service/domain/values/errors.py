@@ -5,6 +5,7 @@
     BenchgateError
     ├── BadInput             text of a person or a patch set cannot be used; names the place and the problem
     │   ├── BadProjectFile   benchgate.yaml
+    │   ├── ForeignSource    a URL that the operator does not let machines fetch from
     │   ├── BadResults       Google Benchmark output
     │   └── BadEvent         the body of a Gerrit event
     ├── Transient            the same call may succeed later; the only error that is retried
@@ -61,6 +62,10 @@ class BadProjectFile(BadInput):
         self.line = line
 
 
+class ForeignSource(BadInput):
+    """A URL that the operator does not let machines fetch from; says which setting to change."""
+
+
 class BadResults(BadInput):
     """A file of benchmark results has nothing that can be read."""
 
@@ -85,6 +90,10 @@ class Transient(BenchgateError):
     def __init__(self, what: str, retry_after: float | None = None) -> None:
         super().__init__(what)
         self.retry_after = retry_after
+
+
+class NotSeenYet(Transient):
+    """Benchgate does not know something that it may be about to learn of, or that may not exist."""
 
 
 class Refused(Transient):
@@ -122,12 +131,14 @@ class Incomplete(Permanent):
     Args:
         what: the missing part (``submodule third_party/lib``).
         why: its address and commit, the reason, and what to set or change.
+        is_foreign: the operator does not let machines fetch it.
     """
 
-    def __init__(self, what: str, why: str) -> None:
+    def __init__(self, what: str, why: str, *, is_foreign: bool = False) -> None:
         super().__init__(f"{what}: {why}")
         self.what = what
         self.why = why
+        self.is_foreign = is_foreign
 
 
 class Unfit(Permanent):

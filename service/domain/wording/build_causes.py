@@ -173,7 +173,7 @@ def not_installed(package: str) -> str:
 
 
 def _misconfigured(patch: SideEnd, *, are_tests: bool) -> str:
-    if patch.misses_input:
+    if patch.misses_input or patch.is_foreign:
         return shortened(str(patch), _MAX_CAUSE)
     if patch.stage is Stage.PROGRAM:
         neither = f"neither the patch nor its parent makes {plain(patch.what)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,11 @@ HIDDEN_RIGHT: Final = "a branch that is not public lacks the right; an operator 
 QUESTION_REJECTED: Final = "it rejects a question, which the log of the control worker names"
 _PARTS: Final = MappingProxyType({RECONCILE: "reconciliation", LISTEN: "listener of the event stream"})
 _MAX_ERROR: Final = 300
+# The adapter's words for errors of Gerrit, without what Gerrit or a proxy adds.
+_NOT_GERRIT: Final = "the response is not from Gerrit"
+_UNREACHABLE: Final = "Gerrit cannot be reached"
+_ANSWER: Final = re.compile("Gerrit answers ([1-5][0-9]{2}): ")
+_STATUSES: Final = frozenset(HTTPStatus)
 _BRACED: Final = re.compile(r"\{[^{}]*\}")
 # No default on purpose: a step without words is a programming error.
 _STEPS: Final[Mapping[Step, str]] = MappingProxyType(
@@ -46,6 +52,7 @@ _STEPS: Final[Mapping[Step, str]] = MappingProxyType(
         Step.READ_BUGS: "reading from the bug tracker, or posting there",
     }
 )
+_OF_RUNS: Final = frozenset({Step.PLAN, Step.ANALYSE, Step.VOTE})
 _WITHOUT_SUBJECT: Final = frozenset({Step.RECONCILE, Step.CALIBRATE, Step.READ_BUGS})
 
 
@@ -67,6 +74,22 @@ def failure_sentences(steps: Sequence[FailingStep]) -> tuple[str, ...]:
     return tuple(map(_step_fails, failure_groups(failing)))
 
 
+def public_error(error: str) -> str:
+    """Return what everybody may read of a stored error: that of Gerrit without its words, or else nothing."""
+    kind, _, text = error.partition(": ")
+    if text.startswith(_NOT_GERRIT):
+        return f"{kind}: {text}"
+    if text.startswith(_UNREACHABLE):
+        return f"{kind}: {_UNREACHABLE}"
+    if found := _ANSWER.match(text):
+        status = int(found[1])
+        if status < HTTPStatus.BAD_REQUEST:
+            return f"{kind}: {text}"
+        phrase = HTTPStatus(status).phrase if status in _STATUSES else "an error"
+        return f"{kind}: Gerrit answers {status}: {phrase}"
+    return HIDDEN_ERROR
+
+
 def database_away(error: Exception) -> str:
     """Write the sentence of pages and probes while the database cannot be used."""
     reason = plain(str(error), _MAX_ERROR).rstrip(".")
@@ -86,7 +109,9 @@ def _step_fails(group: FailureGroup) -> str:
     changes = group.changes
     subject = f"change {changes[0]}" if len(changes) == 1 else f"{len(changes)} changes"
     if not changes:
-        subject = "a run of a branch"
+        subject = "a run of a branch" if group.step in _OF_RUNS else "a change"
+    if group.event:
+        subject += f" after the event {plain(group.event)}"
     doing = _STEPS[group.step] + ("" if group.step in _WITHOUT_SUBJECT else f" {subject}")
     tries = "once" if group.attempts == 1 else f"{group.attempts} times"
     error = plain(group.error, _MAX_ERROR).rstrip(".")

@@ -10,7 +10,7 @@ from service.domain.runs.build_outcome import Group
 from service.domain.values.text import before_and_after, change, interval, listed, plain, share, shortened
 from service.domain.verdict.inference.reasons import ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.wording.reasons import sentence, text_of
+from service.domain.wording.reasons import clause_of, sentence, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
         Group.SLIGHTLY_SLOWER: "{rows} {slower} by less than {least} (no −1); worst: {first}",
         Group.FASTER: "{rows} {faster}; best: {first}{because}",
         Group.FAILING: "{benchmarks} failing on both sides: {names}{why}",
-        Group.UNDECIDED: "{rows} undecided: {first}{because}",
+        Group.UNDECIDED: "{rows} undecided: {first}{open}",
         Group.SAME: "{rows} the same within {same_within}{identical}",
         Group.NEW: "{benchmarks} new: {names}{why}",
     }
@@ -124,6 +124,7 @@ def _facts(chosen: Sequence[Comparison], judgement: Judgement, noun: str) -> dic
         "names": listed(names, _SHOWN),
         "why": f": {reason}" if reason else "",
         "because": f"; {reason}" if reason else "",
+        "open": f"; {shortened(clause_of(first.reasons), _MAX_REASON)}" if first.reasons else "",
         "confirmed": confirmed,
         "slower": verdict_word(Verdict.SLOWER, is_speed=is_speed),
         "faster": verdict_word(Verdict.FASTER, is_speed=is_speed),

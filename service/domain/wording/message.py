@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from service.domain.runs.vote import CONSEQUENCES, Result
 from service.domain.values.text import listed, literal, padded, plain, shortened
+from service.domain.wording.failures import COMPILE_ERROR
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from service.domain.project.job_kinds import JobKind
     from service.domain.runs.vote import Ballot
 
 MAX_BYTES: Final = 15 << 10  # Gerrit refuses more than 16 KiB; the rest is its own prefix
 _MAX_CAUSE: Final = 1000
+_ERROR: Final = re.compile(rf"{COMPILE_ERROR}(.+?:[0-9]+): ")
 _MOST_JOBS: Final = 20  # that one line names
 # Worst first, as in the Build Bot's messages; but builds that do not count come last. Jenkins puts them
 # before failures: with a job per directory, most paragraphs of most messages would report nothing built.
@@ -85,22 +88,31 @@ def result_kept(patch_set: int) -> str:
     return f"Same code as patch set {patch_set}: result kept."
 
 
-def compose(header: Header, reports: Sequence[BuildReport], link: str, note: str = "", last: str = "") -> str:
+def compose(
+    header: Header,
+    reports: Sequence[BuildReport],
+    link: str,
+    note: str = "",
+    last: str = "",
+    *,
+    has_others: bool = False,
+) -> str:
     """Compose a message: header, a paragraph per build, and the link as last line.
 
-    ``note`` comes before the builds and ``last`` after them; both must be safe to post. The worst build comes
-    first, equal results in the given order; jobs that were not built for the same reason share a line. The
-    message has at most :data:`MAX_BYTES` in UTF-8: lines that do not fit are counted, and causes are dropped
-    before builds.
+    ``note`` comes before the builds and ``last``, the next step, after them; both must be safe to post.
+    ``has_others``: the link leads to other steps. The worst build comes first, equal results in the given
+    order; jobs that were not built for the same reason share a line, and those that meet the same compile
+    error share a block. The message has at most :data:`MAX_BYTES` in UTF-8: lines that do not fit are
+    counted, and causes are dropped before builds.
     """
     ordered = sorted(reports, key=lambda report: _ORDER.index(report.result))
     not_built = [report for report in ordered if report.job and report.result is Result.NOT_BUILT]
     paragraphs = [
         *([(note, False)] if note else []),
-        *(paragraph for each in ordered if each not in not_built for paragraph in _paragraphs(each)),
+        *(line for block in _blocks(each for each in ordered if each not in not_built) for line in block),
         *_jobs_not_built(not_built),
     ]
-    ends = [last, link] if last else [link]
+    ends = [*filter(None, [last]), f"Other ways: {link}" if has_others else link]
     room = MAX_BYTES - len("\n\n".join([f"{header} ", "… and 100000 more lines", *ends]).encode()) - 2
     kept = []
     # Builds before causes: a long cause of one build must not hide that another failed.
@@ -123,6 +135,48 @@ def _jobs_not_built(reports: Sequence[BuildReport]) -> Iterator[tuple[str, bool]
     for causes, jobs in by_causes.items():
         why = f" ({literal(shortened('; '.join(causes), _MAX_CAUSE))})" if causes else ""
         yield f"{listed(jobs, _MOST_JOBS)} : {Result.NOT_BUILT}{why}", False
+
+
+def _blocks(reports: Iterable[BuildReport]) -> Iterator[Iterator[tuple[str, bool]]]:
+    """Yield the lines about builds; those of Benchgate that meet the same compile error share a block."""
+    blocks: list[list[BuildReport]] = []
+    for report in reports:
+        alike = (block for block in blocks if any(_meet_one_error(report, each) for each in block))
+        if (block := next(alike, None)) is not None:
+            block.append(report)
+        else:
+            blocks.append([report])
+    return (_paragraphs(block[0]) if len(block) == 1 else _shared_paragraphs(block) for block in blocks)
+
+
+def _meet_one_error(report: BuildReport, other: BuildReport) -> bool:
+    are_alike = (report.result, report.override) == (other.result, other.override)
+    are_ours = not report.is_external and not other.is_external
+    return are_alike and are_ours and not _errors(report.causes).isdisjoint(_errors(other.causes))
+
+
+def _errors(causes: Iterable[str]) -> set[str]:
+    """Return the places of compile errors: each compiler has its own words for the same one."""
+    return {found[1] for cause in causes if (found := _ERROR.match(cause))}
+
+
+def _shared_paragraphs(reports: Sequence[BuildReport]) -> Iterator[tuple[str, bool]]:
+    """Yield the lines about builds, each cause once; one that not all have names its jobs."""
+    for report in reports:
+        yield f"{report.link} : {report.result}", False
+    if override := reports[0].override:
+        yield literal(plain(override, _MAX_CAUSE)), True
+    jobs: dict[str, dict[str, None]] = {}
+    first: dict[str, tuple[str, str]] = {}
+    for report in reports:
+        for cause in report.causes:
+            found = _ERROR.match(cause)
+            job, words = first.setdefault(found[1], (report.job, cause)) if found else ("", "")
+            told = words if found and job != report.job else cause
+            jobs.setdefault(told, {})[report.job] = None
+    for cause, having in jobs.items():
+        named = "" if len(having) == len(reports) else f"{', '.join(having)}: "
+        yield literal(shortened(f"{named}{cause}", _MAX_CAUSE)), True
 
 
 def _paragraphs(report: BuildReport) -> Iterator[tuple[str, bool]]:

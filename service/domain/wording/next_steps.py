@@ -142,7 +142,8 @@ def next_steps(
     found = [each for each in usable if _PERMISSIONS.get(each[0]) in {None, *permissions}]
     if usable and not found:
         found = [(NextStepKind.ENABLE, _ENABLE)]
-    if not any(CONSEQUENCES[build.outcome].counts is Counts.FAIL for build in builds):
+    voting = (build for build in builds if build.is_voting and not build.is_waived)
+    if not any(CONSEQUENCES[build.outcome].counts is Counts.FAIL for build in voting):
         # More pairs tell in seconds what another machine, with other noise, may not.
         found.sort(key=lambda each: each[0] is not NextStepKind.MORE_PAIRS)
     return tuple(NextStep(step, *_PURPOSES[step], line) for step, line in found)
@@ -178,8 +179,7 @@ def last_line(steps: Sequence[NextStep]) -> str:
         return ""
     first = steps[0]
     verb = "comment " if first.place is Destination.COMMENT else ""
-    others = "; the page has other ways:" if len(steps) > 1 else ""
-    return f"Next: {first.purpose[0].lower()}{first.purpose[1:]}: {verb}`{first.line}`{others}"
+    return f"Next: {first.purpose[0].lower()}{first.purpose[1:]}: {verb}`{first.line}`"
 
 
 def _gate(builds: Sequence[EndedBuild]) -> Iterator[str]:

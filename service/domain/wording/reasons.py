@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.values.identity import Side
 from service.domain.values.text import change, duration, share, signed_percent
-from service.domain.verdict.inference.reasons import WITHHOLDING, Reason, ReasonKind
+from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, OF_PATCH, WITHHOLDING, Reason, ReasonKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,6 +25,18 @@ def text_of(reasons: Iterable[Reason]) -> str:
     return "; ".join(
         f"no vote: {sentence(each)}" if each.kind in WITHHOLDING else sentence(each) for each in reasons
     )
+
+
+def clause_of(reasons: Sequence[Reason]) -> str:
+    """Write the one reason that a reader of an undecided row needs: what forbids a +1, or would decide it."""
+    forbidding = (each for each in reasons if each.kind in OF_PATCH | NOT_BY_PAIRS)
+    missing = (
+        each for each in reasons if each.kind in {ReasonKind.MORE_PAIRS, ReasonKind.NO_NUMBER_OF_PAIRS}
+    )
+    chosen = next(forbidding, None) or next(missing, None) or reasons[0]
+    if chosen.kind is ReasonKind.MORE_PAIRS:
+        chosen = Reason(chosen.kind, chosen.facts[:3])  # a quieter machine is on the page
+    return text_of([chosen])
 
 
 def sentence(reason: Reason) -> str:

@@ -11,6 +11,7 @@ from service.domain.values.text import listed, plain
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from service.domain.runs.external import ReportedRevision
 
 CHANGE_GONE: Final = "the review server does not show the change any more: it was deleted, or hidden"
 LATE_RESULT: Final = "another CI reported a result after a newer patch set, or after the change was closed"
@@ -32,6 +33,14 @@ GROUPS_UNKNOWN: Final = (
     "Benchgate does not know yet who may use commands here; it does after the next run: write `recheck` in "
     "a comment on the change"
 )
+
+
+def never_seen(target: ReportedRevision, seconds: float) -> str:
+    """Refuse a report of a revision that did not become known in time."""
+    return (
+        f"there is no {target.kind} run of {plain(target.revision)} on change {target.change.number}, and "
+        f"none came within {seconds:.0f} s: check the revision and the change"
+    )
 
 
 def no_account(email: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.known import MAX_BUG
 from service.domain.failures.signature import signature_of
-from service.domain.values.text import plain
+from service.domain.values.text import listed, plain
 from service.domain.wording.known_failures import to_be_compared
 
 if TYPE_CHECKING:
@@ -152,6 +152,27 @@ def made_known(
         f"known until {first.expires_at:%Y-%m-%d} as {plain(first.bug, MAX_BUG)} on {first.scope.branch}: "
         f"{named}{more}{warning}; to end it sooner, set its state to fixed or invalid on its page"
     )
+
+
+def own_errors(paths: Sequence[str]) -> str:
+    """Warn that the patch itself may have caused a failure that became known."""
+    return (
+        f"warning: the patch touches {listed(paths)}, which does not compile: if the patch is the reason, "
+        "this error now passes on other changes, too; write `override undo`, and set the known failure to "
+        "invalid"
+    )
+
+
+def not_made_known(line: str) -> str:
+    """Reply to an override whose reason only begins like a known failure, with the line that makes one."""
+    return f"overridden on this patch set only; for the same failure on other changes, too, write `{line}`"
+
+
+def override_dropped(lines: Sequence[str]) -> str:
+    """Warn that an override does not cover the new builds, with the lines that repeat it."""
+    repeated = ", ".join(f"`{plain(line, _MAX_NAMES)}`" for line in lines[:_MOST_NAMED])
+    what = "build" if len(lines) == 1 else "builds"
+    return f"the override does not cover the new {what}; if the failure is the same again, write {repeated}"
 
 
 def _only_ended(ends: Sequence[Ends]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from service.domain.failures.evidence import ParentBuild, Rate, Sighting
@@ -26,10 +27,14 @@ class BuildFailures:
 
 @dataclass(frozen=True, slots=True)
 class KnownNow:
-    """The known failures of a project that people confirmed, and the database's time."""
+    """The known failures of a project that people confirmed, and the database's time.
+
+    ``expired`` are the last ones that waive nothing any more, the newest first.
+    """
 
     at: datetime
     known: tuple[KnownFailure, ...]
+    expired: tuple[KnownFailure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +97,9 @@ class Failures(Protocol):
         """Return the failures of builds that count, in their order; a build without any is left out."""
 
     def known_now(self, instance: str, project: str) -> KnownNow:
-        """Return the confirmed known failures of a project by their ids, without the expired ones.
+        """Return the confirmed known failures of a project by their ids, the expired ones apart.
 
-        None of them changes until the transaction ends.
+        None that is not expired changes until the transaction ends.
         """
 
     def keep_matches(self, run_id: int, matches: Mapping[tuple[int, int], int]) -> None:
@@ -144,10 +149,14 @@ class KnownFailures(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MatchedFailures:
-    """The failures of a build with the known failure of each. ``is_cut``: there were more."""
+    """The failures of a build with the known failure of each. ``is_cut``: there were more.
+
+    ``expired`` has by place those that matched too late.
+    """
 
     failures: Sequence[tuple[Failure, KnownFailure | None]]
     is_cut: bool
+    expired: Mapping[int, KnownFailure]
 
     @property
     def waiver(self) -> KnownMatches | None:
@@ -155,16 +164,21 @@ class MatchedFailures:
         return complete([known for _, known in self.failures], is_cut=self.is_cut)
 
 
-def matched_by_build(stored: Failures, run_id: int) -> Mapping[int, MatchedFailures]:
-    """Return the builds with a failure that was known when they were decided.
+def matched_by_build(
+    stored: Failures, run_id: int, expired: Matches = MappingProxyType({})
+) -> Mapping[int, MatchedFailures]:
+    """Return the builds with a failure that was known when they were decided, or ``expired`` before.
 
     A known failure that expired since still counts.
     """
     kept = stored.matches_of(run_id)
-    found = stored.failures_of(sorted({build for build, _ in kept})) if kept else {}
+    concerned = {build for build, _ in (*kept, *expired)}
+    found = stored.failures_of(sorted(concerned)) if concerned else {}
     return {
         build: MatchedFailures(
-            [(failure, kept.get((build, place))) for place, failure in enumerate(each.failures)], each.is_cut
+            [(failure, kept.get((build, place))) for place, failure in enumerate(each.failures)],
+            each.is_cut,
+            {place: known for (of, place), known in expired.items() if of == build},
         )
         for build, each in found.items()
     }

@@ -39,10 +39,10 @@ STAGES: Final = MappingProxyType({"configure": Stage.CONFIGURE, "compile": Stage
 class NotBuilt(CommandFailed):
     """A side cannot be built: the failed stage, and the failure."""
 
-    def __init__(self, stage: Stage, failure: CommandFailed) -> None:
+    def __init__(self, stage: Stage, failure: CommandFailed, *, is_foreign: bool = False) -> None:
         super().__init__(failure.what, failure.end, failure.tail, failure.tree, failure.limit)
         elsewhere = failure.elsewhere if isinstance(failure, ProgramMissing) else ""
-        self.ended = SideEnd(stage, failure.what, failure.end, elsewhere=elsewhere)
+        self.ended = SideEnd(stage, failure.what, failure.end, elsewhere=elsewhere, is_foreign=is_foreign)
 
 
 @contextmanager
@@ -86,7 +86,8 @@ def complete_sources(session: BuildSession, revision: Revision) -> Iterator[Path
             tree = stack.enter_context(session.checkout(revision))
         except Incomplete as missing:
             session.note(str(missing))
-            raise NotBuilt(Stage.CHECKOUT, CommandFailed(missing.what, missing.why)) from missing
+            failure = CommandFailed(missing.what, missing.why)
+            raise NotBuilt(Stage.CHECKOUT, failure, is_foreign=missing.is_foreign) from missing
         for file in session.spec.workspace.files if session.spec.workspace else ():
             if not (file.is_link or os.path.lexists(tree / file.target)):
                 session.note(not_copied(file.source, file.target))

@@ -44,7 +44,8 @@ def report_not_built(
         seconds: gets the duration of the parent's build, if it succeeds.
     """
     base, patch = session.spec.base, end_of(failed, log)
-    parent = _end_of_parent(session, base, patch.stage, seconds) if base else None
+    is_open = base is not None and not patch.is_foreign  # whether the parent decides
+    parent = _end_of_parent(session, base, patch.stage, seconds) if base and is_open else None
     outcome = outcome_of_sides(patch, parent, Parent.of(base))
     if outcome and outcome is not Outcome.FAILED:
         return MachineReport(outcome, (sides_failed(outcome, patch, parent),))

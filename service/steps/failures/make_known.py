@@ -1,20 +1,21 @@
-"""Make the failures of overridden builds known: the command `override BUG known REASON`."""
+"""Make the failures of overridden builds known: the command `override BUG known-failure REASON`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from service.domain.failures.failure import FailureKind
 from service.domain.failures.known import DEFAULT_DAYS, only_ends
 from service.domain.failures.naming import names_cause
 from service.domain.failures.output.ends import is_specific
 from service.domain.failures.signature import signature_of
-from service.domain.wording.replies import made_known
+from service.domain.wording.replies import made_known, own_errors
 from service.ports.failures.storing import Author, NewKnown
 from service.steps.failures.match_known import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from service.domain.failures.failure import Failure
     from service.domain.failures.known import Scope
@@ -34,10 +35,12 @@ def make_known(
     comment: ReviewComment,
     command: OverrideCommand,
     links: Links,
+    touched: Collection[str],
 ) -> str:
     """Make one known failure of each signature of the builds, and return the reply.
 
-    Each concerns the project, branch and job. Failures that do not say what failed are left out.
+    Each concerns the project, branch and job. Failures that do not say what failed are left out. The reply
+    warns of compile errors in files that the patch ``touched``, which it may have caused.
     """
     author = Author(account=comment.account, name=comment.person, signed_in_as=comment.signed_in_as)
     found = tx.failures.failures_of([build.id for build in builds])
@@ -67,4 +70,8 @@ def make_known(
     made = [(known[key], failure) for key, (_, failure) in recognised.items()]
     ends = [each for one in found.values() if (each := only_ends(one.failures))]
     compared = sum(not names_cause(signature, each.line) for (_, signature), (_, each) in recognised.items())
-    return made_known(made, links.known, has_others=unknown, compared=compared, ends=ends)
+    reply = made_known(made, links.known, has_others=unknown, compared=compared, ends=ends)
+    errors = {each.subject for _, each in made if each.kind is FailureKind.COMPILE}
+    # A build of several repositories names files from the top of all.
+    own = [path for path in touched if any(f"/{each}".endswith(f"/{path}") for each in errors)]
+    return f"{reply}; {own_errors(own)}" if own else reply

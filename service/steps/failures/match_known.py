@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.failures.evidence import proposal_of
-from service.domain.failures.known import LookAlike, Scope, match
+from service.domain.failures.known import LookAlike, Scope, match, match_any
 from service.domain.runs.vote import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.ports.failures.storing import Failures
+    from service.ports.failures.storing import Failures, Matches
     from service.ports.runs.builds import BuildRecord
     from service.ports.runs.runs import RunRecord
     from service.ports.store import Store
@@ -19,18 +19,19 @@ if TYPE_CHECKING:
 
 def keep_matches(
     stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]
-) -> Mapping[int, Sequence[LookAlike]]:
+) -> tuple[Mapping[int, Sequence[LookAlike]], Matches]:
     """Match the failures of a run's builds with the known failures that waive now, and keep the matches.
 
     Matches of an earlier decision of the run stay, also if their known failure expired since.
 
     Returns:
-        By build, the failures that may be known, but count until a person says so.
+        By build, the failures that may be known, but count until a person says so; and the matches with known
+        failures that had expired before.
     """
     by_id = {build.id: build for build in builds if build.outcome is Outcome.FAILED}
     found = stored.failures_of(sorted(by_id))
     if not found:
-        return {}
+        return {}, {}
     now = stored.known_now(run.instance, run.project)
     matches = {
         build: match(each.failures, place_of(run, by_id[build]), now.known, now.at)
@@ -46,13 +47,21 @@ def keep_matches(
         },
     )
     kept = stored.matches_of(run.id)
-    return {
+    alike = {
         build: [
             LookAlike(by_id[build].job, failure, each.alike.bug, each.alike.text)
             for position, (failure, each) in enumerate(zip(found[build].failures, of_build, strict=True))
             if each.alike is not None and (build, position) not in kept
         ]
         for build, of_build in matches.items()
+    }
+    return alike, {
+        (build, position): one
+        for build, each in found.items()
+        for position, (known, like) in enumerate(
+            match_any(each.failures, place_of(run, by_id[build]), now.expired)
+        )
+        if (one := known or like) is not None
     }
 
 

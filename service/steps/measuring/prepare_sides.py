@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.building.compile_errors import errors_in
+from service.domain.failures.failure import FailureKind
 from service.domain.project.configuration import Work
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.side_end import Parent, SideEnd, Stage, gravest, outcome_of_sides
@@ -15,6 +16,7 @@ from service.domain.values.errors import Transient
 from service.domain.values.identity import Side
 from service.domain.values.text import counted
 from service.domain.wording.build_causes import listing_failed, side_failed, sides_failed
+from service.domain.wording.failures import failure_causes
 from service.steps.building.build_sides import built_tree
 from service.steps.building.build_sources import NotBuilt, failures_of_build
 from service.steps.building.report_not_built import end_of
@@ -87,9 +89,10 @@ class PreparedSides:
         # If the parent fails alike, the compiler's messages may be about its lines.
         if outcome is not Outcome.FAILED:
             return MachineReport(outcome, (cause,))
+        are_errors = any(each.kind is FailureKind.COMPILE for each in patch.failures)
         return MachineReport(
             outcome,
-            (cause,),
+            failure_causes(patch.failures, is_cut=patch.is_cut) if are_errors else (cause,),
             findings=patch.findings,
             failures=patch.failures,
             is_cut=patch.is_cut,

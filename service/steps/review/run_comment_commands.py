@@ -20,7 +20,7 @@ from service.domain.review.comment_commands import (
 from service.domain.review.form_commands import still_allowed
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import RunState
-from service.domain.values.errors import BadInput, Permanent
+from service.domain.values.errors import BadInput, NotFound, Permanent
 from service.domain.values.text import literal
 from service.domain.wording import replies
 from service.steps.project.read_project_file import NoProjectFile, read_project_file
@@ -31,6 +31,8 @@ from service.steps.runs.rerun import recheck
 from service.steps.sources.find_workspace import find_workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from service.domain.project.project_file import ProjectFile
     from service.domain.review.change import Change
     from service.domain.review.comment_commands import ReviewCommand
@@ -52,6 +54,7 @@ class CommandRequest:
     project_file: ProjectFile
     links: Links
     workspace: Workspace | None = None  # of builds that are run again
+    touched: Sequence[str] = ()  # paths that the patch changes, if failures become known
 
 
 def run_comment_commands(
@@ -105,6 +108,8 @@ def _run_commands(
                 replies.reply_to(each.word, text) if isinstance(each, RecheckCommand) else each
                 for each in admitted
             ]
+    if any(isinstance(each, OverrideCommand) and each.is_known for each in admitted):
+        request = replace(request, touched=_touched(source, change))
     with store.transaction() as tx:
         if tx.comments.lock(comment.id).is_pending:
             answers = [each if isinstance(each, str) else _run(tx, request, each) for each in admitted]
@@ -153,7 +158,7 @@ def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand) -> st
     run = tx.history.newest_check(comment.patch_set_id)
     match command:
         case OverrideCommand():
-            reply = override_builds(tx, run, comment, command, links)
+            reply = override_builds(tx, run, comment, command, links, request.touched)
         case AcceptCommand():
             reply = accept_benchmarks(tx, run, comment, command, links)
         case UndoOverrideCommand():
@@ -167,6 +172,15 @@ def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand) -> st
         case MorePairsCommand():
             reply = measure_longer(tx, run, command, comment.id)
     return replies.reply_to(command.word, reply) if reply else ""
+
+
+def _touched(source: Source, change: Change) -> Sequence[str]:
+    """List the paths that the current patch set changes; none if they cannot be listed."""
+    parents = change.current.parents
+    try:
+        return source.changed_paths(change.project, parents[0], change.current.revision) if parents else ()
+    except (BadInput, NotFound):
+        return ()
 
 
 def _recheck(tx: Transaction, request: CommandRequest, run: RunRecord | None, command: RecheckCommand) -> str:

@@ -6,15 +6,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.project.benchmark_names import is_chosen
+from service.domain.review.change import CommentSource
+from service.domain.review.form_commands import line_of
 from service.domain.runs.overrides import ACCEPTABLE, OverrideKind, active_overrides
 from service.domain.runs.states import BuildState, RunState
-from service.domain.wording.replies import NO_OVERRIDE, RECORDED, nothing_to_accept, nothing_to_override
+from service.domain.wording.replies import (
+    NO_OVERRIDE,
+    RECORDED,
+    not_made_known,
+    nothing_to_accept,
+    nothing_to_override,
+)
 from service.ports.runs.decisions import NewOverride
 from service.steps.failures.make_known import make_known
 from service.steps.runs.decide_run import decide_run, has_failed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from service.domain.review.comment_commands import AcceptCommand, OverrideCommand
     from service.domain.review.links import Links
@@ -26,12 +34,18 @@ if TYPE_CHECKING:
 
 
 def override_builds(
-    tx: Transaction, run: RunRecord | None, comment: ReviewComment, command: OverrideCommand, links: Links
+    tx: Transaction,
+    run: RunRecord | None,
+    comment: ReviewComment,
+    command: OverrideCommand,
+    links: Links,
+    touched: Collection[str] = (),
 ) -> str:
     """Override the builds that have failed so far, and return the reply; empty if a new vote is the reply.
 
-    If the command says so, their failures become known, too. Later builds are not covered: the person
-    overrides only failures that they can see.
+    If the command says so, their failures become known, too; the reply warns of compile errors in files
+    that the patch ``touched``. Later builds are not covered: the person overrides only failures that they
+    can see.
     """
     failed = [
         build for build in _finished(tx.builds, run) if has_failed(build) and command.job in {"", build.job}
@@ -45,8 +59,16 @@ def override_builds(
         reason=command.reason,
     )
     # Before the new decision, so that it counts them already.
-    known = make_known(tx, run, failed, comment, command, links) if command.is_known else ""
+    known = _not_made_known(comment, command)
+    if command.is_known:
+        known = make_known(tx, run, failed, comment, command, links, touched)
     return "; ".join(filter(None, (_add_override(tx, run, comment, override, links), known)))
+
+
+def _not_made_known(comment: ReviewComment, command: OverrideCommand) -> str:
+    """Say how to make failures known if the command did so in earlier versions, or the person means it to."""
+    meant = command.as_known if comment.source is CommentSource.COMMENT else None
+    return not_made_known(line_of(meant)) if meant else ""
 
 
 def accept_benchmarks(

@@ -60,7 +60,7 @@ _LOG: Final = structlog.get_logger(__name__)
 def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
     """Store the decision of a run and queue its review; called again after each override."""
     bind_run(run)
-    alike = keep_matches(tx.failures, run, builds)
+    alike, expired = keep_matches(tx.failures, run, builds)
     judged = list(zip(builds, waivers_on(tx.failures, tx.overrides, run, builds), strict=True))
     specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
     # One voting job with ``none`` is enough to withhold the vote.
@@ -75,16 +75,20 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     rates = _rates(tx.failures, judged)
     again, parents = _lines_beyond(tx.failures, tx.overrides, run, builds), _parents(tx.failures, run, judged)
     partly = {
-        id_: (partly_known(each.failures), *closed_bugs(known for _, known in each.failures))
-        for id_, each in matched_by_build(tx.failures, run.id).items()
+        id_: (
+            partly_known(each.failures, each.expired, is_cut=each.is_cut),
+            *closed_bugs(known for _, known in each.failures),
+        )
+        for id_, each in matched_by_build(tx.failures, run.id, expired).items()
     }
     asked = {id_: may_be_known(each) for id_, each in alike.items()}
     reports = [
         _report(each, rates, links.build, _causes(each, [asked, partly, again], parents)) for each in reported
     ]
-    last = last_line(_next_steps(tx.measurements, judged, specs)) if run.kind is RunKind.CHECK else ""
+    steps = _next_steps(tx.measurements, judged, specs) if run.kind is RunKind.CHECK else ()
     kept = _kept(tx.changes, run, builds, specs)
-    message = compose(header, reports, links.decision(run.id, number), kept, last)
+    page = links.decision(run.id, number)
+    message = compose(header, reports, page, kept, last_line(steps), has_others=len(steps) > 1)
     tx.decisions.add(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     _LOG.info("run.decided", decision=number, vote=vote, header=str(header))
     # A merged change without a build has no trend, and its message would say nothing.

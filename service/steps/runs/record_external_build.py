@@ -13,7 +13,7 @@ from service.domain.runs.external import Notice, causes_of, outcome_of
 from service.domain.runs.machine_report import BuildEnd, MachineReport
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
-from service.domain.values.errors import BadInput, NotFound, Transient
+from service.domain.values.errors import BadInput, NotFound, NotSeenYet, Transient
 from service.domain.values.identity import RunKind
 from service.domain.wording.build_causes import WITHDRAWN
 from service.domain.wording.failures import failure_causes
@@ -48,7 +48,8 @@ def record_external_build(store: Store, report: Report, patterns: ConfiguredPatt
         BadInput: the result is unknown, the job is not of kind ``external``, the number is that of a build of
             another revision, or the build already ended with another result.
         NotFound: the run has no such job.
-        Transient: the revision has no run, or it is not planned yet.
+        NotSeenYet: the revision has no run.
+        Transient: its run is not planned yet.
     """
     with store.transaction() as tx:
         return _record(tx, report, patterns)
@@ -195,7 +196,7 @@ def _place_of(tx: Transaction, report: Report) -> _Place | None:
     # The same answer for a change of another project: the sender may not know whether it exists.
     if run is None or target.project not in {None, run.project}:
         # Another CI may learn of a patch set first, or of a merged change.
-        raise Transient(
+        raise NotSeenYet(
             f"there is no {target.kind} run of {target.revision} on change {target.change.number}; "
             "if Benchgate has not seen it yet, send the report again",
             _UNSEEN_SECONDS,

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.spec import BuildSpec
 from service.domain.measuring.launch import SECOND
 from service.domain.project.own_renames import with_renames_of
+from service.domain.review.comment_commands import OverrideCommand
+from service.domain.review.form_commands import line_of
+from service.domain.runs.overrides import active_overrides
 from service.domain.runs.reruns import Place, failed_jobs, next_run, rerun_in
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Ballot, Counts, Outcome
@@ -18,6 +21,7 @@ from service.domain.wording.replies import (
     STILL_RUNNING,
     nothing_built,
     nothing_to_measure,
+    override_dropped,
 )
 from service.ports.runs.queue import Task
 from service.steps.runs.decide_run import outcome_of, waivers_on
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     from service.domain.review.comment_commands import RecheckCommand
     from service.domain.sources.workspace import Workspace
     from service.ports.runs.builds import BuildRecord, Builds
-    from service.ports.runs.decisions import Outbox
+    from service.ports.runs.decisions import Outbox, Overrides
     from service.ports.runs.runs import RunRecord
     from service.ports.store import Transaction
     from service.ports.verdict import Measurements
@@ -55,7 +59,8 @@ def recheck(
     Unfinished builds go on. New builds use the current configuration in ``project_file``. If that is
     unchanged, they continue the pairs of the last builds: slow-downs that vote −1 get a second opinion, one
     for each sequence. A build that measured nothing gets the other repositories as they are now, in
-    ``workspace``. The reply is empty if new builds were started that have something to measure.
+    ``workspace``. The reply is empty if new builds were started that have something to measure, and no
+    override covered the old ones.
     """
     builds = tx.builds.of_run(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
@@ -74,8 +79,21 @@ def recheck(
     replies = [
         _nothing_to_measure(tx.measurements, by_job[job]) for job, spec in again.items() if spec is None
     ]
+    replies.append(_dropped(tx.overrides, run, [by_job[job] for job in again]))
     run_again(tx, run, again, comment_id)
     return "; ".join(filter(None, replies))
+
+
+def _dropped(stored: Overrides, run: RunRecord, builds: Sequence[BuildRecord]) -> str:
+    """Say how to repeat the overrides of builds that run again; empty without one."""
+    made = stored.of(run.patch_set_id) if run.patch_set_id is not None else ()
+    newest_first = active_overrides(made, run.revision)[::-1]
+    lines = []
+    for build in builds:
+        newest = next((each for each in newest_first if build.id in each.builds), None)
+        if newest is not None:
+            lines.append(line_of(OverrideCommand(newest.bug, newest.reason, build.job)))
+    return override_dropped(lines) if lines else ""
 
 
 def _reason_without_targets(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import APIRouter, Header, HTTPException, Path, Query, Request, Security
@@ -26,13 +27,15 @@ from service.domain.runs.external import (
     findings_of,
 )
 from service.domain.runs.vote import Result  # noqa: TC001 - pydantic reads the annotations
-from service.domain.values.errors import BadInput, NotAllowed
+from service.domain.values.errors import BadInput, NotAllowed, NotFound, NotSeenYet
 from service.domain.values.identity import ChangeKey, RunKind
 from service.domain.values.text import plain
+from service.domain.wording.refusals import never_seen
 from service.ports.runs.builds import NewReport
 from service.steps.runs.record_tests import RecordedTests, ReportedTests
 from service.web.access.authenticate import known_caller
 from service.web.problems import RESPONSES
+from service.web.runs.unseen_revisions import UNSEEN_SECONDS, UnseenRevisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -128,6 +131,7 @@ def create_external_builds(
     instances: Sequence[str],
     record: Callable[[Report, NewReport | None], bool],
     record_results: Callable[[ReportedTests], RecordedTests],
+    unseen: UnseenRevisions | None = None,
 ) -> APIRouter:
     """Create the routes that take reports.
 
@@ -136,8 +140,10 @@ def create_external_builds(
         record: records a report, once per idempotency key, and returns whether it is news; called in a
             thread.
         record_results: records results of tests; called in a thread.
+        unseen: remembers reports of unknown revisions.
     """
     router = APIRouter(prefix="/api/v1", responses=RESPONSES, tags=["builds"])
+    unknown = unseen or UnseenRevisions(monotonic)
 
     @router.post(
         "/builds/{job}/{number}",
@@ -163,7 +169,12 @@ def create_external_builds(
             content = f"{job}/{number} {build.model_dump_json(exclude_defaults=True)}"
             sent = NewReport(token_id, key, sha256(content.encode()).digest())
         skipped = len(build.findings) - len(report.findings)
-        return Recorded(recorded=record(report, sent), skipped_findings=skipped)
+        try:
+            return Recorded(recorded=record(report, sent), skipped_findings=skipped)
+        except NotSeenYet as error:
+            if unknown.is_overdue(report.target):
+                raise NotFound(never_seen(report.target, UNSEEN_SECONDS)) from error
+            raise
 
     _add_tests(router, instances, record_results)
     return router

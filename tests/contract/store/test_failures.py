@@ -128,7 +128,7 @@ class TestFailures:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED, node)
             known(tx, node)
-            alike = keep_matches(tx.failures, tx.runs.lock(run), [tx.builds.lock(build)])
+            alike, _ = keep_matches(tx.failures, tx.runs.lock(run), [tx.builds.lock(build)])
             assert alike == {build: [LookAlike("linux", node, "MB-1", "no answer from node N")]}
             assert tx.failures.matches_of(run) == {}
 
@@ -232,7 +232,7 @@ class TestKnownFailures:
         with site.store.transaction() as tx:
             now = tx.failures.known_now("review", "kv_engine")
             assert tx.known.lock(made.id).expires_at <= now.at
-        assert now.known == ()
+        assert (now.known, [each.id for each in now.expired]) == ((), [made.id])
 
     def test_those_of_another_project_are_not(self, store: Store) -> None:
         with store.transaction() as tx:

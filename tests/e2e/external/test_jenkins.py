@@ -135,7 +135,7 @@ def test_a_job_of_jenkins_from_its_start_to_a_reused_result(running: RunningSite
     assert running.wait_for_vote(CHANGE) == -1
     message = running.messages(CHANGE)[-1]
     assert "https://ci.example.com/job/unit/7/ : FAILURE" in message
-    assert "Failure of a CTest test dcp ( https://ci.example.com/job/unit/7/ )" in message
+    assert "dcp: failed, and its output does not say why ( https://ci.example.com/job/unit/7/ )" in message
     assert jenkins.run(first, 7, "report", "FAILURE") == {"recorded": False}
 
     second = running.project.propose(CHANGE, {"README.md": "two"}, patch_set=2)

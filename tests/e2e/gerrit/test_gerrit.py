@@ -71,7 +71,7 @@ def test_a_compile_error_is_posted_once_on_its_line(site: GerritSite) -> None:
     assert site.remarks(elsewhere.number) == {}
 
     broken = site.gerrit.propose({"broken.txt": "1", "tiny.cc": "int a;\n" * 9})
-    assert "compile failed: tiny.cc:7: error: no such thing" in site.wait_for(-1, broken)
+    assert "Compile error at tiny.cc:7: error: no such thing" in site.wait_for(-1, broken)
     comment = ("tiny-perf: error: no such thing", 7, True)
     assert site.remarks(broken.number) == {"tiny.cc": [comment]}
 

@@ -75,7 +75,7 @@ def test_tests_that_pass(machine: Machine) -> None:
     assert set(report.seconds) == {"build patch", "test"}
 
 
-def test_each_way_to_fail_is_a_failure_with_the_line_of_ctest(machine: Machine) -> None:
+def test_each_way_to_fail_is_a_failure_with_its_reason(machine: Machine) -> None:
     report = machine.run(
         project(
             PASSES,
@@ -97,9 +97,11 @@ def test_each_way_to_fail_is_a_failure_with_the_line_of_ctest(machine: Machine) 
         (FailureKind.CRASH, "crashes"),
         (FailureKind.TEST, "gone"),
     }
-    cause = next(each for each in report.causes if ": fails " in each)
-    assert re.match(r"Failure of a CTest test \d/6 Test #2: fails \.\.\.", cause)
-    assert "***Failed" in cause
+    line = next(each.line for each in report.failures if each.subject == "fails")
+    assert re.match(r"Failure of a CTest test \d/6 Test #2: fails \.\.\..*\*\*\*Failed", line)
+    causes = dict(each.split(": ", 1) for each in report.causes)
+    assert causes.pop("gone").startswith("Not Run")
+    assert causes == {"fails": "why", "slow": "timeout", "crashes": "segmentation fault"}
     assert not report.is_cut
     assert statuses(machine, report) == {
         "passes": CaseStatus.PASSED,
@@ -203,7 +205,7 @@ def test_a_race_that_thread_sanitizer_reports_is_the_failure(machine: Machine) -
     assert failure.kind is FailureKind.SANITIZER
     assert "data race" in failure.headline
     assert "Test #1: races" in failure.line
-    assert failure.headline in report.causes[1]
+    assert report.causes == (f"races: race.c:4: {failure.headline}",)
 
 
 def test_a_test_that_passes_if_it_fails_is_marked_also_beside_a_retry(machine: Machine) -> None:

@@ -401,6 +401,21 @@ def test_the_condition_reports_waiting_events_reviews_and_builds(site: PostgresS
     assert "Pool perf has no machine: one build waits." in degradation_sentences(condition, Patience())
 
 
+def test_an_event_of_a_change_that_nobody_may_see_has_its_status_and_nothing_else(site: PostgresSite) -> None:
+    event: int = site.database.value(
+        "INSERT INTO event (instance, digest, type, body, change)"
+        " VALUES ('gerrit', 'd', 'patchset-created', 'b', 99) RETURNING id"
+    )
+    site.database.change(
+        "INSERT INTO setback VALUES ('handle_event', :event, 3, now(), false,"
+        " 'Refused: Gerrit answers 401: secret~99 needs a login')",
+        event=event,
+    )
+    (failing,) = site.reading.seen_by(None).condition().failing_steps
+    assert (failing.change, failing.event) == (None, "patchset-created")
+    assert failing.error == "Refused: Gerrit answers 401: Unauthorized"
+
+
 def test_each_failing_step_names_its_change(site: PostgresSite) -> None:
     site.add_change()
     run = site.add_run(state=RunState.RUNNING)
@@ -436,6 +451,7 @@ def test_each_failing_step_names_its_change(site: PostgresSite) -> None:
         Step.DELIVER: str(CHANGE),
         Step.RECONCILE: None,
     }
+    assert failing[Step.HANDLE_EVENT].event == "t"
     assert (failing[Step.RECONCILE].next_at, failing[Step.RECONCILE].is_dead) == (None, False)
     problems = site.reading.patch_set(ADDRESS).problems
     assert len(problems) == len(failing) - 1

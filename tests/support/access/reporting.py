@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import httpx
 
     from service.domain.access.caller import Caller
+    from service.web.runs.unseen_revisions import UnseenRevisions
 
 REVISION: Final = "5fdec2f0" * 5
 BUILD: Final = {
@@ -65,6 +66,7 @@ def send(
     key: str | None = "key-1",
     path: str = "linux/5",
     instances: Sequence[str] = (KEY.instance,),
+    unseen: UnseenRevisions | None = None,
 ) -> httpx.Response:
     headers = {"Content-Type": "application/json"} | ({} if key is None else {"Idempotency-Key": key})
     callers = Callers()
@@ -78,6 +80,7 @@ def send(
         instances,
         partial(record_once, service.store),
         partial(record_tests, service.store, MemoryArtifacts()),
+        unseen,
     )
     app = assemble([reports], access=callers.access(), version="0.1.0")
     content = build if isinstance(build, str) else json.dumps(build)

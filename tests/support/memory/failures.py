@@ -110,11 +110,14 @@ class MemoryFailures(MemorySightings, Failures):
         return {build: found for build, found in stored.items() if found != BuildFailures()}
 
     def known_now(self, instance: str, project: str) -> KnownNow:
-        known = (each for each in self._m.known if each.state in ACTIVE and self._m.now < each.expires_at)
-        of_project = (
-            each for each in known if (each.scope.instance, each.scope.project) == (instance, project)
-        )
-        return KnownNow(self._m.now, tuple(of_project))
+        known = [
+            each
+            for each in self._m.known
+            if each.state in ACTIVE and (each.scope.instance, each.scope.project) == (instance, project)
+        ]
+        active = tuple(each for each in known if self._m.now < each.expires_at)
+        expired = tuple(each for each in known if each not in active)
+        return KnownNow(self._m.now, active, expired)
 
     def keep_matches(self, run_id: int, matches: Mapping[tuple[int, int], int]) -> None:
         for (build, position), known in matches.items():

@@ -23,10 +23,11 @@ from service.domain.wording.overrides import waiver_sentence
 from tests.unit.domain.comparisons import FASTER, SAME, row, slower
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from service.domain.runs.build_outcome import Withheld
     from service.domain.verdict.inference.verdict import Comparison
+    from service.domain.wording.next_steps import NextStep
 
     Ended = tuple[str, Outcome, tuple[str, ...]]
 
@@ -46,12 +47,12 @@ class Posted:
     text: str
 
 
-def posted(*builds: Ended, last: str = "", waivers: Mapping[str, str] = _UNWAIVED) -> Posted:
+def posted(*builds: Ended, steps: Sequence[NextStep] = (), waivers: Mapping[str, str] = _UNWAIVED) -> Posted:
     """Decide about finished builds.
 
     Args:
         builds: the name, outcome and causes of each.
-        last: the line before the link.
+        steps: what the reader can do.
         waivers: the sentences of the builds that do not count, by the builds' names.
     """
     ballots = [Ballot(outcome, is_waived=name in waivers) for name, outcome, _ in builds]
@@ -71,7 +72,12 @@ def posted(*builds: Ended, last: str = "", waivers: Mapping[str, str] = _UNWAIVE
         if ballot.counts is Counts.FAIL
     ]
     vote = vote_of(ballots)
-    return Posted(vote, compose(header_of(vote, ballots, failed), reports, LINK, last=last))
+    return Posted(
+        vote,
+        compose(
+            header_of(vote, ballots, failed), reports, LINK, last=last_line(steps), has_others=len(steps) > 1
+        ),
+    )
 
 
 def _header_of(name: str, outcome: Outcome) -> Header:
@@ -86,11 +92,17 @@ def benchmark(name: str, *comparisons: Comparison, withheld: Withheld = NOTHING_
     return name, found.outcome, judgement_causes(found, Policy(), "perf-01")
 
 
-def after(name: str, kind: str, outcome: Outcome, slower: tuple[str, ...] = ()) -> str:
-    """The next step after a build, in a project that enables all commands."""
+def after(
+    name: str,
+    kind: str,
+    outcome: Outcome,
+    slower: tuple[str, ...] = (),
+    undecided: tuple[str, ...] = (),
+) -> Sequence[NextStep]:
+    """The next steps after a build, in a project that enables all commands."""
     job = name.rpartition("/")[0]
-    ended = EndedBuild(job=job, kind=JobKind(kind), outcome=outcome, slower=slower)
-    return last_line(next_steps([ended], tuple(Permission)))
+    ended = EndedBuild(job=job, kind=JobKind(kind), outcome=outcome, slower=slower, undecided=undecided)
+    return next_steps([ended], tuple(Permission))
 
 
 _FOLLY: Final = "PureFollyExecutorBench"
@@ -112,7 +124,7 @@ _KNOWN: Final = KnownFailure(
     pattern="",
     scope=Scope(instance="gerrit", project="kv_engine", branch="master", job="kv_engine.linux"),
     bug="MB-37948",
-    reason="known intermittent failure",
+    reason="intermittent failure",
     owner="Ada Lane",
     assignee="",
     state=TriageState.CONFIRMED,
@@ -122,7 +134,7 @@ _KNOWN: Final = KnownFailure(
 TYPICAL: Final[Mapping[str, Posted]] = MappingProxyType(
     {
         "failed_test": posted(
-            (LINUX, Outcome.FAILED, _FAILED_TEST), *_PASSED, last=after(LINUX, "ctest", Outcome.FAILED)
+            (LINUX, Outcome.FAILED, _FAILED_TEST), *_PASSED, steps=after(LINUX, "ctest", Outcome.FAILED)
         ),
         "slower": posted(
             benchmark(
@@ -135,7 +147,7 @@ TYPICAL: Final[Mapping[str, Posted]] = MappingProxyType(
                 FASTER._replace(row=row("HashTableBench/Clear"), base=1.84e-3, patch=920e-6),
                 *[SAME] * 16,
             ),
-            last=after(PERF, "benchmark", Outcome.SLOWER, slower=(_FOLLY, "HashTableBench")),
+            steps=after(PERF, "benchmark", Outcome.SLOWER, slower=(_FOLLY, "HashTableBench")),
         ),
         "known_failure": posted(
             (LINUX, Outcome.FAILED, _FAILED_TEST),

@@ -204,7 +204,7 @@ def test_a_build_that_fails_names_the_first_error(tmp_path: Path) -> None:
     report = run(tmp_path, ReplayedTidy([], builds=[Completed(2, 1.0)]), touching(x_cpp=1))
 
     assert (report.outcome, report.findings) == (Outcome.FAILED, (Finding("gen.cc", 3, "error: no"),))
-    assert report.causes == ("Compile error at /src/gen.cc:3:1: error: no",)
+    assert report.causes == ("Compile error at gen.cc:3: error: no",)
     assert [each.kind for each in report.failures] == [FailureKind.COMPILE]
 
 

@@ -44,6 +44,7 @@ WITH chosen AS (SELECT * FROM known_failure WHERE id = ANY(:ids)), {COUNTS}
 SELECT k.id, coalesce(c.builds, 0) AS builds, coalesce(c.failed, 0) AS failed
 FROM chosen AS k LEFT JOIN counts AS c ON c.id = k.id
 """)  # noqa: S608 - put together from constants
+_MOST_EXPIRED: Final = 1000
 _ON_PARENT: Final = failing_on_parent()
 
 
@@ -106,8 +107,14 @@ class PostgresFailures(Connected, Failures):
             .order_by(f.known_failure.c.id)
             .with_for_update(of=f.known_failure, read=True)
         )
-        known = tuple(known_of(row) for row in rows)
-        return KnownNow(self._execute(select(func.now())).scalar_one(), known)
+        ended = self._execute(
+            KNOWN.where(of_project, f.known_failure.c.state.in_(ACTIVE), f.known_failure.c.bug != "")
+            .where(f.known_failure.c.expires_at <= func.now())
+            .order_by(f.known_failure.c.expires_at.desc(), f.known_failure.c.id)
+            .limit(_MOST_EXPIRED)
+        )
+        known, expired = (tuple(map(known_of, found)) for found in (rows, ended))
+        return KnownNow(self._execute(select(func.now())).scalar_one(), known, expired)
 
     @override
     def keep_matches(self, run_id: int, matches: Mapping[tuple[int, int], int]) -> None:

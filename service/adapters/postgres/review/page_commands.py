@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 from pydantic import TypeAdapter
 
+from service.domain.review.comment_commands import OverrideCommand
 from service.domain.review.form_commands import FormCommand, line_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,11 @@ def command_in(text: str) -> FormCommand | None:
     if not text.startswith("{"):
         return None
     fields = json.loads(text)
+    is_current = "is_known" in fields
     command: FormCommand = _KINDS[fields.pop("command")].validate_python(fields)
+    if isinstance(command, OverrideCommand) and not is_current:
+        # An earlier version's form wrote its ticked box into the reason.
+        return command.as_known or command
     return command
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from service.adapters.postgres.access.sight import visible_change
 from service.adapters.postgres.schema import UNFINISHED_RUN
 from service.domain.runs.health import TRIES, FailingStep, Step
-from service.domain.wording.health import HIDDEN_ERROR
+from service.domain.wording.health import public_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ _FAILING: Final = text(f"""
 WITH failing AS (
     SELECT s.task, coalesce(e.instance, c.instance) AS instance, coalesce(e.change, c.number) AS change,
            s.attempts, s.last_error, CASE WHEN NOT own.is_periodic THEN s.next_at END AS next_at,
-           s.is_dead AND NOT own.is_periodic AS is_dead
+           s.is_dead AND NOT own.is_periodic AS is_dead, coalesce(e.type, '') AS event
     FROM setback AS s
     CROSS JOIN LATERAL (SELECT s.task IN ('deliver', 'reconcile', 'calibrate') AS is_periodic) AS own
     LEFT JOIN event AS e ON s.task = 'handle_event' AND e.id = s.entity
@@ -48,7 +48,7 @@ WITH failing AS (
     )
     UNION ALL
     SELECT 'deliver', payload ->> 'instance', (payload ->> 'number')::integer, attempts, last_error, next_at,
-           false
+           false, ''
     FROM outbox WHERE kind = 'review' AND state = 'pending' AND attempts >= :tries AND last_error IS NOT NULL
 )
 SELECT failing.task,
@@ -56,8 +56,8 @@ SELECT failing.task,
            CASE WHEN (SELECT count(*) FROM server) > 1
                THEN failing.instance || '~' || failing.change ELSE cast(failing.change AS text) END
        END AS change,
-       failing.attempts, CASE WHEN shown.it THEN failing.last_error ELSE :hidden_error END AS last_error,
-       failing.next_at, failing.is_dead
+       failing.attempts, failing.last_error, shown.it AS is_shown, failing.next_at, failing.is_dead,
+       failing.event
 FROM failing
 LEFT JOIN change AS c ON c.instance = failing.instance AND c.number = failing.change
 -- An error may name what the change, or the branch without one, hides.
@@ -76,10 +76,18 @@ def failing_steps(
 ) -> tuple[FailingStep, ...]:
     """Return the steps that failed several times, of one change or of all.
 
-    For a hidden change, the step has neither change nor error.
+    For a hidden change, the step has no change, and of its error only what is public.
     """
-    values = {"tries": TRIES, "most": _MOST, "change_id": change_id, "hidden_error": HIDDEN_ERROR, **sight}
+    values = {"tries": TRIES, "most": _MOST, "change_id": change_id, **sight}
     return tuple(
-        FailingStep(Step(row.task), row.change, row.attempts, row.last_error, row.next_at, row.is_dead)
+        FailingStep(
+            Step(row.task),
+            row.change,
+            row.attempts,
+            row.last_error if row.is_shown else public_error(row.last_error),
+            row.next_at,
+            row.is_dead,
+            row.event,
+        )
         for row in connection.execute(_FAILING, values)
     )

@@ -30,7 +30,7 @@ from service.domain.sources.lfs import (
     server_of_repository,
 )
 from service.domain.sources.submodules import SHOWN, address_to_fetch, may_mislead, redacted
-from service.domain.values.errors import BadInput, Incomplete, Transient
+from service.domain.values.errors import BadInput, ForeignSource, Incomplete, Transient
 from service.domain.values.text import brief, plain
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class _Objects:
         try:
             return address_to_fetch(self._named, self._own, self._allowed).rstrip("/")
         except BadInput as error:
-            raise self._missing(path, pointer, error.what) from None
+            raise self._missing(path, pointer, error.what, error) from None
 
     def _download(self, server: _Server, wanted: Sequence[tuple[str, Pointer]]) -> None:
         """Ask the server where some objects are, and download them."""
@@ -243,7 +243,7 @@ class _Objects:
         try:
             self._allowed.require(download.url.partition("?")[0])  # the rest is a signature
         except BadInput as error:
-            raise self._missing(path, pointer, f"the server has it elsewhere; {error}") from None
+            raise self._missing(path, pointer, f"the server has it elsewhere; {error}", error) from None
 
     def _fetch(self, server: _Server, path: str, pointer: Pointer, download: LfsDownload) -> str:
         """Fetch an object; if the server redirects, return the new address instead, else an empty text."""
@@ -272,10 +272,11 @@ class _Objects:
         finally:
             unfinished.unlink(missing_ok=True)
 
-    def _missing(self, path: str, pointer: Pointer, why: str) -> Incomplete:
+    def _missing(self, path: str, pointer: Pointer, why: str, error: BadInput | None = None) -> Incomplete:
         return Incomplete(
             f"LFS file {plain(_in_all(self._outer, path), SHOWN)}",
             f"object {pointer.oid[:12]} of {plain(redacted(self._named), SHOWN)}: {why}",
+            is_foreign=isinstance(error, ForeignSource),
         )
 
 

@@ -30,7 +30,7 @@ from service.domain.sources.submodules import (
     server_of,
     submodules_of,
 )
-from service.domain.values.errors import BadInput, Incomplete, NotFound, Transient
+from service.domain.values.errors import BadInput, ForeignSource, Incomplete, NotFound, Transient
 from service.domain.values.text import plain
 
 if TYPE_CHECKING:
@@ -195,7 +195,8 @@ class Submodules:
             except BadInput as error:
                 moved = "" if url == each.url else f"it moved to {plain(url)}; "
                 advice = "" if clone is None else ", or run `git submodule update --init --recursive`"
-                raise each.missing(f"{moved}{error.what}{advice}") from None
+                is_foreign = isinstance(error, ForeignSource)
+                raise each.missing(f"{moved}{error.what}{advice}", is_foreign=is_foreign) from None
             if not (url := self._fetch(each, mirror, url, is_own=url.startswith(own), watch=watch)):
                 return found
         raise each.missing(f"its server redirects more than {MOST_MOVES} times")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.postgres.reading import PostgresReading
+from service.adapters.postgres.review.page_commands import command_in
 from service.adapters.postgres.store import PostgresStore
 from service.domain.review.change import Person, PostedMessage
 from service.domain.review.comment_commands import (
@@ -57,6 +58,8 @@ def test_requests_come_newest_first_with_their_answers_and_without_comments(data
         MorePairsCommand("BM_"),
         CancelCommand(),
         OverrideCommand("MB-1", 'flaky "machine" ü', "perf"),
+        OverrideCommand("MB-1", "flaky machine", is_known=True),
+        OverrideCommand("MB-1", "known to be flaky"),
         UndoOverrideCommand(),
         AcceptCommand("BM_", "so be it"),
     ],
@@ -83,6 +86,11 @@ def test_a_request_of_an_earlier_version_is_a_line(database: Database) -> None:
     assert (stored.command, stored.text) == (None, "override perf MB-1 flaky machine")
     (shown,) = PostgresReading(database.owner).patch_set(ChangeAddress(7)).requests
     assert shown.text == stored.text
+
+
+def test_an_earlier_versions_form_wrote_its_ticked_box_into_the_reason() -> None:
+    old = '{"command": "override", "bug": "MB-1", "reason": "known flaky machine", "job": "perf"}'
+    assert command_in(old) == OverrideCommand("MB-1", "flaky machine", "perf", is_known=True)
 
 
 def test_a_comment_cannot_pass_for_a_request(database: Database) -> None:

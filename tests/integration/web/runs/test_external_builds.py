@@ -13,6 +13,7 @@ from service.domain.building.findings import Finding
 from service.domain.review.change import PatchSet
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
+from service.web.runs.unseen_revisions import UnseenRevisions
 from tests.support.access.reporting import (
     BUILD,
     FINDING,
@@ -295,6 +296,17 @@ class TestMistakes:
         answer = send(service, {**BUILD, name: "javascript:alert(1)"})
         assert_problem(answer, 400, f"{name}: 'javascript:alert(1)' is no page")
         assert state(service)[0][0] is BuildState.RUNNING
+
+    @pytest.mark.parametrize("of", [{"change": 999}, {"revision": "f" * 40}, {"project": "other"}])
+    def test_a_revision_that_stays_unknown_is_not_found_after_two_minutes(
+        self, service: Service, of: dict[str, object]
+    ) -> None:
+        now, caller = [0.0], holder("report:kv/linux", "report:other/linux")
+        unseen, answers = UnseenRevisions(lambda: now[0]), []
+        for now[0] in (0.0, 60.0, 119.0, 120.0, 180.0, 800.0):
+            answers.append(send(service, {**BUILD, **of}, caller=caller, unseen=unseen))
+        assert [each.status_code for each in answers] == [503, 503, 503, 404, 404, 503]
+        assert "check the revision and the change" in answers[3].json()["detail"]
 
     def test_a_change_that_benchgate_has_not_seen_yet_may_be_sent_again(self, service: Service) -> None:
         answer = send(service, {**BUILD, "change": 999})

@@ -9,6 +9,7 @@ from service.adapters.review.gerrit.connection import GerritConnection
 from service.adapters.review.gerrit.review import GerritReview
 from service.adapters.system.json_client import Bearer, Password
 from service.domain.values.errors import BenchgateError, NotFound, Transient
+from service.domain.wording.health import public_error
 from tests.support.review.gerrit_model import SECRET, URL, GerritModel
 
 PLAIN = {"Content-Type": "text/plain;charset=utf-8"}
@@ -59,6 +60,36 @@ def test_a_plain_text_404_by_a_proxy_is_transient(words: str) -> None:
 )
 def test_a_response_from_elsewhere_than_gerrit_is_transient(body: bytes) -> None:
     assert type(fault(httpx.Response(200, content=body))) is Transient
+
+
+@pytest.mark.parametrize(
+    ("response", "shown"),
+    [
+        (httpx.Response(401, headers=PLAIN, text="secret"), "Refused: Gerrit answers 401: Unauthorized"),
+        (httpx.Response(503, text="<h1>secret</h1>"), "Transient: Gerrit answers 503: Service Unavailable"),
+        (
+            httpx.Response(302, headers={"Location": "https://login"}),
+            "Refused: Gerrit answers 302: a redirect, perhaps to a login page",
+        ),
+        (
+            httpx.Response(200, text="<form>secret</form>"),
+            "Transient: the response is not from Gerrit; check Gerrit's address, and proxies in between",
+        ),
+    ],
+)
+def test_everybody_may_read_the_status_of_an_error(response: httpx.Response, shown: str) -> None:
+    error = fault(response)
+    assert public_error(f"{type(error).__name__}: {error}") == shown
+
+
+def test_an_unreachable_gerrit_is_public_without_the_reason() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("secret", request=request)
+
+    connection = GerritConnection(URL, None, transport=httpx.MockTransport(refuse))
+    with pytest.raises(Transient) as raised:
+        connection.get("thing")
+    assert public_error(f"Transient: {raised.value}") == "Transient: Gerrit cannot be reached"
 
 
 def test_an_error_message_is_one_line_without_control_characters() -> None:

@@ -85,6 +85,14 @@ class TestRemarks:
         )
         assert [each.path for each in told] == ["lib/b.cc"]
 
+    def test_an_error_that_two_compilers_word_differently_is_one_remark(self) -> None:
+        clang, second = (Finding(BAD.path, BAD.line, f"error: {text}") for text in ("undeclared", "no type"))
+        warning = Finding(BAD.path, BAD.line, "warning: slow [performance-x]")
+        named = [("one", BAD), ("one", second), ("two", clang), ("two", warning)]
+        assert [each.text for each in comments_to_post(named, JOBS, set())] == [
+            *(f"one: {BAD.text}", "one: error: no type", "two: warning: slow [performance-x]"),
+        ]
+
     def test_the_same_text_on_two_lines_is_two_remarks(self) -> None:
         assert (
             len(comments_to_post([("perf", BAD), ("perf", Finding(BAD.path, 30, BAD.text))], JOBS, set()))

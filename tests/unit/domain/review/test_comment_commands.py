@@ -281,20 +281,32 @@ def test_a_reason_for_an_override_has_ten_characters(text: str) -> None:
     assert "REASON has at least 10 characters" in found.expected
 
 
+@pytest.mark.parametrize("word", ["known-failure", "Known-failure:", "known_failure", "known-failures"])
+@pytest.mark.parametrize("job", ["", "kv_engine.linux "])
+def test_a_word_of_its_own_makes_the_failures_known_and_is_no_part_of_the_reason(word: str, job: str) -> None:
+    (found,) = commands_in(f"override {job}MB-37948 {word} the compiler of this pool", JOBS)
+    assert found == OverrideCommand("MB-37948", "the compiler of this pool", job.strip(), is_known=True)
+
+
 @pytest.mark.parametrize(
-    ("reason", "is_known"),
+    "reason",
     [
-        ("known intermittent failure", True),
-        ("Known 0123456789", True),
-        ("known 012345678", False),
-        ("knownintermittent failure", False),
-        ("a known failure of linux", False),
+        "known the compiler of this pool",
+        "known intermittent failure",
+        "known failure of the compiler",
+        "known: the compiler of this pool",
+        "a known-failure of linux",
     ],
 )
-def test_known_before_a_reason_makes_the_failures_known(reason: str, is_known: bool) -> None:  # noqa: FBT001
+def test_a_reason_that_begins_like_a_sentence_makes_nothing_known(reason: str) -> None:
     (found,) = commands_in(f"override MB-37948 {reason}", JOBS)
-    assert isinstance(found, OverrideCommand)
-    assert (found.reason, found.is_known) == (reason, is_known)
+    assert found == OverrideCommand("MB-37948", reason)
+
+
+@pytest.mark.parametrize("reason", ["", " flaky", " ..............."])
+def test_a_known_failure_needs_a_reason_behind_its_word(reason: str) -> None:
+    (found,) = commands_in(f"override MB-1 known-failure{reason}\nthanks", JOBS)
+    assert isinstance(found, Misspelt)
 
 
 def test_lengths_and_counts_are_limited() -> None:

@@ -20,7 +20,8 @@ from service.domain.values.identity import Side
 EMPTY = SideEnd(Stage.LISTING, "suite s", "lists no benchmark", is_empty=True)
 OFFLINE = SideEnd(Stage.CONFIGURE, "configure failed", "no network", misses_input=True)
 LATE = SideEnd(Stage.COMPILE, "compile failed", "no network", misses_input=True)
-ENDS = (None, EMPTY, OFFLINE, LATE, *(SideEnd(stage, "x", "exit code 1") for stage in Stage))
+FOREIGN = SideEnd(Stage.CHECKOUT, "submodule lib", "not fetched from there", is_foreign=True)
+ENDS = (None, EMPTY, OFFLINE, LATE, FOREIGN, *(SideEnd(stage, "x", "exit code 1") for stage in Stage))
 CASES = [
     (patch, base, parent)
     for patch, base, parent in product(ENDS, ENDS, Parent)
@@ -51,6 +52,11 @@ def at(stage: Stage) -> SideEnd:
         (at(Stage.PROGRAM), at(Stage.PROGRAM), Parent.MERGED, Outcome.MISCONFIGURED),
         (EMPTY, EMPTY, Parent.MERGED, Outcome.MISCONFIGURED),
         (at(Stage.LAUNCH), at(Stage.LAUNCH), Parent.MERGED, Outcome.MISCONFIGURED),
+        (FOREIGN, None, Parent.NONE, Outcome.MISCONFIGURED),
+        (FOREIGN, None, Parent.MERGED, Outcome.MISCONFIGURED),
+        (FOREIGN, FOREIGN, Parent.UNMERGED, Outcome.MISCONFIGURED),
+        (None, FOREIGN, Parent.MERGED, Outcome.NO_PARENT),
+        (None, FOREIGN, Parent.UNMERGED, Outcome.PARENT_BROKEN),
         (OFFLINE, OFFLINE, Parent.MERGED, Outcome.MISCONFIGURED),
         (OFFLINE, LATE, Parent.UNMERGED, Outcome.MISCONFIGURED),
         (OFFLINE, None, Parent.MERGED, Outcome.FAILED),

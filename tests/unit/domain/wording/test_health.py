@@ -19,9 +19,11 @@ from service.domain.runs.health import (
     Step,
 )
 from service.domain.wording.health import (
+    HIDDEN_ERROR,
     degradation_sentences,
     failure_sentences,
     git_url_problem,
+    public_error,
     starting_sentences,
 )
 from service.ports.runs.queue import Task
@@ -121,6 +123,36 @@ def test_every_degraded_part_has_a_sentence(facts: dict[str, Any], sentence: str
 def test_every_step_has_words(step: Step) -> None:
     (sentence,) = failure_sentences([replace(PLANNING, step=step)])
     assert "failed 4 times" in sentence
+
+
+@pytest.mark.parametrize(
+    ("change", "subject"),
+    [
+        ("7", "change 7 after the event patchset-created"),
+        (None, "a change after the event patchset-created"),
+    ],
+)
+def test_an_event_that_cannot_be_read_is_named(change: str | None, subject: str) -> None:
+    refused = "Refused: Gerrit answers 401: Unauthorized"
+    failing = FailingStep(Step.HANDLE_EVENT, change, 3, refused, NOW, event="patchset-created")
+    assert failure_sentences([failing]) == (
+        f"Reading {subject} failed 3 times: {refused}. Next try at 02:00:00 UTC.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("Refused: Gerrit answers 401: secret", "Refused: Gerrit answers 401: Unauthorized"),
+        ("Transient: Gerrit answers 502: secret", "Transient: Gerrit answers 502: Bad Gateway"),
+        ("Transient: Gerrit answers 599: secret", "Transient: Gerrit answers 599: an error"),
+        ("Transient: Gerrit cannot be reached: secret", "Transient: Gerrit cannot be reached"),
+        ("Transient: git fetch of secret answers 401: no", HIDDEN_ERROR),
+        ("ValueError: secret", HIDDEN_ERROR),
+    ],
+)
+def test_an_error_of_gerrit_is_public_without_its_words(stored: str, shown: str) -> None:
+    assert public_error(stored) == shown
 
 
 def test_the_steps_that_can_fail_are_the_tasks_of_the_control_plane() -> None:

@@ -32,6 +32,9 @@ POLICY = Policy()
 BYTES = row("BM_heap", "PeakBytesPerItem")
 
 
+MORE = Reason(ReasonKind.MORE_PAIRS, (6.0, 14.0, 0.0, 0.008))
+
+
 def causes_of(
     *comparisons: Comparison,
     policy: Policy = POLICY,
@@ -153,6 +156,24 @@ def test_three_benchmarks_are_named_each_by_its_worst_metric() -> None:
         "also worse: BM_heap PeakBytesPerItem +45.0 % [+44.0, +46.0], 4,000 → 5,800",
         "also slower: BM_2 CPU time +40.0 % [+39.0, +41.0], 1 → 1.40 s",
     ]
+
+
+@pytest.mark.parametrize(
+    ("others", "clause"),
+    [
+        ((MORE,), "about 6 more pairs (14 s) would decide it"),
+        ((MORE, Reason(ReasonKind.HARDLY_SLOWER)), "about 6 more pairs (14 s) would decide it"),
+        (
+            (MORE, Reason(ReasonKind.ONLY_PATCH_SCATTERS, (3.0,))),
+            "the patch's own values vary 3 times as much as the parent's, so there is no +1",
+        ),
+        ((Reason(ReasonKind.REAL_TIME_LONGER, (2.4, 1)),), "single pairs vary by 1 %, so the result is only"),
+    ],
+)
+def test_an_undecided_row_has_one_clause(others: tuple[Reason, ...], clause: str) -> None:
+    (cause,) = causes_of(UNDECIDED._replace(reasons=(*UNDECIDED.reasons, *others)))
+    assert cause.partition(" on perf-01; ")[2].startswith(clause)
+    assert ";" not in cause.partition(" on perf-01; ")[2]
 
 
 def test_the_undecided_that_could_be_the_worst_is_named() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -26,6 +27,11 @@ from tests.support.messages.markdown import MARKS, formats_in
 from tests.support.messages.typical import LINK, PERF, TYPICAL, after, benchmark, posted
 from tests.unit.domain.comparisons import BROKEN, NEW, REMOVED, SAME, UNDECIDED, row, slower
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.wording.next_steps import NextStep
+
 GOLDEN = Path(__file__).parents[3] / "samples" / "messages"
 BALLOTS = st.lists(st.builds(Ballot, st.sampled_from(Outcome), is_voting=st.booleans()), max_size=6)
 HOSTILE = (
@@ -37,26 +43,28 @@ HOSTILE = (
 )
 
 
-def message_of(*builds: tuple[str, Outcome, tuple[str, ...]], last: str = "") -> str:
-    return posted(*builds, last=last).text
+def message_of(*builds: tuple[str, Outcome, tuple[str, ...]], steps: Sequence[NextStep] = ()) -> str:
+    return posted(*builds, steps=steps).text
 
 
 ERROR = "src/checksum.cc:10: error: 'len' was not declared"
 CHECKSUM = slower("Checksum/262144", 1.502)._replace(base=41.2e-6, patch=61.9e-6)
+MORE = Reason(ReasonKind.MORE_PAIRS, (6.0, 14.0, 0.0, 0.008))
 YOUNG = {CHECKSUM.row: Reason(ReasonKind.ON_PROBATION, (0, 40, 0, 3))}
 EXAMPLES = {
     **{name: each.text for name, each in TYPICAL.items()},
     "not_counted_yet": message_of(benchmark(PERF, CHECKSUM, SAME, withheld=YOUNG)),
     "successful": message_of(benchmark(PERF, *[SAME] * 20)),
-    "undecided": message_of(benchmark(PERF, UNDECIDED, *[SAME] * 4, NEW)),
+    "undecided": message_of(
+        benchmark(PERF, UNDECIDED._replace(reasons=(*UNDECIDED.reasons, MORE)), *[SAME] * 4, NEW),
+        steps=after(PERF, "benchmark", Outcome.UNDECIDED, undecided=("BM_noisy",)),
+    ),
     "broken": message_of(benchmark(PERF, BROKEN, REMOVED, SAME)),
     "does_not_compile": message_of(
-        (
-            PERF,
-            Outcome.FAILED,
-            (build_failed(Side.PATCH, CommandFailed("compile failed", ERROR)),),
-        ),
-        last=after(PERF, "benchmark", Outcome.FAILED),
+        (PERF, Outcome.FAILED, (f"Compile error at {ERROR}",)),
+        ("kv_engine.linux/2038", Outcome.FAILED, (f"Compile error at {ERROR}",)),
+        ("clang_format/24767", Outcome.PASSED, ()),
+        steps=after(PERF, "benchmark", Outcome.FAILED),
     ),
     "no_parent": message_of(
         (PERF, Outcome.NO_PARENT, (build_failed(Side.BASE, CommandFailed("compile failed", ERROR)),))
@@ -116,12 +124,30 @@ def test_unbuilt_jobs_share_a_line_per_reason() -> None:
     ]
 
 
+def test_jobs_with_one_compile_error_share_a_block_that_says_it_once() -> None:
+    gcc, clang = "error: 'x' was not declared", "error: use of undeclared identifier 'x'"
+    first, other = (f"Compile error at src/calc.cc:{line}: {gcc}" for line in (3, 9))
+    reports = [
+        BuildReport("b/perf/1", Result.FAILURE, (first,), job="perf"),
+        BuildReport("b/format/2", Result.FAILURE, ("run `git clang-format HEAD~1`",), job="format"),
+        BuildReport("b/linux/3", Result.FAILURE, (first, other), job="linux"),
+        BuildReport("b/tidy/4", Result.FAILURE, (first.replace(gcc, clang), "not all"), job="tidy"),
+        BuildReport("https://ci/5", Result.FAILURE, (first,), is_external=True),
+    ]
+    assert compose(Header.FAILED, reports, LINK).split("\n\n")[1:-1] == [
+        *("b/perf/1 : FAILURE", "b/linux/3 : FAILURE", "b/tidy/4 : FAILURE"),
+        *(first, f"linux: {other}", "tidy: not all"),
+        *("b/format/2 : FAILURE", "run `git clang-format HEAD~1`"),
+        *("https://ci/5 : FAILURE", f"{first} ( https://ci/5 )"),
+    ]
+
+
 def test_the_last_words_come_before_the_link_and_are_never_left_out() -> None:
     reports = [BuildReport("link", Result.FAILURE, ("x " * 400,) * 40)]
-    message = compose(Header.FAILED, reports, LINK, last="Next: do it")
+    message = compose(Header.FAILED, reports, LINK, last="Next: do it", has_others=True)
 
     assert len(message.encode()) <= MAX_BYTES
-    assert message.endswith(f"more lines\n\nNext: do it\n\n{LINK}")
+    assert message.endswith(f"more lines\n\nNext: do it\n\nOther ways: {LINK}")
 
 
 def test_an_overlong_cause_ends_with_a_whole_word() -> None:

@@ -74,6 +74,14 @@ def test_undecided_benchmarks_can_be_measured_longer() -> None:
     assert lines(replace(build, undecided=()))[1:] == []
 
 
+def test_a_failure_that_does_not_count_leaves_more_pairs_the_first_step() -> None:
+    build = replace(SLOWER, outcome=Outcome.UNDECIDED, slower=(), undecided=("BM_Sort",))
+    failed = replace(SLOWER, job="lint", outcome=Outcome.FAILED)
+    assert lines(build, failed)[0].startswith("benchgate gate")
+    assert lines(build, replace(failed, is_waived=True))[0] == "benchmark BM_Sort x64"
+    assert lines(build, replace(failed, is_voting=False))[0] == "benchmark BM_Sort x64"
+
+
 def test_only_enabled_commands_are_proposed() -> None:
     gate = "benchgate gate --job perf --seed 5f0c"
     assert lines(SLOWER, permissions=()) == [gate]
@@ -165,7 +173,7 @@ def test_an_override_line_without_a_bug_is_refused() -> None:
 
 def test_a_message_has_the_most_useful_step_and_leads_to_the_others() -> None:
     gate = "Next: repeat it on your machine: `benchgate gate --job perf --seed 5f0c`"
-    assert last_line(next_steps([SLOWER], ALL)) == f"{gate}; the page has other ways:"
+    assert last_line(next_steps([SLOWER], ALL)) == gate
     assert last_line(next_steps([SLOWER], ())) == gate
     assert last_line(()) == ""
 

@@ -68,7 +68,10 @@ class TestOnTheMachine:
         log = f"{place}:3:5: {ERROR.text}\n{{tree}}/build/gen.h:1: error: generated\n"
         report = executed(tmp_path, patch1={"does not compile": 1, "says": log})
         assert (report.outcome, report.findings) == (Outcome.FAILED, (ERROR,))
-        assert report.causes == (f"compile failed: lib/a.cc:3: {ERROR.text}",)
+        assert report.causes == (
+            f"Compile error at lib/a.cc:3: {ERROR.text}",
+            "Compile error at build/gen.h:1: error: generated",
+        )
         first = report.failures[0]
         assert (first.kind, first.subject, first.place) == (FailureKind.COMPILE, "lib/a.cc", "lib/a.cc:3")
 

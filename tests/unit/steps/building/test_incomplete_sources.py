@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
     from service.domain.runs.machine_report import MachineReport
 
-MISSING = Incomplete(
-    "submodule lib", "https://example.com/lib at 1234: add example.com to BENCHGATE_FETCH_FROM"
+MISSING = Incomplete("submodule lib", "https://example.com/lib at 1234: the server has no such commit")
+FOREIGN = Incomplete(
+    "submodule lib",
+    "https://example.com/lib at 1234: add example.com to BENCHGATE_FETCH_FROM",
+    is_foreign=True,
 )
 OF_PARENT = f"the sources of the parent are not complete either ({MISSING})"
 ONE_SIDED = [{"kind": "ctest"}, {"kind": "command", "command": "make"}, {"kind": "clang-tidy"}]
@@ -54,14 +57,29 @@ class TestComparingBuilds:
         assert (report.outcome, report.causes) == (outcome, (cause,))
         assert f"== {MISSING}\n".encode() in machine.claimed.log
 
+    @pytest.mark.parametrize("incomplete", [["patch1"], ["parent", "patch1"]])
+    def test_nobody_is_blamed_for_a_host_that_the_operator_does_not_allow(
+        self, tmp_path: Path, incomplete: list[str]
+    ) -> None:
+        """As for a dependency from such a host."""
+        machine = Machine(tmp_path)
+        for name in incomplete:
+            machine.source.commits[name] = replace(machine.source.commits[name], incomplete=FOREIGN)
+        report = machine.work()
+
+        assert report is not None
+        assert (report.outcome, report.causes) == (Outcome.MISCONFIGURED, (str(FOREIGN),))
+
 
 @pytest.mark.parametrize("job", ONE_SIDED, ids=[job["kind"] for job in ONE_SIDED])
 class TestBuildsOfThePatchAlone:
     @staticmethod
-    def run(tmp_path: Path, job: dict[str, str], *incomplete: str) -> MachineReport:
+    def run(
+        tmp_path: Path, job: dict[str, str], *incomplete: str, why: Incomplete = MISSING
+    ) -> MachineReport:
         source = MemorySource()
         for name, text in (("base", "int a;\n"), ("patch", "int b;\n")):
-            missing = MISSING if name in incomplete else None
+            missing = why if name in incomplete else None
             source.commits[name] = Commit(None, {"a.cpp": text}, missing)
         parsed = parse_job("checks", {**job, "build": {"configure": "cmake"}})
         host = replace(memory_host(source, MemorySandbox(), tmp_path), sandbox=ReplayedTidy([]))
@@ -73,6 +91,15 @@ class TestBuildsOfThePatchAlone:
         assert report.outcome is Outcome.FAILED
         assert [(each.subject, each.headline) for each in report.failures] == [(MISSING.what, MISSING.why)]
         assert str(MISSING) in report.causes[0]
+
+    def test_a_host_that_the_operator_does_not_allow_is_no_failure(
+        self, tmp_path: Path, job: dict[str, str]
+    ) -> None:
+        report = self.run(tmp_path, job, "patch", why=FOREIGN)
+
+        assert (report.outcome, report.causes, report.failures) == (
+            *(Outcome.MISCONFIGURED, (str(FOREIGN),), ()),
+        )
 
     def test_a_patch_as_incomplete_as_its_parent_is_not_blamed(
         self, tmp_path: Path, job: dict[str, str]

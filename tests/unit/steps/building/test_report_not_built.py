@@ -108,7 +108,7 @@ def test_a_patch_on_a_parent_that_compiles_is_blamed(site: Site) -> None:
     report = site.run("breaks make", "fine")
 
     assert (report.outcome, report.findings) == (Outcome.FAILED, (ERROR,))
-    assert report.causes == (f"Compile error at a.cpp:7:1: {ERROR.text}",)
+    assert report.causes == (f"Compile error at a.cpp:7: {ERROR.text}",)
     assert set(report.seconds) >= {"build base"}
     assert site.claimed.phases == ["build patch", "build base"]
 

@@ -12,6 +12,7 @@ from service.domain.review.change import PatchSet, PatchSetKind
 from service.domain.runs.external import ExternalBuild, ReportedRevision
 from service.ports.failures.storing import Author, KnownChange
 from service.steps.failures.match_known import propose_known
+from tests.support.building.build_host import MemorySource
 from tests.support.fakes import WRITTEN
 from tests.support.memory.store import MemoryStore
 from tests.support.review.changes import KEY, Service, change_at, project
@@ -27,10 +28,10 @@ jobs:
 FLAKY = "Failure of a CTest test 49/198 Test #49: ep.expiry ......"
 AGAIN = "Failure of a CTest test 12/201 Test #51: ep.expiry ......"
 NEW = "Failure of a CTest test 50/198 Test #50: ep.eviction ......"
-KNOWN = "override MB-37948 known intermittent failure"
+KNOWN = "override MB-37948 known-failure intermittent failure"
 DAY = 86400.0
 BOB = Author(account="bob", name="Bob")
-SENTENCE = "does not count: known failure MB-37948 (Bob, until 2026-04-01): known intermittent failure"
+SENTENCE = "does not count: known failure MB-37948 (Bob, until 2026-04-01): intermittent failure"
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ class TestTheCommand:
         assert f"{FLAKY} ( http://ci.example.com/job/linux/10/ )" in message(service)
         decided, reply = say(service, KNOWN)
         assert decided.startswith("{'Verified': 1} Build Successful")
-        assert "overridden by Bob: known intermittent failure (MB-37948)" in decided
+        assert "overridden by Bob: intermittent failure (MB-37948)" in decided
         assert "`override`: known until 2026-04-01 as MB-37948 on master: linux: ep.expiry: any fail" in reply
         assert "https://bench.example.com/failures/1" in reply
         assert "other failures of these builds" not in reply
@@ -132,11 +133,25 @@ class TestTheCommand:
         places = [reply.index(cause.rpartition(": ")[2].split()[0]) for cause in causes]
         assert places == sorted(places)
 
-    def test_a_short_reason_behind_the_word_is_an_ordinary_override(self, service: Service) -> None:
+    def test_a_reason_that_begins_with_known_covers_this_patch_set_and_the_reply_says_how_to_do_more(
+        self, service: Service
+    ) -> None:
         fail(service, 1, FLAKY)
-        say(service, "override MB-37948 known flake")
+        _, reply = say(service, "override MB-37948 known trouble of the compiler of this pool")
         assert vote(service) == 1
         assert service.store.memory.known == []
+        more = "`override MB-37948 known-failure trouble of the compiler of this pool`"
+        assert "overridden on this patch set only" in reply
+        assert more in reply
+
+    @pytest.mark.parametrize("path", ["a.cc", "lib/a.cc", "engine/lib/a.cc"])
+    def test_a_compile_error_in_a_file_of_the_patch_is_a_warning(self, service: Service, path: str) -> None:
+        assert isinstance(service.source, MemorySource)
+        service.source.commit("patch1", "parent", {**service.source.commits["parent"].files, "lib/a.cc": "x"})
+        fail(service, 1, f"{path}:7:1: error: no x")
+        *_, reply = say(service, KNOWN)
+        is_own = path.endswith("lib/a.cc")
+        assert ("warning: the patch touches lib/a.cc, which does not compile" in reply) == is_own
 
     def test_a_failure_that_nothing_recognises_is_overridden_once(self, service: Service) -> None:
         fail(service, 1, "see the console")
@@ -244,6 +259,19 @@ class TestTheEnd:
         known.store.wait(30 * DAY)
         upload(known)
         assert fail(known, 2, FLAKY) == -1
+        assert message(known)[2].startswith("was known as MB-37948 until 2026-04-01: ep.expiry")
+
+    def test_a_failure_that_was_known_does_not_pass_for_new(self, known: Service) -> None:
+        known.store.wait(30 * DAY)
+        upload(known)
+        assert fail(known, 2, FLAKY, NEW) == -1
+        told = "new: ep.eviction; was known as MB-37948 until 2026-04-01: ep.expiry"
+        assert message(known)[2].startswith(told)
+        say(known, "override MB-37950 known-failure eviction and expiry", 2)
+        assert isinstance(known.source, MemorySource)
+        known.source.commit("patch3", "parent", known.source.commits["patch2"].files)
+        upload(known, 3)
+        assert fail(known, 3, FLAKY, NEW) == 1
 
     @pytest.mark.parametrize("state", [TriageState.FIXED, TriageState.INVALID])
     def test_a_closed_one_counts_again(self, known: Service, state: TriageState) -> None:

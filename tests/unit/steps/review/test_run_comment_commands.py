@@ -96,6 +96,18 @@ class TestRecheck:
         say(service, "recheck perf")
         assert builds(service, 2) == [1, 3]
 
+    @pytest.mark.parametrize("line", ["recheck perf", "recheck all"])
+    def test_the_reply_says_that_an_override_does_not_cover_the_new_build(
+        self, service: Service, line: str
+    ) -> None:
+        say(service, "override MB-1 the builder was full")
+        (answer,) = say(service, line)
+        assert answer.startswith(
+            "{} `recheck`: the override does not cover the new build; if the failure is the same again, "
+            "write `override perf MB-1 the builder was full`"
+        )
+        assert service.runs()[-1] == ("patch1", RunState.RUNNING)
+
     def test_without_a_failure_the_reply_offers_recheck_all(self, service: Service) -> None:
         say(service, "override MB-1 the builder was full")
         (answer,) = say(service, "recheck")
