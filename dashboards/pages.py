@@ -26,7 +26,7 @@ from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
 from service.domain.values.search import parse_words
 from service.ports.review.shown import Cursor
-from service.ports.runs.shown import Standing
+from service.ports.runs.shown import Standing, leading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -190,7 +190,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions
     ) -> HTMLResponse:
         reading, (address, number) = reading_of(request), wanted
         detail = reading.patch_set(address, number)
-        run = next(iter(detail.runs), None)
+        run = leading(detail.runs)
         decision = next(iter(detail.decisions), None)
         newest = detail.change.patch_set
         is_open = detail.change.status is ChangeStatus.NEW and detail.patch_set.number == newest

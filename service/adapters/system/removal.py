@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 def clear_special_rights(directory: Path) -> None:
     """Clear the set-user-ID and set-group-ID bits of ``directory`` and of all that it has."""
     # A fixed program of the system, which follows no symbolic link that it finds.
-    argv = ["/bin/chmod", "-R", "ug-s", "--", str(directory.absolute())]
-    subprocess.run(argv, check=False, capture_output=True)  # noqa: S603
+    argv = ["/bin/chmod", "-Rf", "ug-s", "--", str(directory.absolute())]
+    # Its errors name files, so a program decides how long they are.
+    subprocess.run(argv, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
 
 
 def remove_tree(directory: Path) -> None:

@@ -106,6 +106,9 @@ _CLAUSES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyTyp
         ReasonKind.NOT_DETERMINISTIC: "not deterministic",
     }
 )
+_NEVER_DECIDED: Final = (
+    "Undecided for good on this machine: a machine on which pairs vary less may decide it."
+)
 _UNDECIDED: Final = (
     "Undecided: the pairs vary too much for their number. More pairs decide it, or a machine on which they "
     "vary less."
@@ -118,6 +121,13 @@ _LAYOUT: Final = (
     "A small difference counts only if programs that are linked in another order show it, too: where code is "
     "placed can change its time."
 )
+_SUSPENDED: Final = (
+    "Suspended: this machine called the program slower than itself too often. Its slower results do not "
+    "count until that is rare again."
+)
+_TOO_NOISY: Final = (
+    "Not measurable: on this machine, the program differs too much from itself for a slower result to count."
+)
 _HISTORY: Final = (
     "A slower result counts after the machine has compared the program with itself (A/A) often enough; the "
     "page of machines shows this history."
@@ -126,7 +136,7 @@ _EXPLANATIONS: Final[Mapping[ReasonKind, str]] = MappingProxyType(
     {
         ReasonKind.WIDE_INTERVAL: _UNDECIDED,
         ReasonKind.MORE_PAIRS: _UNDECIDED,
-        ReasonKind.NO_NUMBER_OF_PAIRS: _UNDECIDED,
+        ReasonKind.NO_NUMBER_OF_PAIRS: _NEVER_DECIDED,
         ReasonKind.REAL_TIME_LONGER: _REAL_TIME,
         ReasonKind.REAL_TIME_MOVED: _REAL_TIME,
         ReasonKind.LAYOUT_NOT_CHECKED: _LAYOUT,
@@ -135,6 +145,10 @@ _EXPLANATIONS: Final[Mapping[ReasonKind, str]] = MappingProxyType(
         ReasonKind.LAYOUT_REFUTED_GAIN: _LAYOUT,
         ReasonKind.LAYOUT_BUILT_AGAIN: _LAYOUT,
         ReasonKind.LAYOUT_POSSIBLE: _LAYOUT,
-        **dict.fromkeys(WITHHOLDING, _HISTORY),
+        ReasonKind.SUSPENDED: _SUSPENDED,
+        ReasonKind.NOISY: _TOO_NOISY,
+        ReasonKind.FAR_OFF: _TOO_NOISY,
+        ReasonKind.ON_PROBATION: _HISTORY,
+        ReasonKind.NO_EVIDENCE: _HISTORY,
     }
 )

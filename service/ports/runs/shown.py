@@ -5,7 +5,7 @@ A field's ``metadata`` describes the field in the API's document. All times are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -93,6 +93,16 @@ class Run:
     created_at: datetime
     finished_at: datetime | None
     label: str = field(metadata={"description": "the label that the run votes on", "examples": ["Verified"]})
+
+
+def leading(newest_first: Sequence[Run]) -> Run | None:
+    """Choose the run that a page shows first: the newest, unless it was given up and another was not."""
+    return min(newest_first, key=_is_given_up, default=None)
+
+
+def _is_given_up(run: Run) -> bool:
+    is_after_merge = run.kind is RunKind.POST_SUBMIT
+    return run.state is RunState.CANCELLED or (is_after_merge and run.state is RunState.REFUSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

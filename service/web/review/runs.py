@@ -119,7 +119,7 @@ def _status(build: Build) -> str:
         case BuildState.QUEUED:
             return f"waiting for a machine of pool {plain(build.pool, 100)}"
         case BuildState.RUNNING:
-            return f"{plain(build.phase, 100) or 'running'}{machine}"
+            return f"{plain(build.phase, 160) or 'running'}{machine}"
         case BuildState.EXECUTED:
             return f"measured{machine}; analysing the results"
         case BuildState.FINISHED:

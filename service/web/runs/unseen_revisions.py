@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from service.domain.runs.external import ReportedRevision
 
-UNSEEN_SECONDS: Final = 120.0  # two polls for changes, which need no event
+UNSEEN_SECONDS: Final = 900.0  # Gerrit may be out for a while; senders do not repeat what gets 404
 _FORGOTTEN_SECONDS: Final = 600.0  # after the last report: then Gerrit may have it
 _MOST: Final = 1000
 

@@ -167,6 +167,28 @@ class ChangeReadingContract:
         assert [build.causes for build in detail.builds] == [("slower",)]
         assert detail.patch_set.standing == detail.change.standing == after.standing
 
+    @pytest.mark.parametrize(
+        ("kind", "state", "leads"),
+        [
+            (RunKind.CHECK, RunState.CANCELLED, False),
+            (RunKind.POST_SUBMIT, RunState.CANCELLED, False),
+            (RunKind.POST_SUBMIT, RunState.REFUSED, False),
+            (RunKind.CHECK, RunState.REFUSED, True),
+            (RunKind.POST_SUBMIT, RunState.RUNNING, True),
+        ],
+    )
+    def test_a_run_that_was_given_up_does_not_hide_an_earlier_one(
+        self, site: ReadingSite, kind: RunKind, state: RunState, *, leads: bool
+    ) -> None:
+        site.add_change()
+        first = site.add_run()
+        site.add_build(first, "first")
+        later = site.add_run(kind=kind, state=state)
+        (change,) = site.reading.changes(5)
+        assert change.run_id == (later if leads else first)
+        shown = [build.causes for build in site.reading.patch_set(ADDRESS).builds]
+        assert shown == ([] if leads else [("first",)])
+
     def test_a_queued_build_has_its_place_in_the_queue(self, site: ReadingSite) -> None:
         site.add_change()
         run = site.add_run(state=RunState.RUNNING)

@@ -356,6 +356,17 @@ def test_a_slower_result_on_probation_is_not_counted_in_its_change_and_build(sit
     assert [(row.not_counted, row.clause, len(row.explained)) for row in rows] == [("", "", 0), (why, why, 2)]
 
 
+@pytest.mark.parametrize("ratio", ["Infinity", "NaN"])
+def test_a_counter_beyond_all_bounds_does_not_keep_the_list_from_its_readers(
+    site: PostgresSite, ratio: str
+) -> None:
+    site.add_change()
+    measure(site, 1, "BM_one")
+    site.database.change("UPDATE comparison SET ratio = CAST(:ratio AS double precision)", ratio=ratio)
+    (change,) = site.reading.changes(5)
+    assert change.standing.tally == Tally(results=1, slower=1)
+
+
 def test_counted_instructions_are_no_results_of_a_badge(site: PostgresSite) -> None:
     site.add_change()
     measure(site, 1, "BM_one", "BM_two")

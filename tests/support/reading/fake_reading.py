@@ -19,7 +19,7 @@ from service.domain.wording.health import HIDDEN_ERROR, failure_sentences
 from service.domain.wording.standing import waiting
 from service.ports.reading import Reading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
-from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds, Standing
+from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds, Standing, leading
 from service.ports.verdict import (
     Compared,
     Comparison,
@@ -160,7 +160,7 @@ class FakeReading(Reading):
         oldest_first = sorted(stored, key=lambda detail: detail.patch_set.number)
         details = [self._with_runs(detail) for detail in oldest_first]
         newest = details[-1]
-        run = next(iter(newest.runs), None)
+        run = leading(newest.runs)
         worst = min(newest.builds, key=_rank, default=None)
         change = replace(
             row,
@@ -186,7 +186,8 @@ class FakeReading(Reading):
         decisions = tuple(decision for run in runs for decision in run.decisions)
         counting = (d for run in runs if run.run.kind is RunKind.CHECK for d in run.decisions)
         newest = next(counting, None)
-        lead = runs[0] if runs else None
+        first = leading([run.run for run in runs])
+        lead = next((run for run in runs if run.run == first), None)
         builds = lead.builds if lead else ()
         kind, state = (lead.run.kind, lead.run.state) if lead else (None, None)
         standing = Standing.of(kind, state, newest.vote if newest else None, builds)

@@ -22,6 +22,7 @@ from service.domain.values.errors import NotFound
 from service.domain.wording.health import failure_sentences
 from service.ports.reading import ChangeReading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail, ShownRequest
+from service.ports.runs.shown import leading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,9 +54,11 @@ LEFT JOIN LATERAL (
     WHERE d.patch_set_id = p.id AND run.kind = 'check' ORDER BY d.number DESC LIMIT 1
 ) AS d ON true
 """
-_NEWEST_RUN: Final = """
+# The order of `leading`.
+_LEADING_RUN: Final = """
 LEFT JOIN LATERAL (
-    SELECT id, kind, state FROM run WHERE patch_set_id = p.id ORDER BY id DESC LIMIT 1
+    SELECT id, kind, state FROM run WHERE patch_set_id = p.id
+    ORDER BY state = 'cancelled' OR (kind = 'post-submit' AND state = 'refused'), id DESC LIMIT 1
 ) AS r ON true
 """
 
@@ -76,7 +79,7 @@ JOIN LATERAL (
     WHERE change_id = c.id ORDER BY number DESC LIMIT 1
 ) AS p ON true
 {_NEWEST_DECISION}
-{_NEWEST_RUN}
+{_LEADING_RUN}
 LEFT JOIN LATERAL (
     SELECT count(*) AS builds, count(*) FILTER (WHERE build.state = 'finished') AS finished,
            (array_agg(build.causes ->> 0 ORDER BY
@@ -106,7 +109,7 @@ SELECT p.id, p.id AS patch_set_id, p.number, p.revision, p.author, p.subject, p.
        d.vote, coalesce(d.header, '') AS header, r.id AS run_id, r.kind AS run_kind, r.state AS run_state
 FROM patch_set AS p
 {_NEWEST_DECISION}
-{_NEWEST_RUN}
+{_LEADING_RUN}
 WHERE p.change_id = :change_id ORDER BY p.number
 """)  # noqa: S608 - put together from constants
 
@@ -159,7 +162,7 @@ class PostgresChangeReading(Sighted, ChangeReading):
                 raise NotFound(f"change {change} has no patch set {wanted}")
             row = rows[place]
             runs = runs_of_patch_set(connection, row["id"])
-            newest = next(iter(runs), None)
+            lead = leading(runs)
             overrides = overrides_of(connection, row["id"])
             return PatchSetDetail(
                 change=shown,
@@ -167,7 +170,7 @@ class PostgresChangeReading(Sighted, ChangeReading):
                 message=row["message"],
                 decisions=decisions_of(connection, patch_set_id=row["id"]),
                 runs=runs,
-                builds=() if newest is None else builds_of_run(connection, newest, overrides),
+                builds=() if lead is None else builds_of_run(connection, lead, overrides),
                 overrides=override_views(connection, row["id"], row["revision"], overrides),
                 problems=failure_sentences(failing_steps(connection, sight, shown.id)),
                 requests=page_requests(connection, row["id"]),

@@ -42,7 +42,7 @@ STANDING: Final = f"""
             'slower', count(*) FILTER (WHERE verdict = 'slower' AND is_result),
             'faster', count(*) FILTER (WHERE verdict = 'faster' AND is_result),
             'worst', (array_agg(ratio ORDER BY abs(ln(ratio)) DESC)
-                FILTER (WHERE verdict = 'slower' AND is_result AND ratio > 0))[1],
+                FILTER (WHERE verdict = 'slower' AND is_result AND ratio > 0 AND ratio < 'Infinity'))[1],
             'withheld', jsonb_agg(jsonb_path_query_array(reasons, {_WITHHOLDING})) FILTER (
                 WHERE verdict = 'slower' AND is_result AND jsonb_path_exists(reasons, {_WITHHOLDING})))
         FROM (
