@@ -35,7 +35,7 @@ def test_an_unchanged_time_gets_plus_one(running: RunningSite) -> None:
 def test_a_patch_that_does_not_compile_gets_minus_one(running: RunningSite) -> None:
     running.feed(running.project.propose(3, {"broken.txt": "yes"}).event())
     assert running.wait_for_vote(3) == -1
-    assert "compile" in running.messages(3)[0]
+    assert "Compile error at tiny.cc:7" in running.messages(3)[0]
 
 
 def test_a_change_that_touches_no_path_of_the_job_is_not_built(running: RunningSite) -> None:

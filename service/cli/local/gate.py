@@ -207,7 +207,12 @@ class _Call:
                 if self.execute is list_benchmarks or not (so_far := verdict_so_far(spec, build)):
                     raise
                 found, self.is_interrupted = so_far, True
-        return JobResult(found, build.log, commits.keep_log(job.name, build.log))
+        try:
+            log = commits.keep_log(job.name, build.log)
+        except KeyboardInterrupt:  # the job has its verdict
+            self.is_interrupted = True
+            log = commits.keep_log(job.name, build.log)
+        return JobResult(found, build.log, log)
 
 
 def _say_wait() -> None:
