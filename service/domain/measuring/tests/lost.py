@@ -40,7 +40,7 @@ def lost_tests(parent: Sequence[TestSuite], patch: Sequence[TestSuite]) -> LostT
     unknown = {suite.program for suite in patch if suite.run.is_cut}
     gone: list[str] = []
     inverted: list[str] = []
-    stopped: dict[CaseStatus, tuple[str, ...]] = {}
+    stopped: dict[CaseStatus, list[str]] = {}
     new = 0
     for suite in parent:
         if suite.program in unknown:
@@ -53,11 +53,14 @@ def lost_tests(parent: Sequence[TestSuite], patch: Sequence[TestSuite]) -> LostT
             if name not in after:
                 gone.append(name)
             elif (became := after[name].status) in {CaseStatus.SKIPPED, CaseStatus.DISABLED}:
-                stopped[became] = (*stopped.get(became, ()), name)
+                stopped.setdefault(became, []).append(name)
             elif after[name].is_inverted and not case.is_inverted:
                 inverted.append(name)
-    return LostTests(tuple(gone), stopped, tuple(inverted), new)
+    by_status = {status: tuple(names) for status, names in stopped.items()}
+    return LostTests(tuple(gone), by_status, tuple(inverted), new)
 
 
 def _cases(suite: TestSuite) -> dict[str, TestCase]:
-    return {case.name.replace(_GOOGLE_DISABLED, ""): case for case in suite.run.cases}
+    """Key the cases by their names without the mark; a disabled one gives way to a namesake."""
+    marked = {case.name.replace(_GOOGLE_DISABLED, ""): case for case in suite.run.cases}
+    return marked | {case.name: case for case in suite.run.cases if _GOOGLE_DISABLED not in case.name}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from service.domain.measuring.tests.cases import CaseStatus, TestCase, TestRun, with_inverted
@@ -55,3 +56,17 @@ def test_results_that_are_cut_prove_no_absence() -> None:
 def test_tests_of_different_programs_are_different() -> None:
     lost = lost_tests(suite(A__B=RAN), suite(program="other", A__B=RAN))
     assert lost.gone == ("A.B",)
+
+
+def test_many_tests_that_are_disabled_at_once_are_counted_in_linear_time() -> None:
+    names = [f"A__T{number}" for number in range(100_000)]
+    before, after = (suite(**dict.fromkeys(names, status)) for status in (RAN, SKIPPED))
+    begun = time.process_time()
+    lost = lost_tests(before, after)
+    assert len(lost.stopped[SKIPPED]) == 100_000
+    assert time.process_time() - begun < 5, "a second tuple for each name takes a minute"
+
+
+def test_a_test_that_runs_beside_a_disabled_one_of_its_name_is_no_loss() -> None:
+    assert lost_tests(suite(A__B=RAN), suite(A__B=RAN, A__DISABLED_B=DISABLED)) == LostTests()
+    assert lost_tests(suite(A__B=RAN), suite(A__DISABLED_B=DISABLED, A__B=RAN)) == LostTests()
