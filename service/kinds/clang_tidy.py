@@ -17,7 +17,7 @@ from service.domain.measuring.lint.clang_tidy import (
 )
 from service.domain.measuring.lint.compile_commands import FILE, MAX_BYTES, read_compile_commands
 from service.domain.measuring.lint.diagnostics import Roots
-from service.domain.measuring.lint.suppressions import new_suppressions
+from service.domain.measuring.lint.suppressions import new_suppressions, suppressions_on
 from service.domain.measuring.lint.touched_lines import touched
 from service.domain.measuring.lint.units import includes_in, units_for
 from service.domain.runs.machine_report import CHECKED, PATCH_BUILT, MachineReport
@@ -53,7 +53,7 @@ TOOL: Final = "clang-tidy"
 _LISTING: Final = Limits(wall_seconds=300.0)
 _INCLUDES_BYTES: Final = 64 << 20  # the include lines of a million files
 _OUTPUT_BYTES: Final = 16 << 20  # of one unit
-_MOST_READ: Final = 500  # files whose suppressions are counted
+_MOST_READ: Final = 100  # files whose suppressions are counted
 _FILTER: Final = 60_000  # characters; Linux allows an argument twice that
 _BROKEN_PIPE: Final = 141
 _LIST: Final = f"""\
@@ -105,8 +105,9 @@ def _suppressions(session: BuildSession, lines: Touched) -> Iterator[str]:
     spec, count = session.spec, 0
     for path, ranges in islice(lines.sources.items(), _MOST_READ):
         own = spec.workspace.path_in_project(path) if spec.workspace else path
-        before, after = (_text(session, side, own) for side in (spec.base, spec.patch))
-        count += new_suppressions(before, after, ranges)
+        after = _text(session, spec.patch, own)
+        if suppressions_on(after, ranges):  # a read is a process of Git
+            count += new_suppressions(_text(session, spec.base, own), after, ranges)
     if count:
         yield suppressions_added(count)
 

@@ -238,3 +238,15 @@ def test_new_suppressions_are_counted_without_influence_on_the_vote(tmp_path: Pa
 
     assert report.outcome is Outcome.PASSED
     assert report.causes == ("2 new suppressions (NOLINT, system_header or line marker)",)
+
+
+def test_the_old_version_of_a_file_is_read_only_if_a_touched_line_has_a_suppression(tmp_path: Path) -> None:
+    after = {
+        "a.cpp": LINES.replace("line 3;", "line 3;  // NOLINT"),
+        "b.cpp": LINES.replace("line 3;", "changed 3;").replace("line 9;", "other 9;"),
+    }
+    source, read = patch_set(dict.fromkeys(after, LINES), after), []
+    source.meanwhile = lambda: read.append("file")
+    lint("clang-tidy", source, ReplayedTidy([]), tmp_path, build={"configure": "cmake ."})
+
+    assert len(read) == 3, "both versions of a.cpp, and the new one of b.cpp"

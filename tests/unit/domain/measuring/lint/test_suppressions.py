@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from service.domain.measuring.lint.suppressions import new_suppressions
@@ -45,3 +47,9 @@ def test_only_touched_lines_count() -> None:
     after = "a  // NOLINT\nb  // NOLINT\nc\n"
     assert new_suppressions("", after, (range(2, 4),)) == 1
     assert new_suppressions("", after, (range(9, 12),)) == 0
+
+
+def test_a_line_of_many_suppressions_is_read_in_linear_time() -> None:
+    begun = time.process_time()
+    assert added("", "NOLINT(" * 20_000) == 20_000
+    assert time.process_time() - begun < 5
