@@ -66,7 +66,7 @@ def _tested(session: BuildSession[CTestConfiguration], tree: Path) -> Tested:
     )
 
 
-def _try(launched: Launched, inverted: Collection[str]) -> Try:
+def _try(launched: Launched, inverted: Collection[str] | None) -> Try:
     """Read the results of CTest; raises Unfit if the machine has no CTest."""
     if launched.end.exit_code == _NOT_FOUND and launched.problem:
         raise Unfit(f"there is no {CTEST}; install CMake 3.21 or later")

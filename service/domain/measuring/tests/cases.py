@@ -82,12 +82,14 @@ class TestRun:
     """Cases of one run in the order of its file.
 
     ``is_cut``: cases or reasons beyond the limit were not read, so the absence of failures proves nothing.
+    ``lists_inverted``: CTest told which cases are inverted.
     """
 
     __test__ = False
 
     cases: tuple[TestCase, ...]
     is_cut: bool = False
+    lists_inverted: bool = False
 
 
 def case_of(
@@ -154,11 +156,12 @@ def with_reason(case: TestCase, reason: str) -> TestCase:
     return case if case.message else replace(case, message=plain_lines(reason[:_MAX_MESSAGE]).strip())
 
 
-def with_inverted(run: TestRun, names: Collection[str]) -> TestRun:
-    """Mark the tests that pass if their programs fail."""
-    if not names:
+def with_inverted(run: TestRun, names: Collection[str] | None) -> TestRun:
+    """Mark the tests that pass if their programs fail; None: nothing tells which."""
+    if names is None:
         return run
-    return replace(run, cases=tuple(replace(each, is_inverted=each.name in names) for each in run.cases))
+    cases = tuple(replace(each, is_inverted=each.name in names) for each in run.cases) if names else run.cases
+    return replace(run, cases=cases, lists_inverted=True)
 
 
 def combined(tries: Sequence[TestRun]) -> tuple[TestRun, tuple[str, ...]]:
@@ -176,7 +179,12 @@ def combined(tries: Sequence[TestRun]) -> tuple[TestRun, tuple[str, ...]]:
             elif before.has_failed and case.status is CaseStatus.PASSED:
                 final[case.name] = case
                 retried[case.name] = None
-    return TestRun(tuple(final.values()), any(run.is_cut for run in tries)), tuple(retried)
+    whole = TestRun(
+        tuple(final.values()),
+        is_cut=any(run.is_cut for run in tries),
+        lists_inverted=any(run.lists_inverted for run in tries),
+    )
+    return whole, tuple(retried)
 
 
 def _joined(before: TestCase, case: TestCase) -> TestCase:

@@ -7,8 +7,8 @@ import json
 from service.domain.values.text import clean
 
 
-def inverted_in(listing: bytes) -> frozenset[str]:
-    """Name the tests with the property WILL_FAIL in `ctest --show-only=json-v1`; none if it is damaged."""
+def inverted_in(listing: bytes) -> frozenset[str] | None:
+    """Name the tests with the property WILL_FAIL in `ctest --show-only=json-v1`; None if it is damaged."""
     try:
         tests = json.loads(listing)["tests"]
         return frozenset(
@@ -18,4 +18,4 @@ def inverted_in(listing: bytes) -> frozenset[str]:
             if each["name"] == "WILL_FAIL" and each["value"] is True
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return frozenset()
+        return None

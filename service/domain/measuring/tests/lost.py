@@ -21,8 +21,8 @@ _GOOGLE_DISABLED: Final = "DISABLED_"  # GoogleTest's mark in the name of a suit
 class LostTests:
     """Names of tests that ran for the parent: those ``gone``, and the others by their status now.
 
-    ``inverted`` now pass if their programs fail. ``new`` counts the tests that the parent did not have: a
-    gone one may have been renamed.
+    ``inverted`` now pass if their programs fail, as far as the parent's record tells. ``new`` counts the
+    tests that the parent did not have: a gone one may have been renamed.
     """
 
     gone: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ def lost_tests(parent: Sequence[TestSuite], patch: Sequence[TestSuite]) -> LostT
                 gone.append(name)
             elif (became := after[name].status) in {CaseStatus.SKIPPED, CaseStatus.DISABLED}:
                 stopped.setdefault(became, []).append(name)
-            elif after[name].is_inverted and not case.is_inverted:
+            elif suite.run.lists_inverted and after[name].is_inverted and not case.is_inverted:
                 inverted.append(name)
     by_status = {status: tuple(names) for status, names in stopped.items()}
     return LostTests(tuple(gone), by_status, tuple(inverted), new)

@@ -49,7 +49,8 @@ def write_tests(suites: Sequence[TestSuite]) -> bytes:
             rows[place] = row
         is_cut = suite.run.is_cut or len(rows) < len(suite.run.cases)
         cases = [rows[place] for place in sorted(rows)]
-        written.append({"program": suite.program[:1000], "is_cut": is_cut, "cases": cases})
+        of_suite = {"program": suite.program[:1000], "is_cut": is_cut, "cases": cases}
+        written.append(of_suite | ({"lists_inverted": True} if suite.run.lists_inverted else {}))
     return json.dumps({"suites": written}, sort_keys=True, separators=(",", ":")).encode()
 
 
@@ -89,4 +90,5 @@ def _suite(found: dict[str, Any]) -> TestSuite:
         for row in found["cases"]
     )
     retried = tuple(row["name"] for row in found["cases"] if row.get("retried"))
-    return TestSuite(str(found["program"]), TestRun(cases, bool(found["is_cut"])), retried)
+    lists_inverted = bool(found.get("lists_inverted"))  # records of earlier versions do not tell
+    return TestSuite(str(found["program"]), TestRun(cases, bool(found["is_cut"]), lists_inverted), retried)

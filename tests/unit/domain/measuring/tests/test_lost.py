@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from service.domain.measuring.tests.cases import CaseStatus, TestCase, TestRun, with_inverted
 from service.domain.measuring.tests.lost import LostTests, lost_tests
-from service.domain.measuring.tests.record import TestSuite
+from service.domain.measuring.tests.record import TestSuite, read_tests, write_tests
 from service.domain.wording.failures import losses_of_tests
 
 RAN, SKIPPED, DISABLED = CaseStatus.PASSED, CaseStatus.SKIPPED, CaseStatus.DISABLED
@@ -37,10 +37,19 @@ def test_a_test_that_became_disabled_or_skips_itself_is_named() -> None:
 
 def test_a_test_that_now_passes_by_failing_is_named() -> None:
     (before,), (after,) = suite(A__B=RAN, A__C=RAN), suite(A__B=RAN, A__C=RAN)
+    before = replace(before, run=with_inverted(before.run, []))
     after = replace(after, run=with_inverted(after.run, ["A.B"]))
     lost = lost_tests([before], [after])
     assert losses_of_tests(lost) == ("1 test now passes if it fails: A.B",)
     assert lost_tests([after], [after]) == LostTests()
+
+
+def test_a_parent_whose_record_does_not_tell_which_tests_pass_by_failing_is_not_compared() -> None:
+    (old,), (after,) = suite(A__B=RAN), suite(A__B=RAN)
+    after = replace(after, run=with_inverted(after.run, ["A.B"]))
+    assert lost_tests(read_tests(write_tests([old])), [after]) == LostTests()
+    old = replace(old, run=with_inverted(old.run, None))
+    assert lost_tests(read_tests(write_tests([old])), [after]) == LostTests()
 
 
 def test_what_did_not_run_for_the_parent_is_no_loss() -> None:

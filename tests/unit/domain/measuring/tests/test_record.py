@@ -16,7 +16,7 @@ CASES = (
 
 def test_a_record_is_read_as_it_was_written() -> None:
     suites = (
-        TestSuite("build/a", TestRun(CASES), ("a",)),
+        TestSuite("build/a", TestRun(CASES, lists_inverted=True), ("a",)),
         TestSuite("build/b", TestRun((), is_cut=True)),
     )
     assert read_tests(write_tests(suites)) == suites
