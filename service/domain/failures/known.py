@@ -138,7 +138,7 @@ class KnownFailure:
         """
         if self.signature is not None:
             return digest == self.signature
-        pattern = _compiled(self.pattern)
+        pattern = compiled(self.pattern)
         return pattern is not None and has_match(pattern, failure)
 
 
@@ -155,12 +155,16 @@ class Match(NamedTuple):
 
 
 class LookAlike(NamedTuple):
-    """A failure of a job that may be a known one: a person compares it with the known one's ``text``."""
+    """A failure of a job that may be a known one: a person compares it with the known one's ``text``.
+
+    ``beside`` names the other failures of its build that count: an override passes them, too.
+    """
 
     job: str
     failure: Failure
     bug: str
     text: str
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +198,12 @@ def only_ends(failures: Sequence[Failure]) -> Ends | None:
     if not failures or KnownBy.SIGNATURE in ways:
         return None
     return Ends(tuple(dict.fromkeys(map(line_of, failures))), KnownBy.NOTHING not in ways)
+
+
+def names_beside(failure: Failure, counting: Sequence[Failure]) -> tuple[str, ...]:
+    """Name the other failures of a build, each once."""
+    names = dict.fromkeys(each.subject or each.headline for each in counting)
+    return tuple(name for name in names if name != (failure.subject or failure.headline))
 
 
 def line_of(failure: Failure) -> str:
@@ -270,8 +280,9 @@ def _first_match(known: Sequence[KnownFailure], failure: Failure) -> Match:
     return Match(next(iter(matching), None))
 
 
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> Pattern | None:
+@lru_cache(maxsize=4096)  # more than a project has, so that no build compiles them again
+def compiled(pattern: str) -> Pattern | None:
+    """Compile a stored pattern; None if this version cannot read it."""
     try:
         return Pattern(pattern)
     except BadInput:  # stored by a version with another engine

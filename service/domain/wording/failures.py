@@ -15,7 +15,7 @@ from service.domain.measuring.formats.timed import SHORTEST
 from service.domain.values.text import counted, listed, plain, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.failure import Failure
@@ -82,12 +82,18 @@ def losses_of_tests(lost: LostTests) -> tuple[str, ...]:
 def partly_known(
     found: Sequence[tuple[Failure, KnownFailure | None]],
     expired: Mapping[int, KnownFailure] = MappingProxyType({}),
+    alike: Collection[Failure] = (),
     *,
     is_cut: bool,
 ) -> str:
-    """Tell the new failures of a build from its known ones and, by place, from those known until lately."""
+    """Tell the new failures of a build from its known ones and, by place, from those known until lately.
+
+    Those that look ``alike`` have lines of their own.
+    """
     by_state: dict[str, dict[str, None]] = {"new": {}}
     for place, (failure, known) in enumerate(found):
+        if known is None and failure in alike:
+            continue
         name = plain(failure.subject or failure.headline, _MOST_OF_NAME)
         by_state.setdefault(_state(known, expired.get(place)), {})[name] = None
     new = by_state.pop("new")

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.known import MAX_BUG
-from service.domain.values.text import plain, shortened
+from service.domain.values.text import listed, plain, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,9 +42,11 @@ def closed_bugs(known: Iterable[KnownFailure | None]) -> tuple[str, ...]:
 
 def _compared(found: LookAlike) -> tuple[str, str, str]:
     name, bug = plain(found.failure.subject, 80) or "a failure", plain(found.bug, MAX_BUG)
-    command = f"override {shlex.quote(found.job)} {bug} REASON"
+    command = f"`override {shlex.quote(found.job)} {bug} REASON`"
+    if found.beside:
+        command += f", which also passes {listed([plain(each, 80) for each in found.beside])}"
     return (
-        f"{name} may be known as {bug}, and counts. If both texts mean the same: `{command}`",
+        f"{name} may be known as {bug}, and counts. If both texts mean the same: {command}",
         f"known: {shortened(found.text, _MOST_OF_TEXT)}",
         f"here: {shortened(found.failure.headline, _MOST_OF_TEXT)}",
     )

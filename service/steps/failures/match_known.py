@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.failures.evidence import proposal_of
-from service.domain.failures.known import LookAlike, Scope, match, match_any
+from service.domain.failures.known import LookAlike, Match, Scope, match, match_any, names_beside
 from service.domain.runs.vote import Outcome
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def keep_matches(
     Matches of an earlier decision of the run stay, also if their known failure expired since.
 
     Returns:
-        By build, the failures that may be known, but count until a person says so; and the matches with known
-        failures that had expired before.
+        By build, the failures that may be known, but count until a person says so; and for the failures
+        without a match, the known failures that had expired before.
     """
     by_id = {build.id: build for build in builds if build.outcome is Outcome.FAILED}
     found = stored.failures_of(sorted(by_id))
@@ -47,22 +47,31 @@ def keep_matches(
         },
     )
     kept = stored.matches_of(run.id)
+    counting = {
+        build: [failure for position, failure in enumerate(each.failures) if (build, position) not in kept]
+        for build, each in found.items()
+    }
     alike = {
         build: [
-            LookAlike(by_id[build].job, failure, each.alike.bug, each.alike.text)
+            LookAlike(
+                by_id[build].job,
+                failure,
+                each.alike.bug,
+                each.alike.text,
+                names_beside(failure, counting[build]),
+            )
             for position, (failure, each) in enumerate(zip(found[build].failures, of_build, strict=True))
             if each.alike is not None and (build, position) not in kept
         ]
         for build, of_build in matches.items()
     }
-    return alike, {
-        (build, position): one
+    expired = {
+        (build, position): match_any([failure], place_of(run, by_id[build]), now.expired)[0]
         for build, each in found.items()
-        for position, (known, like) in enumerate(
-            match_any(each.failures, place_of(run, by_id[build]), now.expired)
-        )
-        if (one := known or like) is not None
+        for position, failure in enumerate(each.failures)
+        if now.expired and (build, position) not in kept and matches[build][position] == Match()
     }
+    return alike, {place: one for place, each in expired.items() if (one := each.known or each.alike)}
 
 
 def place_of(run: RunRecord, build: BuildRecord) -> Scope:

@@ -76,7 +76,12 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     again, parents = _lines_beyond(tx.failures, tx.overrides, run, builds), _parents(tx.failures, run, judged)
     partly = {
         id_: (
-            partly_known(each.failures, each.expired, is_cut=each.is_cut),
+            partly_known(
+                each.failures,
+                each.expired,
+                [like.failure for like in alike.get(id_, ())],
+                is_cut=each.is_cut,
+            ),
             *closed_bugs(known for _, known in each.failures),
         )
         for id_, each in matched_by_build(tx.failures, run.id, expired).items()

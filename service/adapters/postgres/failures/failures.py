@@ -44,7 +44,7 @@ WITH chosen AS (SELECT * FROM known_failure WHERE id = ANY(:ids)), {COUNTS}
 SELECT k.id, coalesce(c.builds, 0) AS builds, coalesce(c.failed, 0) AS failed
 FROM chosen AS k LEFT JOIN counts AS c ON c.id = k.id
 """)  # noqa: S608 - put together from constants
-_MOST_EXPIRED: Final = 1000
+_MOST_EXPIRED: Final = 100
 _ON_PARENT: Final = failing_on_parent()
 
 

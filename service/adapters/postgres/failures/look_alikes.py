@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
 # Those that waived a failure when the run was decided look like nothing any more.
 _ALIKE: Final = text("""
-SELECT DISTINCT ON (b.id, f.position) b.id, b.job, s.kind, s.subject, s.text, f.headline, f.line, k.bug
+SELECT DISTINCT ON (b.id, f.position) b.id, b.job, s.kind, s.subject, s.text, f.headline, f.line, k.bug,
+    ARRAY(
+        SELECT coalesce(nullif(other.subject, ''), o.headline)
+        FROM failure AS o JOIN signature AS other ON other.id = o.signature_id
+        WHERE o.build_id = b.id AND o.position <> f.position AND NOT o.is_cleared AND NOT EXISTS (
+            SELECT FROM known_match AS m WHERE (m.run_id, m.build_id, m.position) = (r.id, b.id, o.position)
+        )
+        ORDER BY o.position
+    ) AS beside
 FROM run AS r JOIN build AS b ON b.id = ANY(:builds)
 JOIN failure AS f ON f.build_id = b.id AND NOT f.is_cleared JOIN signature AS s ON s.id = f.signature_id
 JOIN known_failure AS k ON k.signature_id = s.id AND (k.instance, k.project) = (r.instance, r.project)
@@ -41,5 +49,7 @@ def look_alikes(
     for row in connection.execute(_ALIKE, {"run_id": run_id, "builds": list(builds)}):
         failure = Failure(FailureKind(row.kind), row.subject, row.headline, row.line)
         if not names_cause(signature_of(failure), failure.line):
-            found[row.id].append(LookAlike(row.job, failure, row.bug, row.text))
+            own = failure.subject or failure.headline
+            beside = tuple(name for name in dict.fromkeys(row.beside) if name != own)
+            found[row.id].append(LookAlike(row.job, failure, row.bug, row.text, beside))
     return found

@@ -17,6 +17,13 @@ def test_both_texts_are_shown_with_the_command_that_counts_the_match() -> None:
     )
 
 
+def test_the_command_names_the_other_failures_that_it_passes() -> None:
+    (question, *_) = may_be_known([LookAlike("linux", NODE, "MB-7", "no answer", ("ep.x", "a", "b", "c"))])
+    assert question.endswith(
+        "If both texts mean the same: `override linux MB-7 REASON`, which also passes ep.x, a, b and 1 more"
+    )
+
+
 def test_a_flood_of_them_is_counted() -> None:
     found = [LookAlike("linux", NODE, "MB-7", "no answer from node N")] * 5
     lines = may_be_known(found)

@@ -11,7 +11,7 @@ from service.domain.failures.known import TriageState
 from service.domain.review.change import PatchSet, PatchSetKind
 from service.domain.runs.external import ExternalBuild, ReportedRevision
 from service.ports.failures.storing import Author, KnownChange
-from service.steps.failures.match_known import propose_known
+from service.steps.failures.match_known import keep_matches, propose_known
 from tests.support.building.build_host import MemorySource
 from tests.support.fakes import WRITTEN
 from tests.support.memory.store import MemoryStore
@@ -234,6 +234,17 @@ class TestWhatNamesNoCause:
         assert vote(vague) == 1
         assert "may be known" not in "".join(message(vague))
 
+    def test_it_does_not_pass_for_new_and_the_command_names_what_else_it_passes(self, vague: Service) -> None:
+        end(vague, 2, NEW, job="mac")
+        say(vague, "override mac MB-50 known-failure of this machine", 2)
+        memory = vague.store.memory
+        memory.known[-1] = replace(memory.known[-1], scope=replace(memory.known[-1].scope, job=""))
+        end(vague, 2, OTHER_VAGUE, NEW, FLAKY)
+        assert vote(vague) == -1
+        question, _, _, partly = (line.partition(" ( http")[0] for line in message(vague)[2:6])
+        assert question.endswith("`override linux MB-37948 REASON`, which also passes ep.expiry")
+        assert partly == "new: ep.expiry; known failure MB-50: ep.eviction"
+
 
 class TestAClosedBug:
     """The tracker's answer proposes the end of the known failures."""
@@ -260,6 +271,20 @@ class TestTheEnd:
         upload(known)
         assert fail(known, 2, FLAKY) == -1
         assert message(known)[2].startswith("was known as MB-37948 until 2026-04-01: ep.expiry")
+
+    def test_a_failure_that_is_known_again_was_not_known_until_lately(self, known: Service) -> None:
+        known.store.wait(30 * DAY)
+        upload(known)
+        assert fail(known, 2, FLAKY) == -1
+        say(known, "override MB-99 known-failure it came back", 2)
+        assert isinstance(known.source, MemorySource)
+        known.source.commit("patch3", "parent", known.source.commits["patch2"].files)
+        upload(known, 3)
+        assert fail(known, 3, FLAKY, NEW) == -1
+        assert message(known)[2].startswith("new: ep.eviction; known failure MB-99: ep.expiry (")
+        with known.store.transaction() as tx:
+            _, expired = keep_matches(tx.failures, tx.runs.lock(3), tx.builds.of_run(3))
+        assert [each.bug for each in expired.values()] == []
 
     def test_a_failure_that_was_known_does_not_pass_for_new(self, known: Service) -> None:
         known.store.wait(30 * DAY)

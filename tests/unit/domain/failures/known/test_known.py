@@ -19,6 +19,7 @@ from service.domain.failures.known import (
     Match,
     Scope,
     TriageState,
+    compiled,
     complete,
     match,
     only_ends,
@@ -91,6 +92,14 @@ class TestMatching:
 
     def test_a_pattern_that_this_version_cannot_read_matches_nothing(self) -> None:
         assert not is_waived([TEST], by_pattern("(?=x)"))
+
+    def test_each_of_a_thousand_patterns_is_compiled_once(self) -> None:
+        known = [by_pattern(f"pattern {number}") for number in range(1000)]
+        for _ in range(2):
+            assert match([TEST], PLACE, known, AT) == (Match(),)
+        before = compiled.cache_info().misses
+        assert match([TEST], PLACE, known, AT) == (Match(),)
+        assert compiled.cache_info().misses == before
 
     @pytest.mark.parametrize(
         "other",
