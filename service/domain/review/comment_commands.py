@@ -157,8 +157,9 @@ def is_bug(text: str) -> bool:
 
 
 def explains(reason: str) -> bool:
-    """Return whether a reason is long enough for an override."""
-    return is_reason(reason) and len(reason) >= MIN_REASON
+    """Return whether a reason is long enough for an override, and cannot be read as the word before one."""
+    is_whole = is_reason(reason) and len(reason) >= MIN_REASON
+    return is_whole and _KNOWN.fullmatch(_first_word(reason)[0]) is None
 
 
 def is_reason(text: str) -> bool:
@@ -334,7 +335,8 @@ _EXPECTED: Final[Mapping[str, str]] = MappingProxyType(
         "cancel": "write `cancel` alone on a line",
         "override": "write `override BUG-ID REASON`, `override JOB BUG-ID REASON`, "
         "`override BUG-ID known-failure REASON` or `override undo`; "
-        f"BUG-ID is like MB-123, #123 or a URL, and REASON has at least {MIN_REASON} characters",
+        f"BUG-ID is like MB-123, #123 or a URL, and REASON has at least {MIN_REASON} characters "
+        f"and does not begin with {KNOWN}",
         "accept": "write `accept FILTER REASON`; REASON is at least a word; "
         'if FILTER is a plain word, quote it: "WORD"',
         "ok-to-test": "write `ok-to-test` alone on a line",

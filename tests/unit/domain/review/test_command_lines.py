@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.domain.review.comment_commands import (
     AcceptCommand,
@@ -64,6 +66,47 @@ def test_a_command_is_written_as_people_write_it(command: FormCommand, line: str
 def test_the_error_says_how_to_write_the_command(command: FormCommand, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         check_command(command, JOBS)
+
+
+@pytest.mark.parametrize("word", ["known-failure", "Known_failures:"])
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_reason_that_would_read_as_a_known_failure_is_refused(word: str, *, is_known: bool) -> None:
+    command = OverrideCommand("MB-1", f"{word} of the lab switch", is_known=is_known)
+    with pytest.raises(BadInput, match="and does not begin with known-failure"):
+        check_command(command, JOBS)
+    assert isinstance(commands_in(f"override MB-1 known-failure {command.reason}", JOBS)[0], Misspelt)
+
+
+WORDS = st.sampled_from(
+    [
+        "known-failure",
+        "known_failures:",
+        "known",
+        "undo",
+        "perf",
+        "MB-1",
+        "#7",
+        "all",
+        "x20",
+        "of the lab",
+        "it",
+    ]
+)
+
+
+@given(
+    bug=st.sampled_from(["MB-1", "#7"]), words=st.lists(WORDS, min_size=1, max_size=4), is_known=st.booleans()
+)
+@pytest.mark.parametrize("job", ["", "perf", "undo"])
+def test_every_override_that_a_form_accepts_is_read_back(
+    bug: str, words: list[str], job: str, *, is_known: bool
+) -> None:
+    command = OverrideCommand(bug, " ".join(words), job, is_known)
+    try:
+        check_command(command, JOBS)
+    except BadInput:
+        return
+    assert commands_in(line_of(command), JOBS) == (command,)
 
 
 @pytest.mark.parametrize(
