@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,4 +66,6 @@ def test_a_commit_with_the_bases_tree_on_its_branch_counts(
 def test_a_check_of_the_parent_change_counts(store: Store) -> None:
     with store.transaction() as tx:
         ended(tx, checked(tx), "stored")
-    assert on_base(store, spec(Revision("z" * 40, "t" * 40, "ref", "unreviewed"))) == "stored"
+    base = Revision("z" * 40, "t" * 40, "ref", "unreviewed")
+    assert on_base(store, spec(base)) == "stored"
+    assert on_base(store, replace(spec(base), branch="other")) == "", "another branch has other tests"

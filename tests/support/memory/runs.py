@@ -143,7 +143,7 @@ class MemoryRunHistory(InMemory, RunHistory):
 
     def _is_base(self, run: RunRecord, spec: BuildSpec) -> bool:
         tree, _ = self._m.trees.get(run.id, (None, None))
-        is_here = run.kind is RunKind.CHECK or (run.kind is RunKind.POST_SUBMIT and run.branch == spec.branch)
+        is_here = run.kind in {RunKind.CHECK, RunKind.POST_SUBMIT} and run.branch == spec.branch
         is_equal = spec.base is not None and tree == spec.base.tree
         return is_here and is_equal and (run.instance, run.project) == (spec.instance, spec.project)
 

@@ -178,16 +178,14 @@ class PostgresRunHistory(Connected, RunHistory):
     def tests_on_base(self, spec: BuildSpec) -> str:
         if spec.base is None:
             return ""
-        is_here = (t.run.c.kind == RunKind.CHECK.value) | (
-            (t.run.c.kind == RunKind.POST_SUBMIT.value) & (t.run.c.branch == spec.branch)
-        )
+        is_of_code = t.run.c.kind.in_((RunKind.CHECK.value, RunKind.POST_SUBMIT.value))
         tests = t.build.c.execution["tests"].astext
         found = self._execute(
             select(tests)
             .join(t.run_build, t.run_build.c.build_id == t.build.c.id)
             .join(t.run, t.run.c.id == t.run_build.c.run_id)
-            .where(t.run.c.instance == spec.instance, t.run.c.project == spec.project, is_here)
-            .where(t.run.c.tree == spec.base.tree)
+            .where(t.run.c.instance == spec.instance, t.run.c.project == spec.project)
+            .where(is_of_code, t.run.c.branch == spec.branch, t.run.c.tree == spec.base.tree)
             .where(t.build.c.job == spec.job.name, t.build.c.outcome.in_(_TESTED), tests != "")
             .order_by(t.build.c.id.desc())
             .limit(1)
