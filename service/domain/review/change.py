@@ -41,6 +41,7 @@ class PatchSetKind(StrEnum):
         return cls.OTHER_CODE
 
 
+OTHER_WAYS: Final = "Other ways:"  # before the link; earlier versions wrote both into one line
 _SAME_CODE: Final = frozenset({PatchSetKind.OTHER_MESSAGE, PatchSetKind.EQUAL})
 
 
@@ -181,6 +182,10 @@ class PostedMessage:
         """Return whether this is a whole line of the message, since "run 5" is also in "run 51"."""
         return line in self.text.splitlines()
 
+    def is_marked(self, marker: str) -> bool:
+        """Return whether the message has the last line of a review with this marker."""
+        return self.has_line(marker) or self.has_line(f"{OTHER_WAYS} {marker}")
+
 
 @dataclass(frozen=True, slots=True)
 class InlineComment:
@@ -211,8 +216,14 @@ class Review:
 
     @property
     def marker(self) -> str:
-        """The last line of the message: a link, to recognise a posted message by."""
-        return self.message.rpartition("\n")[2]
+        """The link in the last line of the message, to recognise a posted message by."""
+        return self.message.rpartition("\n")[2].removeprefix(f"{OTHER_WAYS} ")
+
+    def with_note(self, note: str) -> str:
+        """Return the message with a paragraph more before the link."""
+        text = self.message.removesuffix(self.marker)
+        head = text.rstrip().removesuffix(OTHER_WAYS) if text.rstrip().endswith(OTHER_WAYS) else text
+        return f"{head}{note}\n\n{self.message[len(head) :]}"
 
 
 @dataclass(frozen=True, slots=True)

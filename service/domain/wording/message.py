@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from service.domain.review.change import OTHER_WAYS
 from service.domain.runs.vote import CONSEQUENCES, Result
 from service.domain.values.text import listed, literal, padded, plain, shortened
 from service.domain.wording.failures import COMPILE_ERROR
@@ -112,7 +113,7 @@ def compose(
         *(line for block in _blocks(each for each in ordered if each not in not_built) for line in block),
         *_jobs_not_built(not_built),
     ]
-    ends = [*filter(None, [last]), f"Other ways: {link}" if has_others else link]
+    ends = [*filter(None, [last, OTHER_WAYS if has_others else ""]), link]
     room = MAX_BYTES - len("\n\n".join([f"{header} ", "… and 100000 more lines", *ends]).encode()) - 2
     kept = []
     # Builds before causes: a long cause of one build must not hide that another failed.

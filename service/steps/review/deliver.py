@@ -125,9 +125,7 @@ def _post(upkeep: Delivery, server: ReviewServer, change: Change, review: Review
             upkeep.clear_trouble(part)
         return posted
     right = missing_right(review.labels, change.project, change.branch)
-    text = review.message.removesuffix(review.marker)
-    message = f"{text}{not_allowed(right)}\n\n{review.marker}"
-    posted = server.post(replace(review, labels={}, message=message))
+    posted = server.post(replace(review, labels={}, message=review.with_note(not_allowed(right))))
     upkeep.beat(part, right, right)
     return replace(posted, is_vote_forbidden=True)
 
@@ -209,4 +207,4 @@ def _part(change: Change) -> str:
 
 def _is_ours(message: PostedMessage, marker: str, server: ReviewServer) -> bool:
     """Return whether Benchgate posted the message."""
-    return message.author.account == server.account and message.has_line(marker)
+    return message.author.account == server.account and message.is_marked(marker)

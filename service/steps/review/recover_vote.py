@@ -37,7 +37,7 @@ def recover_vote(
         review, lost = _lost(tx, patch_set_id, fresh, messages, server.account)
         if review is None or not lost:
             return
-        if any(each.author.account == server.account and each.has_line(review.marker) for each in messages):
+        if any(each.author.account == server.account and each.is_marked(review.marker) for each in messages):
             # The same each time, so that a vote which cannot stay is cast again only once.
             marker = f"{review.marker}-again"
             text = f"{CAST_AGAIN}\n\n{marker}"

@@ -147,7 +147,7 @@ def test_the_last_words_come_before_the_link_and_are_never_left_out() -> None:
     message = compose(Header.FAILED, reports, LINK, last="Next: do it", has_others=True)
 
     assert len(message.encode()) <= MAX_BYTES
-    assert message.endswith(f"more lines\n\nNext: do it\n\nOther ways: {LINK}")
+    assert message.endswith(f"more lines\n\nNext: do it\n\nOther ways:\n\n{LINK}")
 
 
 def test_an_overlong_cause_ends_with_a_whole_word() -> None:
