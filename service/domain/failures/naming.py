@@ -27,7 +27,7 @@ _OF_A_TEST: Final = "Failure of a "
 
 
 def names_cause(signature: Signature, line: str) -> bool:
-    """Return whether the signature of a failure with this line names an assertion, a source file or a test.
+    """Return whether the signature of such a line names an assertion, a file, a symbol or a test.
 
     A test counts only if its text lost no number. `is > N` may have been `is > 3` or `is > 5`, and "step N"
     any step: the number may be all that tells two faults of a test apart.
@@ -36,6 +36,8 @@ def names_cause(signature: Signature, line: str) -> bool:
     if _is_test(signature, line):
         return _LOST_NUMBER.search(_LINE_NUMBER.replaced(text, b"")) is None
     if signature.kind is FailureKind.SANITIZER and _FUNCTION.search(text):
+        return True
+    if signature.kind is FailureKind.LINK and signature.subject:
         return True
     subject = signature.subject.encode(errors="replace")
     return any(pattern.search(text) for pattern in (_ASSERTION, _PLACE)) or _PLACE.search(subject) is not None
