@@ -401,6 +401,14 @@ def test_the_build_shows_both_texts_of_a_failure_that_names_no_cause(site: Site)
     )
 
 
+def test_the_build_names_the_other_failures_that_the_command_passes(site: Site) -> None:
+    node = Failure(FailureKind.TEST, "ep.node", "no answer from node 3", "3/9 Test #3: ep.node")
+    run = site.fail(7, FLAKY, node, FLAKY)
+    site.make_known(failure=node)
+    first, *_ = notes_of(site, run)
+    assert first.endswith(f"`override linux MB-37948 REASON`, which also passes {FLAKY.subject}")
+
+
 def test_a_failure_that_names_its_cause_is_not_compared(site: Site) -> None:
     run = site.fail(7, FLAKY)
     site.make_known()
