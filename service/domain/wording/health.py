@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -36,7 +35,21 @@ _MAX_ERROR: Final = 300
 _NOT_GERRIT: Final = "the response is not from Gerrit"
 _UNREACHABLE: Final = "Gerrit cannot be reached"
 _ANSWER: Final = re.compile("Gerrit answers ([1-5][0-9]{2}): ")
-_STATUSES: Final = frozenset(HTTPStatus)
+_LEAST_ERROR: Final = 400
+_PHRASES: Final = MappingProxyType(
+    {
+        400: "Bad Request",
+        401: "Unauthorized",
+        403: "Forbidden",
+        404: "Not Found",
+        409: "Conflict",
+        429: "Too Many Requests",
+        500: "Internal Server Error",
+        502: "Bad Gateway",
+        503: "Service Unavailable",
+        504: "Gateway Timeout",
+    }
+)
 _BRACED: Final = re.compile(r"\{[^{}]*\}")
 # No default on purpose: a step without words is a programming error.
 _STEPS: Final[Mapping[Step, str]] = MappingProxyType(
@@ -83,10 +96,9 @@ def public_error(error: str) -> str:
         return f"{kind}: {_UNREACHABLE}"
     if found := _ANSWER.match(text):
         status = int(found[1])
-        if status < HTTPStatus.BAD_REQUEST:
+        if status < _LEAST_ERROR:
             return f"{kind}: {text}"
-        phrase = HTTPStatus(status).phrase if status in _STATUSES else "an error"
-        return f"{kind}: Gerrit answers {status}: {phrase}"
+        return f"{kind}: Gerrit answers {status}: {_PHRASES.get(status, 'an error')}"
     return HIDDEN_ERROR
 
 

@@ -35,12 +35,10 @@ def make_known(
     comment: ReviewComment,
     command: OverrideCommand,
     links: Links,
-    touched: Collection[str],
 ) -> str:
     """Make one known failure of each signature of the builds, and return the reply.
 
-    Each concerns the project, branch and job. Failures that do not say what failed are left out. The reply
-    warns of compile errors in files that the patch ``touched``, which it may have caused.
+    Each concerns the project, branch and job. Failures that do not say what failed are left out.
     """
     author = Author(account=comment.account, name=comment.person, signed_in_as=comment.signed_in_as)
     found = tx.failures.failures_of([build.id for build in builds])
@@ -70,8 +68,13 @@ def make_known(
     made = [(known[key], failure) for key, (_, failure) in recognised.items()]
     ends = [each for one in found.values() if (each := only_ends(one.failures))]
     compared = sum(not names_cause(signature, each.line) for (_, signature), (_, each) in recognised.items())
-    reply = made_known(made, links.known, has_others=unknown, compared=compared, ends=ends)
-    errors = {each.subject for _, each in made if each.kind is FailureKind.COMPILE}
+    return made_known(made, links.known, has_others=unknown, compared=compared, ends=ends)
+
+
+def warn_of_own_errors(tx: Transaction, builds: Sequence[BuildRecord], touched: Collection[str]) -> str:
+    """Warn of compile errors in files that the patch ``touched``, which it may have caused; else empty."""
+    found = tx.failures.failures_of([build.id for build in builds]).values()
+    errors = {each.subject for one in found for each in one.failures if each.kind is FailureKind.COMPILE}
     # A build of several repositories names files from the top of all.
     own = [path for path in touched if any(f"/{each}".endswith(f"/{path}") for each in errors)]
-    return f"{reply}; {own_errors(own)}" if own else reply
+    return own_errors(own) if own else ""

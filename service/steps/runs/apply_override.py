@@ -18,7 +18,7 @@ from service.domain.wording.replies import (
     nothing_to_override,
 )
 from service.ports.runs.decisions import NewOverride
-from service.steps.failures.make_known import make_known
+from service.steps.failures.make_known import make_known, warn_of_own_errors
 from service.steps.runs.decide_run import decide_run, has_failed
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def override_builds(
     # Before the new decision, so that it counts them already.
     known = _not_made_known(comment, command)
     if command.is_known:
-        known = make_known(tx, run, failed, comment, command, links, touched)
+        warning = warn_of_own_errors(tx, failed, touched)
+        known = "; ".join(filter(None, (make_known(tx, run, failed, comment, command, links), warning)))
     return "; ".join(filter(None, (_add_override(tx, run, comment, override, links), known)))
 
 

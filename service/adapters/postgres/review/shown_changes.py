@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 from typing_extensions import override
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from service.ports.runs.shown import Standing
     from service.ports.verdict import MeasuredPatchSets
 
-V = TypeVar("V", Change, PatchSet)
 _QUERY: Final = text("""
 SELECT id, person, text, created_at, state = 'pending' AS is_pending, answer FROM heard
 WHERE patch_set_id = :patch_set_id AND source = 'page' ORDER BY id DESC LIMIT 50
@@ -125,7 +124,7 @@ class PostgresChangeReading(Sighted, ChangeReading):
         with self._begin() as connection:
             rows = connection.execute(query, {"limit": limit, **keys, **sight}).mappings().all()
             standings = standings_of(connection, rows)
-            return [_shown(Change, row, standings[row["patch_set_id"]]) for row in rows]
+            return [_shown_change(row, standings[row["patch_set_id"]]) for row in rows]
 
     def _sight_of_page(self, keys: dict[str, object]) -> dict[str, Any]:
         """Ask about the rows of a page, then about those that replace hidden ones."""
@@ -191,14 +190,18 @@ def _change(connection: Connection, address: ChangeAddress, sight: Mapping[str, 
     row = connection.execute(_ONE, {**address_keys(address), **sight}).mappings().first()
     if row is None:
         raise without_change(connection, address, sight)
-    return _shown(Change, row, standings_of(connection, [row])[row["patch_set_id"]])
+    return _shown_change(row, standings_of(connection, [row])[row["patch_set_id"]])
 
 
 def _patch_sets(connection: Connection, change: Change) -> tuple[Sequence[RowMapping], tuple[PatchSet, ...]]:
     rows = connection.execute(_PATCH_SETS, {"change_id": change.id}).mappings().all()
     standings = standings_of(connection, rows)
-    return rows, tuple(_shown(PatchSet, row, standings[row["id"]]) for row in rows)
+    return rows, tuple(_shown_patch_set(row, standings[row["id"]]) for row in rows)
 
 
-def _shown(kind: type[V], row: RowMapping, standing: Standing) -> V:
-    return from_row(kind, row, standing=standing, undecided=standing.undecided)
+def _shown_change(row: RowMapping, standing: Standing) -> Change:
+    return from_row(Change, row, standing=standing, undecided=standing.undecided)
+
+
+def _shown_patch_set(row: RowMapping, standing: Standing) -> PatchSet:
+    return from_row(PatchSet, row, standing=standing, undecided=standing.undecided)

@@ -146,7 +146,7 @@ class PostgresBuildReading(Sighted, BuildReading):
                 raise NotFound(f"there is no build {job}/{number}")
             found = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"], **sight}).mappings()
             runs = tuple(from_row(Run, run) for run in found)
-            build = from_row(Build, row, **_of_job(row), waiver="")
+            build = from_row(Build, row, tally=tally_of(row["tally"]), **_of_job(row), waiver="")
             parents = _parents(connection, build, runs, sight)
             ends = _ends(connection, build)
             return from_row(BuildDetail, row, build=build, runs=runs, parents=parents, ends=ends)
@@ -198,6 +198,7 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
         from_row(
             BuildOfRun,
             row,
+            tally=tally_of(row["tally"]),
             **_of_job(row),
             notes=(*may_be_known(alike.get(row["id"], ())), *row["notes"]),
             waived_by=waiver_sentence(waivers[row["id"]]) if row["id"] in waivers else "",
@@ -216,7 +217,6 @@ def policy_of(job: str, configuration: Mapping[str, Any] | None) -> Policy:
 def _of_job(row: RowMapping) -> dict[str, Any]:
     """Return the fields of a build that its job, its results and its pool decide."""
     counted = {
-        "tally": tally_of(row["tally"]),
         "undecided": row["tally"]["undecided"],
         "waits": "" if row["place"] is None else _waiting(row),
     }
