@@ -96,13 +96,12 @@ class Run:
 
 
 def leading(newest_first: Sequence[Run]) -> Run | None:
-    """Choose the run that a page shows first: the newest, unless it was given up and another was not."""
+    """Choose the run that a page shows first: the newest, but not one after the merge that was given up."""
     return min(newest_first, key=_is_given_up, default=None)
 
 
 def _is_given_up(run: Run) -> bool:
-    is_after_merge = run.kind is RunKind.POST_SUBMIT
-    return run.state is RunState.CANCELLED or (is_after_merge and run.state is RunState.REFUSED)
+    return run.kind is RunKind.POST_SUBMIT and run.state in {RunState.CANCELLED, RunState.REFUSED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -170,14 +170,14 @@ class ChangeReadingContract:
     @pytest.mark.parametrize(
         ("kind", "state", "leads"),
         [
-            (RunKind.CHECK, RunState.CANCELLED, False),
+            (RunKind.CHECK, RunState.CANCELLED, True),
             (RunKind.POST_SUBMIT, RunState.CANCELLED, False),
             (RunKind.POST_SUBMIT, RunState.REFUSED, False),
             (RunKind.CHECK, RunState.REFUSED, True),
             (RunKind.POST_SUBMIT, RunState.RUNNING, True),
         ],
     )
-    def test_a_run_that_was_given_up_does_not_hide_an_earlier_one(
+    def test_a_run_after_the_merge_that_was_given_up_does_not_hide_the_check(
         self, site: ReadingSite, kind: RunKind, state: RunState, *, leads: bool
     ) -> None:
         site.add_change()

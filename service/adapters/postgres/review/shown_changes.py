@@ -57,7 +57,7 @@ LEFT JOIN LATERAL (
 _LEADING_RUN: Final = """
 LEFT JOIN LATERAL (
     SELECT id, kind, state FROM run WHERE patch_set_id = p.id
-    ORDER BY state = 'cancelled' OR (kind = 'post-submit' AND state = 'refused'), id DESC LIMIT 1
+    ORDER BY kind = 'post-submit' AND state IN ('cancelled', 'refused'), id DESC LIMIT 1
 ) AS r ON true
 """
 
