@@ -32,7 +32,7 @@ _WAITING = {
 
 
 def sample_standings() -> FakeReading:
-    """One change for each of the badges, and two machines of which none takes a build."""
+    """One change for each badge, and two machines that take no builds."""
     reading = FakeReading()
     _add_merged(reading)
     sentence = "overridden by Bob Reviewer: the compiler of this pool crashes (MB-12)"

@@ -283,7 +283,7 @@ def test_only_the_user_of_this_machine_has_an_account(review: ConsoleReview) -> 
 
 @pytest.mark.parametrize("dialect", ["stream", "webhook"])
 def test_the_code_of_every_change_is_trusted(review: ConsoleReview, dialect: str) -> None:
-    """Events do not have the account IDs by which Gerrit knows the members of a group."""
+    """Events lack the account IDs that Gerrit uses for the members of a group."""
     replay(review, f"{dialect}-patchset-created")
     change, store = review.change(ONE), MemoryStore()
     look_at_change(store, review, ONE)
