@@ -12,7 +12,7 @@ from service.domain.values.identity import ChangeAddress
 from service.domain.wording.health import degradation_sentences
 from tests.contract.reading.seen_by import Person
 from tests.contract.reading.site import CHANGE
-from tests.integration.postgres.test_reading import PostgresSite
+from tests.integration.postgres.site import PostgresSite
 
 if TYPE_CHECKING:
     from service.ports.reading import Reading
