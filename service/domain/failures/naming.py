@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.output.linear import Pattern
+from service.domain.failures.output.program_output import OPENING
 
 if TYPE_CHECKING:
     from service.domain.failures.signature import Signature
@@ -22,6 +23,7 @@ _PLACE: Final = Pattern(
 _LOST_NUMBER: Final = Pattern(r"\bN\b")
 _LINE_NUMBER: Final = Pattern(r"\.(?:\w|\+)+:N\b|\bline N\b")  # `cache_test.cc:N`
 _FUNCTION: Final = Pattern(r"\w+Sanitizer: .*(?: in |: )[\w(~<]")
+_BROKEN_OFF: Final = b":"  # `Expected equality of these values:`, before lines of another program
 _OF_TESTS: Final = frozenset({FailureKind.CRASH, FailureKind.TIMEOUT, FailureKind.MEMORY})
 _OF_A_TEST: Final = "Failure of a "
 
@@ -29,11 +31,15 @@ _OF_A_TEST: Final = "Failure of a "
 def names_cause(signature: Signature, line: str) -> bool:
     """Return whether the signature of such a line names an assertion, a file, a symbol or a test.
 
-    A test counts only if its text lost no number. `is > N` may have been `is > 3` or `is > 5`, and "step N"
-    any step: the number may be all that tells two faults of a test apart.
+    A test counts only if its text is whole and lost no number. `is > N` may have been `is > 3` or `is > 5`,
+    and "step N" any step: the number may be all that tells two faults of a test apart. GoogleTest always
+    prints why a test failed; without that, its message was not understood.
     """
     text = signature.text.encode(errors="replace")
     if _is_test(signature, line):
+        is_unread = signature.covers_any_failure and line.startswith(OPENING)
+        if is_unread or text.endswith(_BROKEN_OFF):
+            return False
         return _LOST_NUMBER.search(_LINE_NUMBER.replaced(text, b"")) is None
     if signature.kind is FailureKind.SANITIZER and _FUNCTION.search(text):
         return True

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ASSERTION: Final = Pattern(
-    r"^((?:[A-Za-z]:)?[^:\s(][^:(]*)(?::(\d+): Failure|\((\d+)\): (?:Failure|error: (.+)))$|"
-    r"^unknown file: (?:Failure|error: (.+))$"
+    r"^((?:[A-Za-z]:)?[^:\s(][^:(]*)(?::(\d+): Failure|\((\d+)\): (?:Failure|error:(?: (.+))?))$|"
+    r"^unknown file: (?:Failure|error:(?: (.+))?)$"
 )
 """The line above the message of an assertion: its file and line, or the text of an exception."""
 # Lines that GoogleTest itself writes.
@@ -61,8 +61,9 @@ class AssertionMessage:
         if self._is_value(line):
             return True
         if not line.strip():
-            self._has_end = True
-            return False
+            is_first = self._read == 1  # before gmock's `Unexpected mock function call`
+            self._has_end = not is_first
+            return is_first
         if line.rstrip() == _TRACE or (self._trace and _is_in_trace(line)):
             self._trace.append(line.strip())
             return True

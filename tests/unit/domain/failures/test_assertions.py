@@ -149,3 +149,23 @@ def test_a_failure_behind_an_assertion_is_no_text_of_it(rest: str, kind: Failure
 def test_a_message_of_many_lines_is_cut() -> None:
     lines = ["Value of: x", *(f"  {letter}" for letter in "abcdefghijklmnopqrstuvwxyz" * 3)]
     assert len(headline_of(lines)) < 200
+
+
+@pytest.mark.parametrize("called", ["write(3, 0x7f12, 512)", "read(3, 0x7f12, 512)"])
+def test_the_call_that_gmock_did_not_expect_is_named_below_a_blank_line(called: str) -> None:
+    lines = f"unknown file: Failure\n\nUnexpected mock function call - returning directly.\n    Function call: {called}"
+    failures = list(
+        failures_in(f"[ RUN      ] A.b\n{lines}\n[  FAILED  ] A.b (0 ms)\n".encode().splitlines())
+    )
+    assert [each.headline for each in failures] == [
+        f"Unexpected mock function call - returning directly.; Function call: {called}"
+    ]
+
+
+def test_a_message_may_begin_below_the_word_error() -> None:
+    lines = "t.cpp(4): error:\nValue of: is_open\n  Actual: false\nExpected: true\n"
+    [failure] = failures_in(f"[ RUN      ] A.b\n{lines}[  FAILED  ] A.b (0 ms)\n".encode().splitlines())
+    assert (failure.place, failure.headline) == (
+        "t.cpp:4",
+        "Value of: is_open; Actual: false; Expected: true",
+    )

@@ -78,6 +78,11 @@ def test_the_same_words_of_a_test_count() -> None:
     assert is_named(FailureKind.TEST, "cache.evict", "Failed: the server gave up", OF_A_TEST)
 
 
+@pytest.mark.parametrize("headline", ["Failed", "Expected equality of these values:", "Value of:"])
+def test_a_message_of_googletest_that_was_not_read_to_its_end_is_compared(headline: str) -> None:
+    assert not is_named(FailureKind.TEST, "Cache.Evict", headline, "Failure of a GoogleTest test Cache.Evict")
+
+
 @pytest.mark.parametrize("headline", ["Failed: waited 17 ms", "Failed: no answer on port 11210"])
 def test_times_and_addresses_differ_in_each_build(headline: str) -> None:
     assert is_named(FailureKind.TEST, "cache.evict", headline, OF_A_TEST)
