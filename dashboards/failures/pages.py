@@ -101,10 +101,8 @@ def create_failures(
     router = APIRouter(include_in_schema=False)
 
     @router.get("/failures")
-    def failures(
-        request: Request, status: Annotated[str, Query(max_length=20)] = KnownStatus.PROPOSED
-    ) -> HTMLResponse:
-        values = _list_of(reading_of(request), _status(status))
+    def failures(request: Request, status: Annotated[str, Query(max_length=20)] = "") -> HTMLResponse:
+        values = _list_of(reading_of(request), _status(status) if status else None)
         return pages.render(request, "failures.html", may_add=patterns.may_begin(request), **values)
 
     # Before the route of one known failure, whose path it has.
@@ -124,15 +122,17 @@ def create_failures(
     return router
 
 
-def _list_of(reading: FailureReading, chosen: KnownStatus) -> Mapping[str, Any]:
-    """Return the values for the page of a list."""
+def _list_of(reading: FailureReading, asked: KnownStatus | None) -> Mapping[str, Any]:
+    """Return the values for the page of a list; by default, of the first one that is not empty."""
+    counts = reading.statuses()
+    chosen = asked or next((each for each in KnownStatus if counts.get(each)), KnownStatus.PROPOSED)
     rows = reading.known_failures(chosen, _PAGE + 1)
     return {
         "rows": rows[:_PAGE],
         "has_more": len(rows) > _PAGE,
         "chosen": chosen,
         "titles": _TITLES,
-        "counts": reading.statuses(),
+        "counts": counts,
         "interval_of": _interval,
         "is_to_close": _is_to_close,
     }

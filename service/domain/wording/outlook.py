@@ -11,6 +11,7 @@ from service.domain.verdict.comparison.link_layout import LOOKS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+DOCTOR: Final = "`benchgate doctor` reports sources of noise"
 LAST_RUNS: Final = 5  # runs that the expected duration is the median of
 _FEWEST_RUNS: Final = 3  # with fewer, one unusual run would decide
 _MINUTES: Final = 60
@@ -101,10 +102,8 @@ def none_chosen(pattern: str, others: Sequence[str]) -> str:
 def noise(low: float, high: float, least: float) -> str:
     """Report the spread of pairs, and the least change that can be found despite it."""
     by = share(low) if share(low) == share(high) else f"{share(low)} to {share(high)}"
-    return (
-        f"pairs vary by {by}: a change below {share(least)} will hardly be found in the machine time; "
-        "`benchgate doctor` reports sources of noise"
-    )
+    found = f"a change below {share(least)} will hardly be found in the machine time"
+    return f"pairs vary by {by}: {found}; {DOCTOR}"
 
 
 def expected_duration(seconds: Sequence[float], branch: str) -> str:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.values.identity import Side
 from service.domain.values.text import change, duration, share, signed_percent
+from service.domain.verdict.calibration.evidence import BEYOND_LIMIT, NOISE_LIMIT
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, OF_PATCH, WITHHOLDING, Reason, ReasonKind
+from service.domain.wording.outlook import DOCTOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -216,10 +218,12 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ReasonKind.ON_PROBATION: _on_probation,
         ReasonKind.NO_EVIDENCE: "not measurable: no pairs of a program with itself",
         ReasonKind.NOISY: lambda spread: (
-            f"not measurable: pairs of a program with itself vary by {share(spread)}"
+            f"not measurable: pairs of a program with itself vary by {share(spread)} "
+            f"(limit {share(NOISE_LIMIT)}); {DOCTOR}"
         ),
         ReasonKind.FAR_OFF: lambda part: (
-            f"not measurable: {share(part)} of the pairs of a program with itself differ by more than 3 %"
+            f"not measurable: {share(part)} of the pairs of a program with itself differ by more than 3 % "
+            f"(limit {share(BEYOND_LIMIT)}); {DOCTOR}"
         ),
     }
 )

@@ -64,6 +64,7 @@ class TestLists:
         [row] = site.reading.known_failures(KnownStatus.ACTIVE, 10)
         assert (row.id, row.subject, row.bug, row.owner) == (known, "ep.expiry", "MB-37948", "Bob")
         assert (row.failed, row.builds, row.since) == (1, 1, 0)
+        assert "A failing build does not count" in site.read("/failures"), "nothing is proposed"
         site.database.change("UPDATE known_failure SET expires_at = now()")
         assert [each.status for each in site.reading.known_failures(KnownStatus.EXPIRED, 10)] == [
             KnownStatus.EXPIRED

@@ -53,6 +53,16 @@ def test_an_operator_sees_who_did_what_the_newest_first(site: Site) -> None:
     assert "bug: MB-1" in page
 
 
+def test_many_values_of_an_entry_are_folded(site: Site) -> None:
+    values = {f"BENCHGATE_{number}": "on" for number in range(20)}
+    site.audit.record_act(AuditKind.SETTINGS, "server", "start", values)
+    page = site.get("/audit").text
+    folded = page[page.index("<details>") : page.index("</details>")]
+    assert "<summary>20 values</summary>" in folded
+    assert "BENCHGATE_19: on" in folded
+    assert "MB-1" not in folded
+
+
 def test_one_kind_can_be_chosen(site: Site) -> None:
     page = site.get("/audit?kind=override").text
     assert "1000042" in page

@@ -153,10 +153,9 @@ def test_a_message_of_many_lines_is_cut() -> None:
 
 @pytest.mark.parametrize("called", ["write(3, 0x7f12, 512)", "read(3, 0x7f12, 512)"])
 def test_the_call_that_gmock_did_not_expect_is_named_below_a_blank_line(called: str) -> None:
-    lines = f"unknown file: Failure\n\nUnexpected mock function call - returning directly.\n    Function call: {called}"
-    failures = list(
-        failures_in(f"[ RUN      ] A.b\n{lines}\n[  FAILED  ] A.b (0 ms)\n".encode().splitlines())
-    )
+    lines = f"\nUnexpected mock function call - returning directly.\n    Function call: {called}\n"
+    log = f"[ RUN      ] A.b\nunknown file: Failure\n{lines}[  FAILED  ] A.b (0 ms)\n"
+    failures = list(failures_in(log.encode().splitlines()))
     assert [each.headline for each in failures] == [
         f"Unexpected mock function call - returning directly.; Function call: {called}"
     ]

@@ -222,11 +222,21 @@ SENTENCES = [
         ),
     ),
     (ReasonKind.NO_EVIDENCE, (), "not measurable: no pairs of a program with itself"),
-    (ReasonKind.NOISY, (0.208,), "not measurable: pairs of a program with itself vary by 20.8 %"),
+    (
+        ReasonKind.NOISY,
+        (0.208,),
+        (
+            "not measurable: pairs of a program with itself vary by 20.8 % (limit 1.5 %); "
+            "`benchgate doctor` reports sources of noise"
+        ),
+    ),
     (
         ReasonKind.FAR_OFF,
         (0.125,),
-        "not measurable: 12.5 % of the pairs of a program with itself differ by more than 3 %",
+        (
+            "not measurable: 12.5 % of the pairs of a program with itself differ by more than 3 % "
+            "(limit 10 %); `benchgate doctor` reports sources of noise"
+        ),
     ),
 ]
 
