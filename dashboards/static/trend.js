@@ -56,9 +56,14 @@ async function draw() {
   });
   await window.Plotly.relayout(chart, themed());
   chart.on("plotly_relayout", rememberZoom);
+  let tapped = null;
   chart.on("plotly_click", (event) => {
     const page = event.points[0]?.customdata;
-    if (typeof page === "string" && page.startsWith("/")) location.assign(page);
+    if (typeof page !== "string" || !page.startsWith("/")) return;
+    // Without a mouse, the first tap shows the values and the second one opens the page.
+    const isFirst = tapped !== page && matchMedia("(hover: none)").matches;
+    tapped = page;
+    if (!isFirst) location.assign(page);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => window.Plotly.relayout(chart, themed()));
   chart.dataset.state = "drawn";

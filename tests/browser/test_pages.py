@@ -17,7 +17,7 @@ from tests.support.reading.sample_project import (
 )
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 NAMELESS = """all => all.filter(
@@ -221,6 +221,23 @@ def test_a_click_on_a_point_leads_to_its_change(page: Page) -> None:
     page.mouse.click(x, y)
     page.wait_for_url(f"**/changes/{REGRESSION}")
     expect(page.locator(".sentence")).to_contain_text("2 of 21 results are slower")
+
+
+def test_a_first_tap_shows_a_point_and_a_second_one_opens_its_change(browser: Browser, site: str) -> None:
+    phone = {"width": 390, "height": 844}
+    context = browser.new_context(base_url=site, viewport=phone, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    drawn(page, "/trends?series=1")
+    point = page.locator(".scatterlayer .trace").first.locator(".point").nth(24)
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.touchscreen.tap(x, y)
+    expect(page.locator(".hoverlayer")).to_contain_text("MB-60024")
+    page.touchscreen.tap(x, y)
+    page.wait_for_url(f"**/changes/{REGRESSION}")
+    context.close()
 
 
 def test_a_zoom_is_part_of_the_address_and_comes_back_with_it(page: Page) -> None:
