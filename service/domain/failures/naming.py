@@ -23,13 +23,17 @@ _PLACE: Final = Pattern(
 _LOST_NUMBER: Final = Pattern(r"\bN\b")
 _LINE_NUMBER: Final = Pattern(r"\.(?:\w|\+)+:N\b|\bline N\b")  # `cache_test.cc:N`
 _FUNCTION: Final = Pattern(r"\w+Sanitizer: .*(?: in |: )[\w(~<]")
+# An error in a header of a library does not say which file of the project uses it wrongly.
+_OF_LIBRARY: Final = Pattern(
+    r"^Compile error at (?:/usr/|/opt/|[A-Za-z]:[/\\]Program Files)|/include/c\+\+/|[/\\]MSVC[/\\]"
+)
 _BROKEN_OFF: Final = b":"  # `Expected equality of these values:`, before lines of another program
 _OF_TESTS: Final = frozenset({FailureKind.CRASH, FailureKind.TIMEOUT, FailureKind.MEMORY})
 _OF_A_TEST: Final = "Failure of a "
 
 
 def names_cause(signature: Signature, line: str) -> bool:
-    """Return whether the signature of such a line names an assertion, a file, a symbol or a test.
+    """Return whether the signature of such a line names an assertion, a file, a function or a test.
 
     A test counts only if its text is whole and lost no number. `is > N` may have been `is > 3` or `is > 5`,
     and "step N" any step: the number may be all that tells two faults of a test apart. GoogleTest always
@@ -43,8 +47,8 @@ def names_cause(signature: Signature, line: str) -> bool:
         return _LOST_NUMBER.search(_LINE_NUMBER.replaced(text, b"")) is None
     if signature.kind is FailureKind.SANITIZER and _FUNCTION.search(text):
         return True
-    if signature.kind is FailureKind.LINK and signature.subject:
-        return True
+    if signature.kind is FailureKind.COMPILE and _OF_LIBRARY.search(line.encode(errors="replace")):
+        return False
     subject = signature.subject.encode(errors="replace")
     return any(pattern.search(text) for pattern in (_ASSERTION, _PLACE)) or _PLACE.search(subject) is not None
 

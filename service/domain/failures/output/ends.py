@@ -18,7 +18,8 @@ _OF_TOOLS: Final = Pattern(
     r"^(?:linker failed|(?:fatal )?error LNK112\d: .*|[^ ]+ returned \d+ exit status|"
     r'error MSB6006: "(?i:cl|link|lib)\.exe" exited with code \d+.*|'
     r"(?:fatal )?error: \w+ command failed (?:with exit code|due to signal) .*|"
-    r"(?:some|all) warnings being treated as errors|Configuring incomplete, errors occurred!)$"
+    r"(?:some|all) warnings being treated as errors|error C2220: .*|"
+    r"Configuring incomplete, errors occurred!)$"
 )
 _OF_STEPS: Final = Pattern("^error MSB(?:3073|6006): ")  # MSBuild's, which run any program
 # A crash of a tool is a fault of its own, beside those that the tool reports.

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _ESCAPE: Final = Pattern(ESCAPE_SEQUENCE.pattern)
-TIME: Final = Pattern(r"^\[?\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:?\d\d)\]? ?")  # Jenkins and others
+# Of Jenkins and others; GitLab adds the stream.
+TIME: Final = Pattern(r"^\[?\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:?\d\d)\]? ?(?:\d\d[OE][ +])?")
 _NUMBER: Final = Pattern(r"^(\d{1,7}):(?: |$)")  # `ctest -V`: the number of the test
 
 

@@ -24,7 +24,8 @@ _FOREIGN_MODULE: Final = Pattern(r"(?:^|/)(?:lib(?:c|m|pthread|stdc\+\+|c\+\+|[a
 _FOREIGN_NAME: Final = Pattern(
     r"^(?:<null>|_start$|clone3?$|start_thread$|__|_M_|operator (?:new|delete)|"
     r"(?:[a-z_ ]+ )?(?:std|testing|__gnu_cxx)::|"
-    r"(?:malloc|calloc|realloc|free|posix_memalign|strdup|memcpy|memmove|memset|memcmp|strlen|strcpy|strcmp|"
+    r"[A-Za-z]{0,2}_?(?:malloc|calloc|realloc|free|strdup)$|"  # also `xmalloc` and `cb_free`, which call them
+    r"(?:posix_memalign|memcpy|memmove|memset|memcmp|strlen|strcpy|strcmp|"
     r"pthread_\w+|raise|abort|read|write|send|recv|printf|vsnprintf)$)"
 )
 _CLOSING: Final = {"<": ">", "(": ")", "[": "]"}

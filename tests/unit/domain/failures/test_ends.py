@@ -173,3 +173,9 @@ def test_a_line_that_names_the_fault_is_more_than_an_end(line: str) -> None:
     assert is_specific(configured)
     command = f"nightly ended with exit code 1: {line}"
     assert known_by(Failure(FailureKind.COMMAND, "nightly", "exit code 1", command)) is KnownBy.LINE
+
+
+def test_a_warning_that_visual_studio_only_announces_is_no_cause() -> None:
+    """Each warning is announced by the same line."""
+    [failure] = found("a.cpp(7): error C2220: the following warning is treated as an error\n")
+    assert not is_specific(failure)

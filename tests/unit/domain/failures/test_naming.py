@@ -50,13 +50,12 @@ def test_the_number_of_a_line_is_no_lost_value(headline: str) -> None:
         (FailureKind.COMPILE, "src/ring.cc", "error: no member named 'depth'"),
         (FailureKind.FORMAT, "src/ring.h", "code should be clang-formatted"),
         (FailureKind.CONFIGURE, "CMakeLists.txt", "Could NOT find ZLIB"),
-        (FailureKind.LINK, "kv::Cache::put(int)", "undefined reference"),
         (FailureKind.CRASH, "ring_bench", "Assertion `size < 10' failed in src/ring.cc"),
         (FailureKind.SANITIZER, "", "ThreadSanitizer: data race in kv::Cache::put(int)"),
         (FailureKind.SANITIZER, "", "LeakSanitizer: leak: kv::copy (block.cc)"),
     ],
 )
-def test_other_tools_name_a_place_or_a_symbol(kind: FailureKind, subject: str, headline: str) -> None:
+def test_other_tools_name_a_place_or_a_function(kind: FailureKind, subject: str, headline: str) -> None:
     assert is_named(kind, subject, headline)
 
 
@@ -107,6 +106,7 @@ def test_words_that_lost_a_number_are_compared(headline: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "subject", "headline"),
     [
+        (FailureKind.LINK, "kv::Cache::put(int)", "undefined reference"),
         (FailureKind.LINK, "", 'fatal error LNK1104: cannot open file "snappy.lib"'),
         (FailureKind.MEMORY, "cc1plus", "out of memory"),
         (FailureKind.CONFIGURED, "", "disk: No space left on device"),
@@ -115,3 +115,15 @@ def test_words_that_lost_a_number_are_compared(headline: str) -> None:
 )
 def test_programs_and_machines_are_compared(kind: FailureKind, subject: str, headline: str) -> None:
     assert not is_named(kind, subject, headline)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/usr/include/c++/13/bits/stl_vector.h", "C:/Program Files/MSVC/14.4/include/xmemory", "/opt/a.h"],
+)
+def test_an_error_in_a_header_of_a_library_is_compared(path: str) -> None:
+    """It does not say which file of the project uses the header wrongly."""
+    line = f"Compile error at {path}:90: error: static assertion failed: result type"
+    assert not is_named(
+        FailureKind.COMPILE, "stl_vector.h", "error: static assertion failed: result type", line
+    )

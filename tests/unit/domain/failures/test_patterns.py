@@ -284,8 +284,9 @@ def test_the_same_failure_is_named_once() -> None:
     assert len(found("a.cc:1:1: error: x\n" * 3 + "a.cc:2:1: error: x\n")) == 1
 
 
-def test_colours_and_stamps_of_servers_do_not_hide_a_failure() -> None:
-    log = "[2020-09-15T16:55:16.339Z] \x1b[1m/src/a.cc:3:5: \x1b[31merror: \x1b[0mno\n"
+@pytest.mark.parametrize("stamp", ["[2020-09-15T16:55:16.339Z]", "2020-09-15T16:55:16.339129Z 01O"])
+def test_colours_and_stamps_of_servers_do_not_hide_a_failure(stamp: str) -> None:
+    log = f"{stamp} \x1b[1m/src/a.cc:3:5: \x1b[31merror: \x1b[0mno\n"
     assert ends(log) == [(COMPILE, "a.cc", "error: no")]
 
 

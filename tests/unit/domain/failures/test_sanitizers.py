@@ -126,6 +126,7 @@ def test_other_lines_of_sanitizers_are_no_failures(line: str) -> None:
         ("#1 0x12 in (anonymous namespace)::f(int) (/src/prog+0x12)", "(anonymous namespace)::f"),
         ("    #2 0x1 in A<int, B<3> >::bar(int, char*) const C:\\ws\\a.cc:12", "A::bar (a.cc)"),
         ("    #0 Worker::run() <null> (prog+0x123)", "Worker::run"),
+        ("    #2 0x55 in area_free /src/area.c:9", "area_free (area.c)"),
     ],
 )
 def test_a_frame_of_the_project_names_its_function_without_arguments(frame: str, shown: str) -> None:
@@ -141,6 +142,8 @@ def test_a_frame_of_the_project_names_its_function_without_arguments(frame: str,
         "    #0 0x7f in operator new(unsigned long) ../../x/asan_new_delete.cpp:95",
         "    #1 std::vector<int>::push_back(int&&) <null> (prog+0x1)",
         "    #1 memcpy (libc.so.6+0x1)",
+        "    #1 0x55 in xmalloc /src/memory.c:7",
+        "    #1 0x55 in cb_free /src/memory.c:9",
         "    #1 0x7f in __libc_start_call_main ../sysdeps/nptl/libc_start_call_main.h:58",
         "    #1 run /usr/include/c++/12/bits/std_thread.h:210 (r+0x15ce)",
         "    #1 0x7f in testing::Test::Run() (/src/build/t+0x1)",
