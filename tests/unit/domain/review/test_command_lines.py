@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from service.domain.review.comment_commands import (
@@ -94,6 +94,7 @@ WORDS = st.sampled_from(
 )
 
 
+@example(bug="MB-1", words=["MB-1", "known-failure"], is_known=False)
 @given(
     bug=st.sampled_from(["MB-1", "#7"]), words=st.lists(WORDS, min_size=1, max_size=4), is_known=st.booleans()
 )
