@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from service.cli.services.child_processes import Site
     from service.ports.runs.shown import Build
 
-PATIENCE = 240.0  # seconds; a vote takes about five on an idle machine, and a hundred on a busy one
+PATIENCE = 600.0  # seconds; a vote takes about five on an idle machine, and many times that on a busy one
 SECRET = "a-secret-of-the-tests-0123"
 
 

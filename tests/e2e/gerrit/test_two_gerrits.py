@@ -20,6 +20,7 @@ from service.adapters.postgres.engine import make_engine
 from service.cli.services.start_site import running_site
 from service.domain.access.scopes import parse_scope
 from service.ports.access import NewToken
+from tests.e2e.conftest import PATIENCE
 from tests.support.project.tiny_project import TinyProject
 from tests.support.review.gerrit_model import SECRET, GerritModel
 
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from service.adapters.embedded.children import Supervisor
     from service.cli.services.child_processes import Site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
-PATIENCE = 90.0  # seconds; a vote takes about five on an idle machine
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 TIMES = {"core": "150", "edge": "100"}  # of the patch sets; the base takes 100
 
 
