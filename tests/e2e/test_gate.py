@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.command import benchgate
 from tests.support.project.tiny_project import PROGRAM, PROJECT_FILE, TinyProject
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from subprocess import CompletedProcess
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 SAMPLE = Path(__file__).parents[1] / "samples" / "gbench" / "v1.7.1_once.json"
@@ -353,14 +355,14 @@ def test_files_that_cannot_be_compared_are_named(words: tuple[str, ...], message
 
 def gate_patch(
     project: TinyProject, parent: Mapping[str, str | None], patch: Mapping[str, str | None]
-) -> subprocess.CompletedProcess[str]:
+) -> CompletedProcess[str]:
     """Commit files for the parent, then for the patch, and run `benchgate gate`."""
     project.commit(parent)
     project.commit(patch)
     return gate(project)
 
 
-def gate(project: TinyProject, *words: str) -> subprocess.CompletedProcess[str]:
+def gate(project: TinyProject, *words: str) -> CompletedProcess[str]:
     """Run `benchgate gate` in the project, with a cache beside it."""
     return benchgate("gate", "--repo", str(project.path), *words, cache=str(project.path.parent / "cache"))
 
@@ -379,13 +381,6 @@ def started(project: TinyProject, *words: str) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
-
-
-def benchgate(*words: str, cache: str = "/nonexistent") -> subprocess.CompletedProcess[str]:
-    """Run a command as a user would."""
-    environment = {**os.environ, "XDG_CACHE_HOME": cache, "NO_COLOR": "1"}
-    argv = [sys.executable, "-m", "service.cli", *words]
-    return subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_a_program_that_lists_no_benchmark_exits_with_3(project: TinyProject) -> None:

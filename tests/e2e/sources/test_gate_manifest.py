@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.command import benchgate
 from tests.support.project.tiny_project import COMPILE, TinyProject
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from subprocess import CompletedProcess
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 MANIFEST = """\
@@ -42,11 +41,8 @@ def project(tmp_path: Path) -> TinyProject:
     return clone
 
 
-def gate(project: TinyProject) -> subprocess.CompletedProcess[str]:
-    cache = str(project.path.parent / "cache")
-    argv = [sys.executable, "-m", "service.cli", "gate", "--repo", str(project.path)]
-    environment = {**os.environ, "XDG_CACHE_HOME": cache, "NO_COLOR": "1"}
-    return subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
+def gate(project: TinyProject) -> CompletedProcess[str]:
+    return benchgate("gate", "--repo", str(project.path), cache=str(project.path.parent / "cache"))
 
 
 def test_a_change_is_judged_among_the_other_repositories(project: TinyProject) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.command import benchgate
 from tests.support.project.tiny_project import COMPILE, TinyProject
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from subprocess import CompletedProcess
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
@@ -28,12 +28,10 @@ def project(tmp_path: Path) -> TinyProject:
     return found
 
 
-def gate(project: TinyProject) -> subprocess.CompletedProcess[str]:
+def gate(project: TinyProject) -> CompletedProcess[str]:
     """Run the job in the project, although its `paths` do not name the submodule, with a cache beside it."""
-    cache = str(project.path.parent / "cache")
-    argv = [sys.executable, "-m", "service.cli", "gate", "--job", "tiny-perf", "--repo", str(project.path)]
-    environment = {**os.environ, "XDG_CACHE_HOME": cache, "NO_COLOR": "1"}
-    return subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
+    words = ("gate", "--job", "tiny-perf", "--repo", str(project.path))
+    return benchgate(*words, cache=str(project.path.parent / "cache"))
 
 
 def test_an_unpushed_commit_of_a_submodule_is_judged(project: TinyProject) -> None:
