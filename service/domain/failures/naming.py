@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import FailureKind
+from service.domain.failures.output.ctest_lines import OPENING
 from service.domain.failures.output.linear import Pattern
-from service.domain.failures.output.program_output import OPENING
 
 if TYPE_CHECKING:
     from service.domain.failures.signature import Signature
@@ -23,12 +23,10 @@ _PLACE: Final = Pattern(
 _LOST_NUMBER: Final = Pattern(r"\bN\b")
 _LINE_NUMBER: Final = Pattern(r"\.(?:\w|\+)+:N\b|\bline N\b")  # `cache_test.cc:N`
 _FUNCTION: Final = Pattern(r"\w+Sanitizer: .*(?: in |: )[\w(~<]")
-# An error in a header of a library does not say which file of the project uses it wrongly.
-_OF_LIBRARY: Final = Pattern(
-    r"^Compile error at (?:/usr/|/opt/|[A-Za-z]:[/\\]Program Files)|/include/c\+\+/|[/\\]MSVC[/\\]"
-)
+# Of an error in a header, the cause may be in a file that includes it.
+_HEADER: Final = Pattern(r"\.(?:h|hh|hpp|hxx|h\+\+|ipp|inl|inc|tcc|cuh)$|/include/c\+\+/")
 _BROKEN_OFF: Final = b":"  # `Expected equality of these values:`, before lines of another program
-_OF_TESTS: Final = frozenset({FailureKind.CRASH, FailureKind.TIMEOUT, FailureKind.MEMORY})
+_OF_TESTS: Final = frozenset({FailureKind.TIMEOUT, FailureKind.MEMORY})  # the stack of a crash is not read
 _OF_A_TEST: Final = "Failure of a "
 
 
@@ -36,20 +34,20 @@ def names_cause(signature: Signature, line: str) -> bool:
     """Return whether the signature of such a line names an assertion, a file, a function or a test.
 
     A test counts only if its text is whole and lost no number. `is > N` may have been `is > 3` or `is > 5`,
-    and "step N" any step: the number may be all that tells two faults of a test apart. GoogleTest always
-    prints why a test failed; without that, its message was not understood.
+    and "step N" any step: the number may be all that tells two faults of a test apart. All frameworks print
+    why a test failed, so without that, their message was not understood. CTest may not know it.
     """
     text = signature.text.encode(errors="replace")
     if _is_test(signature, line):
-        is_unread = signature.covers_any_failure and line.startswith(OPENING)
+        is_unread = signature.covers_any_failure and not line.startswith(OPENING)
         if is_unread or text.endswith(_BROKEN_OFF):
             return False
         return _LOST_NUMBER.search(_LINE_NUMBER.replaced(text, b"")) is None
     if signature.kind is FailureKind.SANITIZER and _FUNCTION.search(text):
         return True
-    if signature.kind is FailureKind.COMPILE and _OF_LIBRARY.search(line.encode(errors="replace")):
-        return False
     subject = signature.subject.encode(errors="replace")
+    if signature.kind is FailureKind.COMPILE and _HEADER.search(subject):
+        return False
     return any(pattern.search(text) for pattern in (_ASSERTION, _PLACE)) or _PLACE.search(subject) is not None
 
 

@@ -91,6 +91,8 @@ _VALUES_OF_ASSERTIONS: Final = (  # before quotes and backslashes are rewritten
     _replace(r"(^|; | )Actual: (it throws )", rb"\1\2"),
     _replace(r"(^|; | )Actual: (?:true|false) \(([^;]*)\)", rb"\1\2"),
     _replace(r"(^|; | )Actual: (?:never )?called[^;]* - (unsatisfied|over-saturated) and [a-z]+", rb"\1\2"),
+    # What a matcher says of the value: `whose element #0 doesn't match`.
+    _replace(rf"(?:^|; | )Actual: {_VALUE}, (wh(?:ich|ose) [^;]*)", rb"; \1"),
     _replace(rf"(?:^|; | )(?:Which is|Actual): {_VALUE}", b""),
     _replace(rf", actual: {_VALUE}", b""),
     _replace(rf"( evaluates to ){_VALUE}", rb"\1"),

@@ -168,3 +168,11 @@ def test_a_message_may_begin_below_the_word_error() -> None:
         "t.cpp:4",
         "Value of: is_open; Actual: false; Expected: true",
     )
+
+
+def test_what_a_matcher_says_of_the_value_is_a_part_of_the_signature() -> None:
+    values = "Value of: x\nExpected: has 2 elements where\nelement #0 is 1,\nelement #1 is 2\n  Actual: {}"
+    order = of_log(values.format("{ 2, 1 }, whose element #0 doesn't match"))
+    assert order == of_log(values.format("{ 7, 1 }, whose element #0 doesn't match"))
+    assert order != of_log(values.format("{ 2 }, which has 1 element"))
+    assert "doesn't match" in order.text

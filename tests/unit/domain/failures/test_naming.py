@@ -60,16 +60,15 @@ def test_other_tools_name_a_place_or_a_function(kind: FailureKind, subject: str,
 
 
 @pytest.mark.parametrize(
-    ("kind", "headline"),
-    [
-        (FailureKind.TIMEOUT, "timeout"),
-        (FailureKind.CRASH, "segmentation fault"),
-        (FailureKind.MEMORY, "out of memory"),
-    ],
+    ("kind", "headline"), [(FailureKind.TIMEOUT, "timeout"), (FailureKind.MEMORY, "out of memory")]
 )
 def test_the_end_of_a_test_counts_and_that_of_a_program_is_compared(kind: FailureKind, headline: str) -> None:
     assert is_named(kind, "cache.evict", headline, OF_A_TEST)
-    assert not is_named(kind, "cache_bench", headline, f"Crash: cache_bench: {headline}")
+    assert not is_named(kind, "cache_bench", headline, f"{kind}: cache_bench: {headline}")
+
+
+def test_two_crashes_of_a_test_may_have_two_causes() -> None:
+    assert not is_named(FailureKind.CRASH, "cache.evict", "segmentation fault", OF_A_TEST)
 
 
 def test_the_same_words_of_a_test_count() -> None:
@@ -77,9 +76,14 @@ def test_the_same_words_of_a_test_count() -> None:
     assert is_named(FailureKind.TEST, "cache.evict", "Failed: the server gave up", OF_A_TEST)
 
 
-@pytest.mark.parametrize("headline", ["Failed", "Expected equality of these values:", "Value of:"])
+@pytest.mark.parametrize("headline", ["Expected equality of these values:", "Value of:"])
 def test_a_message_of_googletest_that_was_not_read_to_its_end_is_compared(headline: str) -> None:
     assert not is_named(FailureKind.TEST, "Cache.Evict", headline, "Failure of a GoogleTest test Cache.Evict")
+
+
+@pytest.mark.parametrize("line", ["Failure of a GoogleTest test cache.evict", "FAIL: cache.evict"])
+def test_a_message_of_another_framework_that_was_not_understood_is_compared(line: str) -> None:
+    assert not is_named(FailureKind.TEST, "cache.evict", "Failed", line)
 
 
 @pytest.mark.parametrize("headline", ["Failed: waited 17 ms", "Failed: no answer on port 11210"])
@@ -118,12 +122,8 @@ def test_programs_and_machines_are_compared(kind: FailureKind, subject: str, hea
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["/usr/include/c++/13/bits/stl_vector.h", "C:/Program Files/MSVC/14.4/include/xmemory", "/opt/a.h"],
+    "subject", ["src/ring.h", "ring.hpp", "stl_uninitialized.h", "/usr/include/c++/13/vector"]
 )
-def test_an_error_in_a_header_of_a_library_is_compared(path: str) -> None:
-    """It does not say which file of the project uses the header wrongly."""
-    line = f"Compile error at {path}:90: error: static assertion failed: result type"
-    assert not is_named(
-        FailureKind.COMPILE, "stl_vector.h", "error: static assertion failed: result type", line
-    )
+def test_an_error_in_a_header_is_compared(subject: str) -> None:
+    """The cause may be in a file that includes it."""
+    assert not is_named(FailureKind.COMPILE, subject, "error: static assertion failed: result type")
