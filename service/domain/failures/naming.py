@@ -48,6 +48,8 @@ def names_cause(signature: Signature, line: str) -> bool:
     subject = signature.subject.encode(errors="replace")
     if signature.kind is FailureKind.COMPILE and _HEADER.search(subject):
         return False
+    if signature.kind is FailureKind.CRASH:
+        return _ASSERTION.search(text) is not None  # where it ended is not why
     return any(pattern.search(text) for pattern in (_ASSERTION, _PLACE)) or _PLACE.search(subject) is not None
 
 

@@ -22,7 +22,7 @@ _FOREIGN_FILE: Final = Pattern(
 )
 _FOREIGN_MODULE: Final = Pattern(r"(?:^|/)(?:lib(?:c|m|pthread|stdc\+\+|c\+\+|[a-z]+san|gcc_s)\b|ld-)")
 _FOREIGN_NAME: Final = Pattern(
-    r"^(?:<null>|_start$|clone3?$|start_thread$|__|_M_|operator (?:new|delete)|"
+    r"^(?:<null>|_start$|clone3?$|start_thread$|__|_M_|operator (?:new|delete)|_Z(?:n[wa]|d[la])|_ZN6__asan|"
     r"(?:[a-z_ ]+ )?(?:std|testing|__gnu_cxx)::|"
     r"[A-Za-z]{0,2}_?(?:malloc|calloc|realloc|free|strdup)$|"  # also `xmalloc` and `cb_free`, which call them
     r"(?:posix_memalign|memcpy|memmove|memset|memcmp|strlen|strcpy|strcmp|"
