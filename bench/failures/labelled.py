@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
 SAMPLES: Final = Path(__file__).parents[2] / "tests" / "samples" / "signatures"
-THIRD: Final = SAMPLES / "third"
+BLIND: Final = SAMPLES / "blind"
 
 
 @dataclass(frozen=True, slots=True)

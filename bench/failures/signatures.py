@@ -5,7 +5,7 @@ Below the score of all texts is that of the texts with specific signatures, whic
 that of the texts whose signatures also name their cause: only these waive a failure before a person compares
 both texts. A text with only a known end, or with no failure found in its log, has none.
 
-Wrong pairs are listed for the half that may be looked at while writing the normaliser. Those of the third set
+Wrong pairs are listed for the half that may be looked at while writing the normaliser. Those of the blind set
 are never listed, so that nobody tunes the normaliser on it.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from bench.failures.labelled import THIRD, Score, Text, read_texts, score
+from bench.failures.labelled import BLIND, Score, Text, read_texts, score
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.naming import names_cause
 from service.domain.failures.output.ends import is_specific
@@ -71,7 +71,7 @@ def certain(texts: Sequence[Text], failure_of: Callable[[Text], Failure | None])
 @click.option("--show-held-out", is_flag=True, help="Also list the wrong pairs of the held-out half.")
 def main(*, show_held_out: bool) -> None:
     """Print precision and recall; exit 1 if one of a half is below the goal."""
-    texts, third, is_good = read_texts(), read_texts(THIRD), True
+    texts, blind, is_good = read_texts(), read_texts(BLIND), True
     for name, failure_of in (("headlines", of_headline), ("raw logs", of_log)):
         for is_held_out in (False, True):
             half = _of(name, (text for text in texts if text.is_held_out is is_held_out))
@@ -80,8 +80,8 @@ def main(*, show_held_out: bool) -> None:
             if show_held_out or not is_held_out:
                 _list("one label, two signatures", result.missed)
                 _list("two labels, one signature", result.merged)
-        _shown(f"{name}, third set", _of(name, third), failure_of)
-    for name, chosen in (("both halves", texts), ("third set", third)):
+    _shown("raw logs, blind set", list(blind), of_log)  # their headlines are their authors'
+    for name, chosen in (("both halves", texts), ("blind set", blind)):
         counts = Counter(text.tool for text in chosen)
         click.echo(f"{name}: {', '.join(f'{tool} {count}' for tool, count in sorted(counts.items()))}")
     if not is_good:

@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from bench.failures.labelled import THIRD, Text, read_texts, score
+from bench.failures.labelled import BLIND, Text, read_texts, score
 
 TEXTS = read_texts()
-THIRD_TEXTS = read_texts(THIRD)
-SETS = pytest.mark.parametrize("texts", [TEXTS, THIRD_TEXTS], ids=["halves", "third"])
+BLIND_TEXTS = read_texts(BLIND)
+SETS = pytest.mark.parametrize("texts", [TEXTS, BLIND_TEXTS], ids=["halves", "blind"])
 KINDS = {
     *("test", "sanitizer", "crash", "timeout", "memory", "compile", "link", "configure"),
     *("lint", "format", "command", "configured"),
@@ -53,10 +53,10 @@ def test_one_failure_never_has_two_labels(texts: tuple[Text, ...]) -> None:
     assert [names for names in labels.values() if len(names) > 1] == []
 
 
-def test_the_third_set_has_more_than_a_hundred_texts_and_no_family_of_a_half() -> None:
-    assert len(THIRD_TEXTS) > 100
-    assert {text.family for text in THIRD_TEXTS} & {text.family for text in TEXTS} == set()
-    assert {text.kind for text in THIRD_TEXTS} <= KINDS
+def test_the_blind_set_has_more_than_a_hundred_texts_and_no_family_of_a_half() -> None:
+    assert len(BLIND_TEXTS) > 100
+    assert {text.family for text in BLIND_TEXTS} & {text.family for text in TEXTS} == set()
+    assert {text.kind for text in BLIND_TEXTS} <= KINDS
 
 
 def test_the_set_uses_known_kinds_and_sources() -> None:
