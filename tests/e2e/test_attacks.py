@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 # A job for each attack that needs a policy or a build of its own. They have names of files that no other job
 # has, so that a change runs one job.
@@ -250,7 +250,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
     with small_disk(root / "var" / "machines"), started(root, project) as site:
         for name, patch in PATCHES.items():
             if name.endswith("as a merge"):
-                site.feed(project.propose_merge(NUMBERS[name], patch.files, old).event())
+                site.feed(project.propose_merge(NUMBERS[name], patch.files, old, "main").event())
             elif is_pushed(site, name):
                 on = old if name in STALE_PATCHES else "main"
                 site.feed(project.propose(NUMBERS[name], patch.files, on=on).event())

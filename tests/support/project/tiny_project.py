@@ -112,12 +112,12 @@ class TinyProject:
         self.git("checkout", "-q", "--detach", on)
         return self._pushed(number, patch_set, self.commit(files), parent)
 
-    def propose_merge(self, number: int, files: Mapping[str, str | None], other: str) -> Proposal:
-        """Push a merge with the branch's files and these; its first parent is another commit."""
+    def propose_merge(self, number: int, files: Mapping[str, str | None], *parents: str) -> Proposal:
+        """Push a merge with the branch's files and these."""
         self.git("checkout", "-q", "--detach", "main")
         tree = self.git("rev-parse", f"{self.commit(files)}^{{tree}}")
-        revision = self.git("commit-tree", tree, "-p", other, "-p", "main", "-m", "a merge")
-        return self._pushed(number, 1, revision, other)
+        revision = self.git("commit-tree", tree, *(f"-p{each}" for each in parents), "-m", "a merge")
+        return self._pushed(number, 1, revision, self.git("rev-parse", parents[0]))
 
     def _pushed(self, number: int, patch_set: int, revision: str, parent: str) -> Proposal:
         self.git("update-ref", f"refs/changes/{number % 100:02d}/{number}/{patch_set}", revision)
