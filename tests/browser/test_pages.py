@@ -224,8 +224,9 @@ def test_a_click_on_a_point_leads_to_its_change(page: Page) -> None:
 
 
 def test_a_first_tap_shows_a_point_and_a_second_one_opens_its_change(browser: Browser, site: str) -> None:
-    phone = {"width": 390, "height": 844}
-    context = browser.new_context(base_url=site, viewport=phone, has_touch=True, is_mobile=True)
+    context = browser.new_context(
+        base_url=site, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
     page = context.new_page()
     drawn(page, "/trends?series=1")
     point = page.locator(".scatterlayer .trace").first.locator(".point").nth(24)
