@@ -80,7 +80,7 @@ def main(*, show_held_out: bool) -> None:
             if show_held_out or not is_held_out:
                 _list("one label, two signatures", result.missed)
                 _list("two labels, one signature", result.merged)
-    _shown("raw logs, blind set", list(blind), of_log)  # their headlines are their authors'
+    _shown("raw logs, blind set", list(blind), of_log)  # the authors wrote their headlines, too
     for name, chosen in (("both halves", texts), ("blind set", blind)):
         counts = Counter(text.tool for text in chosen)
         click.echo(f"{name}: {', '.join(f'{tool} {count}' for tool, count in sorted(counts.items()))}")

@@ -123,7 +123,7 @@ def create_failures(
 
 
 def _list_of(reading: FailureReading, asked: KnownStatus | None) -> Mapping[str, Any]:
-    """Return the values for the page of a list; by default, of the first one that is not empty."""
+    """Return the values for the page of a list; without a chosen status, of the first list that has rows."""
     counts = reading.statuses()
     chosen = asked or next((each for each in KnownStatus if counts.get(each)), KnownStatus.PROPOSED)
     rows = reading.known_failures(chosen, _PAGE + 1)

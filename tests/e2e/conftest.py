@@ -24,15 +24,18 @@ if TYPE_CHECKING:
     from service.cli.services.child_processes import Site
     from service.ports.runs.shown import Build
 
-PATIENCE = 600.0  # seconds; a vote takes about five on an idle machine, and many times that on a busy one
+PATIENCE = 240.0  # seconds; a vote takes about five on an idle machine, and a hundred on a busy one
 SECRET = "a-secret-of-the-tests-0123"
 
 
 class RunningSite:
     """A started Benchgate with its project, and the parts of its state that tests read."""
 
-    def __init__(self, site: Site, supervisor: Supervisor, project: TinyProject) -> None:
+    def __init__(
+        self, site: Site, supervisor: Supervisor, project: TinyProject, patience: float = PATIENCE
+    ) -> None:
         self.site = site
+        self.patience = patience
         self.supervisor = supervisor
         self.project = project
         self.plane: Control = build_control(
@@ -51,7 +54,7 @@ class RunningSite:
 
     def wait(self, is_there: Callable[[], bool], what: str) -> None:
         """Keep the parts running until something is there."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self.patience
         self.supervisor.run(lambda: is_there() or time.monotonic() > deadline)
         assert time.monotonic() <= deadline, f"{what} did not come; logs in {self.site.home / 'log'}"
 
@@ -114,13 +117,13 @@ def start_settings(project: TinyProject) -> dict[str, str]:
 
 
 @contextmanager
-def started(root: Path, project: TinyProject) -> Iterator[RunningSite]:
-    """One Benchgate with its data below ``root``."""
+def started(root: Path, project: TinyProject, patience: float = PATIENCE) -> Iterator[RunningSite]:
+    """One Benchgate with its data below ``root``; ``patience``: seconds to wait for anything of it."""
     with running_site(root / "var", 0, ("perf",), lambda _: None, start_settings(project)) as (
         site,
         supervisor,
     ):
-        found = RunningSite(site, supervisor, project)
+        found = RunningSite(site, supervisor, project, patience)
         yield found
         found.plane.close()
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.conftest import RunningSite
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 RIGHTS = "commands: {rerun: committers, override: reviewers}\n"
 

@@ -55,6 +55,7 @@ JOBS: Final = """\
     suites: [{name: reading, program: build/reading, repetitions: 1}]
     policy: {probation: off, layout: off, max_pairs: 14}
 """
+PATIENCE: Final = 600.0  # seconds: all patches are pushed at once, and one is tried three times
 DISK: Final = 500  # MiB of the machine's files
 # As a linker does, it needs room, and removes what it could not complete.
 ROOMY: Final = """\
@@ -247,7 +248,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
     project = TinyProject(root / "tiny", JOBS)
     old = project.commit(FILES)
     project.commit(OPTIMISED)
-    with small_disk(root / "var" / "machines"), started(root, project) as site:
+    with small_disk(root / "var" / "machines"), started(root, project, PATIENCE) as site:
         for name, patch in PATCHES.items():
             if name.endswith("as a merge"):
                 site.feed(project.propose_merge(NUMBERS[name], patch.files, old, "main").event())

@@ -15,7 +15,7 @@ from tests.e2e.conftest import sleepers
 if TYPE_CHECKING:
     from tests.e2e.conftest import RunningSite
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
 def test_a_build_resumes_after_its_worker_is_killed(running: RunningSite) -> None:

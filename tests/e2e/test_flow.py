@@ -15,7 +15,7 @@ from tests.e2e.conftest import SECRET
 if TYPE_CHECKING:
     from tests.e2e.conftest import RunningSite
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
 def test_a_slower_patch_set_gets_minus_one_with_the_number(running: RunningSite) -> None:

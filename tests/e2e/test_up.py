@@ -24,7 +24,7 @@ from tests.support.project.tiny_project import TinyProject
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
 def test_a_killed_site_can_be_started_again(tmp_path: Path) -> None:

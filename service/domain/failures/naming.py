@@ -23,10 +23,10 @@ _PLACE: Final = Pattern(
 _LOST_NUMBER: Final = Pattern(r"\bN\b")
 _LINE_NUMBER: Final = Pattern(r"\.(?:\w|\+)+:N\b|\bline N\b")  # `cache_test.cc:N`
 _FUNCTION: Final = Pattern(r"\w+Sanitizer: .*(?: in |: )[\w(~<]")
-# Of an error in a header, the cause may be in a file that includes it.
+# An error in a header may be caused by a file that includes it.
 _HEADER: Final = Pattern(r"\.(?:h|hh|hpp|hxx|h\+\+|ipp|inl|inc|tcc|cuh)$|/include/c\+\+/")
-_BROKEN_OFF: Final = b":"  # `Expected equality of these values:`, before lines of another program
-_OF_TESTS: Final = frozenset({FailureKind.TIMEOUT, FailureKind.MEMORY})  # the stack of a crash is not read
+_BROKEN_OFF: Final = b":"  # `Expected equality of these values:`, cut off by other output
+_OF_TESTS: Final = frozenset({FailureKind.TIMEOUT, FailureKind.MEMORY})
 _OF_A_TEST: Final = "Failure of a "
 
 
@@ -34,8 +34,8 @@ def names_cause(signature: Signature, line: str) -> bool:
     """Return whether the signature of such a line names an assertion, a file, a function or a test.
 
     A test counts only if its text is whole and lost no number. `is > N` may have been `is > 3` or `is > 5`,
-    and "step N" any step: the number may be all that tells two faults of a test apart. All frameworks print
-    why a test failed, so without that, their message was not understood. CTest may not know it.
+    and "step N" any step: the number may be all that tells two faults of a test apart. A test without a
+    reason counts only from CTest, which may not know it; other frameworks print one.
     """
     text = signature.text.encode(errors="replace")
     if _is_test(signature, line):
@@ -49,7 +49,7 @@ def names_cause(signature: Signature, line: str) -> bool:
     if signature.kind is FailureKind.COMPILE and _HEADER.search(subject):
         return False
     if signature.kind is FailureKind.CRASH:
-        return _ASSERTION.search(text) is not None  # where it ended is not why
+        return _ASSERTION.search(text) is not None  # its stack is not read, and where it ended is not why
     return any(pattern.search(text) for pattern in (_ASSERTION, _PLACE)) or _PLACE.search(subject) is not None
 
 

@@ -83,6 +83,15 @@ _MARKS: Final = (  # of terminals and of other programs
     _replace(r"^\d{1,7}: ", b""),
     _replace(r"^ *\d+/\d+ Test +#\d+: ", b""),
 )
+_IN_EXPLANATION: Final = Pattern(r'"[^"]*"|#?-?\d[\d.]*')
+
+
+def _explanation(text: bytes) -> bytes:
+    """Keep what a matcher says of a value, without values: ``; whose element doesn't match``."""
+    begin = max(text.rfind(b", which "), text.rfind(b", whose "))
+    return b"; " + _IN_EXPLANATION.replaced(text[begin + 2 :], b"")
+
+
 # A semicolon ends a value, except within a text; `\xA6` ends a shortened text.
 _STRING: Final = r"""(?:(?:u8|[LuU])?"(?:[^"\\\xA6]|\\.)*"|L?';')"""
 _VALUE: Final = rf'(?:(?:[^;"]*[ (\[{{])?{_STRING})*[^;]*'
@@ -91,8 +100,7 @@ _VALUES_OF_ASSERTIONS: Final = (  # before quotes and backslashes are rewritten
     _replace(r"(^|; | )Actual: (it throws )", rb"\1\2"),
     _replace(r"(^|; | )Actual: (?:true|false) \(([^;]*)\)", rb"\1\2"),
     _replace(r"(^|; | )Actual: (?:never )?called[^;]* - (unsatisfied|over-saturated) and [a-z]+", rb"\1\2"),
-    # What a matcher says of the value: `whose element #0 doesn't match`.
-    _replace(rf"(?:^|; | )Actual: {_VALUE}, (wh(?:ich|ose) [^;]*)", rb"; \1"),
+    _rewrite(rf"(?:^|; | )Actual: {_VALUE}, wh(?:ich|ose) [^;}}]*(?:;|$)", _explanation),
     _replace(rf"(?:^|; | )(?:Which is|Actual): {_VALUE}", b""),
     _replace(rf", actual: {_VALUE}", b""),
     _replace(rf"( evaluates to ){_VALUE}", rb"\1"),

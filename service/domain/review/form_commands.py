@@ -81,7 +81,9 @@ def check_command(command: FormCommand, jobs: Collection[str]) -> None:
         case MorePairsCommand():
             is_allowed = command.count is None or 1 <= command.count <= MOST_PAIRS
         case OverrideCommand():
-            is_here = command.job in jobs if command.job else not _names_job(command, jobs)
+            if _reads_as_job(command, jobs):
+                raise BadInput(f"{plain(command.bug)} is also a job: choose the job", command.word)
+            is_here = not command.job or command.job in jobs
             is_allowed = is_bug(command.bug) and explains(command.reason) and is_here
         case AcceptCommand():
             is_allowed = is_reason(command.reason)
@@ -91,9 +93,10 @@ def check_command(command: FormCommand, jobs: Collection[str]) -> None:
         raise BadInput(expected_form(command.word.partition(" ")[0], jobs), command.word)
 
 
-def _names_job(command: OverrideCommand, jobs: Collection[str]) -> bool:
-    """Return whether the bug is also the name of a job, and a word that may be its bug follows."""
-    return command.bug in jobs and is_bug(command.reason.partition(" ")[0])
+def _reads_as_job(command: OverrideCommand, jobs: Collection[str]) -> bool:
+    """Return whether the bug would be read as a job, because the reason begins like a bug."""
+    is_ambiguous = not command.job and not command.is_known and command.bug in jobs
+    return is_ambiguous and is_bug(command.reason.partition(" ")[0])
 
 
 def still_allowed(command: FormCommand, jobs: Collection[str]) -> FormCommand | Misspelt:

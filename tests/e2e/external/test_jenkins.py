@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.conftest import RunningSite
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
 JOB: Final = "  unit: {kind: external, reuse: equal-trees}\n"

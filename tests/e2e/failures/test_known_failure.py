@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.conftest import RunningSite
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
 CHANGE = 2
 FILES = {

@@ -19,7 +19,7 @@ from tests.support.project.tiny_project import PROJECT_FILE
 if TYPE_CHECKING:
     from tests.e2e.gerrit.site import GerritSite
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 _FAILED_TRIES = "SELECT count(*) FROM outbox WHERE kind = 'review' AND attempts > 0 AND state = 'pending'"
 _EVENTS = "SELECT count(*) FROM event WHERE type <> 'reconciled'"
 POLL = "15"  # seconds between polls for changes without an event

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["browser"]  # the fixture
 
-pytestmark = [pytest.mark.nightly, pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.nightly, pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(300)]
 
 ROLES: Final = {"reader": ["all"], "reviewer": ["perf"], "operator": ["ops"]}
 _LOOPBACK: Final = re.compile(r"http://(localhost|127\.0\.0\.1):\d+/")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from service.adapters.embedded.children import Supervisor
     from service.cli.services.child_processes import Site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 TIMES = {"core": "150", "edge": "100"}  # of the patch sets; the base takes 100
 
 

@@ -113,7 +113,7 @@ class TinyProject:
         return self._pushed(number, patch_set, self.commit(files), parent)
 
     def propose_merge(self, number: int, files: Mapping[str, str | None], *parents: str) -> Proposal:
-        """Push a merge with the branch's files and these."""
+        """Push a merge of these parents; it has the branch's files, and these."""
         self.git("checkout", "-q", "--detach", "main")
         tree = self.git("rev-parse", f"{self.commit(files)}^{{tree}}")
         revision = self.git("commit-tree", tree, *(f"-p{each}" for each in parents), "-m", "a merge")

@@ -24,6 +24,7 @@ _NO_TEXT: Final = frozenset({NO_REASON, ""})  # FAIL() and ADD_FAILURE(): the au
 _DIFFERENCE: Final = "With diff:"  # of two texts; its lines are values
 _IN_DIFFERENCE: Final = ("@@ ", "-", "+", " ")
 _OF_DEATH_TEST: Final = "[  DEATH   ]"  # before each line of the dying program
+_OF_GMOCK: Final = "Unexpected mock function call"  # below a blank line
 _TRACE: Final = "Google Test trace:"
 _IN_TRACE: Final = Pattern(r"^[^:\s][^:]*:\d+: ")
 # After a message: a sanitizer's report, a stack, GoogleTest's marks, and logs with a time.
@@ -44,26 +45,26 @@ class AssertionMessage:
     kept: the next may be the program's.
     """
 
-    __slots__ = ("_has_end", "_is_difference", "_own", "_read", "_text", "_trace")
+    __slots__ = ("_begins_blank", "_has_end", "_is_difference", "_own", "_read", "_text", "_trace")
 
     def __init__(self, first: str = "") -> None:
         self._own = [first.strip()] if first else []
         self._text: list[str] = []  # the author's
         self._trace: list[str] = []
         self._read = 0
-        self._is_difference = self._has_end = False
+        self._is_difference = self._has_end = self._begins_blank = False
 
     def read_own(self, line: str) -> bool:
         """Read a line if it is the reason or GoogleTest's own; return whether it belongs."""
         if self._has_end or self._read >= _MOST_LINES:
             return False
         self._read += 1
-        if self._is_value(line):
+        if self._is_value(line) or self._is_above_gmock(line):
             return True
-        if not line.strip():
-            is_first = self._read == 1  # before gmock's `Unexpected mock function call`
-            self._has_end = not is_first
-            return is_first
+        is_other = self._begins_blank and not self._own and not line.startswith(_OF_GMOCK)
+        if is_other or not line.strip():
+            self._has_end = True
+            return False
         if line.rstrip() == _TRACE or (self._trace and _is_in_trace(line)):
             self._trace.append(line.strip())
             return True
@@ -96,6 +97,11 @@ class AssertionMessage:
             separator = " " if headline.endswith(":") else "; "
             headline = f"{headline}{separator}{line}" if headline else line
         return headline or NO_REASON
+
+    def _is_above_gmock(self, line: str) -> bool:
+        """Return whether a line is blank and the first, as above a call that gmock did not expect."""
+        self._begins_blank |= self._read == 1 and not self._own and not line.strip()
+        return self._begins_blank and self._read == 1
 
     def _is_value(self, line: str) -> bool:
         is_more = self._is_difference and line.startswith(_IN_DIFFERENCE)

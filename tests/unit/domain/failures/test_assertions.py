@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.failures.failure import Failure, FailureKind
+from service.domain.failures.naming import names_cause
 from service.domain.failures.output.assertions import headline_of
 from service.domain.failures.output.patterns import failures_in
 from service.domain.failures.signature import Signature, signature_of
@@ -161,6 +162,23 @@ def test_the_call_that_gmock_did_not_expect_is_named_below_a_blank_line(called: 
     ]
 
 
+@pytest.mark.parametrize(
+    ("opening", "headline"),
+    [
+        (
+            'unknown file: error: C++ exception with description "boom"',
+            'C++ exception with description "boom"',
+        ),
+        ("t.cpp(4): error: Failed", "Failed"),
+        ("t.cpp:4: Failure", "Failed"),
+    ],
+)
+def test_a_blank_line_ends_any_other_message(opening: str, headline: str) -> None:
+    log = f"[ RUN      ] A.b\n{opening}\n\nconnection pool alpha closed\n[  FAILED  ] A.b (0 ms)\n"
+    [failure] = failures_in(log.encode().splitlines())
+    assert failure.headline == headline
+
+
 def test_a_message_may_begin_below_the_word_error() -> None:
     lines = "t.cpp(4): error:\nValue of: is_open\n  Actual: false\nExpected: true\n"
     [failure] = failures_in(f"[ RUN      ] A.b\n{lines}[  FAILED  ] A.b (0 ms)\n".encode().splitlines())
@@ -170,9 +188,13 @@ def test_a_message_may_begin_below_the_word_error() -> None:
     )
 
 
-def test_what_a_matcher_says_of_the_value_is_a_part_of_the_signature() -> None:
-    values = "Value of: x\nExpected: has 2 elements where\nelement #0 is 1,\nelement #1 is 2\n  Actual: {}"
+def test_a_signature_has_what_a_matcher_says_without_its_values() -> None:
+    values = "Value of: x\nExpected: has size that is equal to 2\n  Actual: {}"
     order = of_log(values.format("{ 2, 1 }, whose element #0 doesn't match"))
-    assert order == of_log(values.format("{ 7, 1 }, whose element #0 doesn't match"))
+    assert order == of_log(values.format("{ 7, 1 }, whose element #1 doesn't match"))
+    assert order.text.endswith("; whose element doesn't match")
+    assert names_cause(order, "Failure of a GoogleTest test A.b")
     assert order != of_log(values.format("{ 2 }, which has 1 element"))
-    assert "doesn't match" in order.text
+    assert of_log(values.format("{ a, which b }")) == of_log(values.format("{ c }"))
+    field = of_log(values.format('{ 2 }, whose given field is "session-1"'))
+    assert field == of_log(values.format('{ 2 }, whose given field is "session-kfje"'))

@@ -68,6 +68,14 @@ def test_the_error_says_how_to_write_the_command(command: FormCommand, message: 
         check_command(command, JOBS)
 
 
+def test_a_bug_that_is_also_a_job_needs_the_job_before_another_bug() -> None:
+    with pytest.raises(BadInput, match="MB-1 is also a job: choose the job"):
+        check_command(OverrideCommand("MB-1", "MB-2 flaky for days"), JOBS)
+    check_command(OverrideCommand("MB-1", "flaky for days"), JOBS)
+    check_command(OverrideCommand("MB-1", "MB-2 flaky for days", is_known=True), JOBS)
+    check_command(OverrideCommand("MB-1", "MB-2 flaky for days", "perf"), JOBS)
+
+
 @pytest.mark.parametrize("word", ["known-failure", "Known_failures:"])
 @pytest.mark.parametrize("is_known", [False, True])
 def test_a_reason_that_would_read_as_a_known_failure_is_refused(word: str, *, is_known: bool) -> None:
