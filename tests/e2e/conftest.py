@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from service.ports.runs.shown import Build
 
 PATIENCE = 240.0  # seconds; a vote takes about five on an idle machine, and a hundred on a busy one
+LEASE = 4  # seconds
 SECRET = "a-secret-of-the-tests-0123"
 
 
@@ -105,24 +106,31 @@ def sleepers(seconds: str) -> list[str]:
     return found
 
 
-def start_settings(project: TinyProject) -> dict[str, str]:
+def start_settings(project: TinyProject, lease: int = LEASE) -> dict[str, str]:
     """The BENCHGATE_ variables of the tests' sites."""
     return {
         "BENCHGATE_GIT_URL": str(project.path),
         "BENCHGATE_INSTANCE": "e2e",
-        "BENCHGATE_LEASE_SECONDS": "4",
+        "BENCHGATE_LEASE_SECONDS": str(lease),
         "BENCHGATE_WAITS_FOR_QUIET": "false",
         "BENCHGATE_WEBHOOK_SECRETS": f'["{SECRET}"]',
     }
 
 
 @contextmanager
-def started(root: Path, project: TinyProject, patience: float = PATIENCE) -> Iterator[RunningSite]:
-    """One Benchgate with its data below ``root``; ``patience``: seconds to wait for anything of it."""
-    with running_site(root / "var", 0, ("perf",), lambda _: None, start_settings(project)) as (
-        site,
-        supervisor,
-    ):
+def started(
+    root: Path, project: TinyProject, patience: float = PATIENCE, lease: int = LEASE
+) -> Iterator[RunningSite]:
+    """One Benchgate with its data below ``root``.
+
+    Args:
+        root: its directory.
+        project: what it builds.
+        patience: seconds to wait for anything of it.
+        lease: seconds until a machine that does not respond counts as gone.
+    """
+    settings = start_settings(project, lease)
+    with running_site(root / "var", 0, ("perf",), lambda _: None, settings) as (site, supervisor):
         found = RunningSite(site, supervisor, project, patience)
         yield found
         found.plane.close()

@@ -41,7 +41,7 @@ JOBS: Final = """\
     paths: ["*.brief"]
     build: {compile: sh compile.brief}
     suites: [{name: brief, program: build/brief, repetitions: 1}]
-    policy: {probation: off, layout: off, max_pairs: 14, machine_time: 4s}
+    policy: {probation: off, layout: off, max_pairs: 14, machine_time: 10s}
   stale-perf:
     kind: benchmark
     paths: ["*.stale"]
@@ -56,6 +56,7 @@ JOBS: Final = """\
     policy: {probation: off, layout: off, max_pairs: 14}
 """
 PATIENCE: Final = 600.0  # seconds: all patches are pushed at once, and one is tried three times
+LEASE: Final = 20  # seconds: reading 47 MiB of no text keeps the worker from its heartbeat
 DISK: Final = 500  # MiB of the machine's files
 # As a linker does, it needs room, and removes what it could not complete.
 ROOMY: Final = """\
@@ -194,7 +195,7 @@ ATTACKS: Final = {
         {"compile.relinked": QUICK_IF_RELINKED + RELINKED, "time.relinked": "160"}, Outcome.UNDECIDED_WITHHELD
     ),
     "sleeps until the machine time is used up": no_vote(
-        {"compile.brief": BRIEF + "sed -i '2i sleep 2' build/brief\n", "time.brief": "200"},
+        {"compile.brief": BRIEF + "sed -i '2i sleep 4' build/brief\n", "time.brief": "200"},
         Outcome.UNDECIDED_WITHHELD,
     ),
     "pads its results to 70 MB": minus(
@@ -248,7 +249,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
     project = TinyProject(root / "tiny", JOBS)
     old = project.commit(FILES)
     project.commit(OPTIMISED)
-    with small_disk(root / "var" / "machines"), started(root, project, PATIENCE) as site:
+    with small_disk(root / "var" / "machines"), started(root, project, PATIENCE, LEASE) as site:
         for name, patch in PATCHES.items():
             if name.endswith("as a merge"):
                 site.feed(project.propose_merge(NUMBERS[name], patch.files, old, "main").event())

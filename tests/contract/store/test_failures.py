@@ -94,8 +94,8 @@ class TestFailures:
         with store.transaction() as tx:
             run = checked(tx)
             build = finished(tx, run, Outcome.FAILED)
-            tx.failures.store_failures(build, BuildFailures((CRASH,)), (FLAKY,))
-            made = known(tx, CRASH)
+            tx.failures.store_failures(build, BuildFailures((FORMAT,)), (FLAKY,))
+            made = known(tx, FORMAT)
             keep_matches(tx.failures, tx.runs.lock(run), [tx.builds.lock(build)])
             assert known_by_build(tx.failures, run) == {build: KnownMatches((made,))}
             known(tx, FLAKY)
