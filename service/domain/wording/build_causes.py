@@ -77,9 +77,9 @@ _PROGRAM_HINTS: Final[Mapping[ForeignProgram, str]] = MappingProxyType(
             "its program does not find a file: set `cwd` or `args` in benchgate.yaml, and `keep` for a file "
             "that the build makes"
         ),
-        ForeignProgram.NO_JSON: (
-            "let its program render ankerl::nanobench::templates::json() to std::cout, or name "
-            "/dev/stdout as its file by `args` in benchgate.yaml"
+        ForeignProgram.NO_TABLE: (
+            "let its program print nanobench's table, or render ankerl::nanobench::templates::json(), to "
+            "std::cout, or name /dev/stdout as its file by `args` in benchgate.yaml"
         ),
         ForeignProgram.NO_BENCHMARK: (
             "its program chooses benchmarks by a test spec: set that as `filter` in benchgate.yaml; without "

@@ -171,7 +171,7 @@ class ForeignProgram(StrEnum):
     REFUSES_FLAGS = "refuses flags"
     WANTS_ARGUMENTS = "wants arguments"
     MISSES_FILE = "misses a file"
-    NO_JSON = "no JSON"  # the suite's format is nanobench
+    NO_TABLE = "no table"  # the suite's format is nanobench
     NO_BENCHMARK = "no benchmark"  # the suite's format is Catch2
 
 

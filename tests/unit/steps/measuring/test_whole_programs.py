@@ -157,8 +157,9 @@ def test_a_program_that_writes_no_json_is_misconfigured_on_both_sides(tmp_path: 
 
     assert report.outcome is Outcome.MISCONFIGURED
     assert report.causes[0].startswith(
-        "suite bench fails on both sides (results of nanobench: standard output has no JSON of nanobench): "
-        "let its program render ankerl::nanobench::templates::json() to std::cout, or "
+        "suite bench fails on both sides (results of nanobench: standard output has neither a table nor "
+        "JSON of nanobench): "
+        "let its program print nanobench's table, or render ankerl::nanobench::templates::json(), to "
     )
 
 

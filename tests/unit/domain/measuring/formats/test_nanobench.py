@@ -17,6 +17,7 @@ from tests.unit.domain.gbench_files import complaints, counters, names, read
 if TYPE_CHECKING:
     from service.domain.measuring.formats.reader import GBenchRun
 
+TABLES = (Path(__file__).parents[4] / "samples" / "foreign" / "nanobench_tables.txt").read_bytes()
 PRINTED = (Path(__file__).parents[4] / "samples" / "foreign" / "nanobench.txt").read_bytes()
 
 
@@ -113,9 +114,12 @@ def test_characters_that_cannot_be_shown_are_left_out_of_names() -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (b"", "standard output has no JSON of nanobench"),
-        (b"| ns/op | op/s | err% | total | benchmark", "standard output has no JSON of nanobench"),
-        (b'{"context": {}, "benchmarks": []}', "standard output has no JSON of nanobench"),
+        (b"", "standard output has neither a table nor JSON of nanobench"),
+        (
+            b"| ns/op | op/s | err% | total | benchmark",
+            "standard output has neither a table nor JSON of nanobench",
+        ),
+        (b'{"context": {}, "benchmarks": []}', "standard output has neither a table nor JSON of nanobench"),
         (document(result())[:-30], r"nanobench's JSON is damaged at character \d+"),
         (b'{"results": [' * 10_000, "nanobench's JSON is damaged"),
         (document(1), "has no name or no measurements"),
@@ -149,3 +153,76 @@ def test_time_grows_with_size_only() -> None:
             read_nanobench(hostile)
 
     assert process_time() - begun < 10
+
+
+def test_tables_are_read_if_there_is_no_json() -> None:
+    assert read_names(TABLES) == [
+        *("sum | odd `name`", "sort/std", "sort/heap"),
+        *("complexity/loop/10", "complexity/loop/100", "slow/sleep"),
+    ]
+
+
+def test_a_table_gives_the_time_of_one_unit() -> None:
+    """As precisely as it has it: the rate has more digits than a time of nanoseconds."""
+    found = rows(TABLES, "sum | odd `name`", "slow/sleep").rows
+
+    rates = [counters(row)["items_per_second"] for row in found]
+    assert rates == [pytest.approx(615_533_248.70), pytest.approx(33.1, abs=0.2)]
+    assert [row.values["real_time"] for row in found] == pytest.approx([1 / 615_533_248.70, 1 / rates[1]])
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    [
+        ("| 4,000,120,000.15 | 0.25 | 0.0% | 0.06 | `x` |", [4.00012000015]),
+        ("|  inf | 0.00 | 0.0% | 0.06 | `x`", []),
+        ("|  nan | nan | 0.0% | 0.06 | `x`", []),
+        ("| 12.00 | - | 0.0% | 0.06 | `x`", [1.2e-8]),
+    ],
+)
+def test_a_slow_or_unusable_rate_of_a_table_is_not_taken(line: str, seconds: list[float]) -> None:
+    header = "| ns/op | op/s | err% | total | benchmark\n|---:|---:|---:|---:|:---\n"
+    (found,) = read_nanobench((header + line).encode())
+
+    assert [each.seconds for each in found.repetitions] == pytest.approx(seconds)
+
+
+def test_a_failed_benchmark_of_a_table_has_its_error() -> None:
+    header = "| ns/op | op/s | err% | total | title\n"
+    failed = "| :boom: `x` (iterations overflow. Maybe your code got optimized away?)\n"
+    (found,) = read_nanobench((header + failed).encode())
+
+    assert (found.name, found.error) == (
+        "title/x",
+        "iterations overflow. Maybe your code got optimized away?",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| ns/op | err% |\n| 1 | 2 | `x`",
+        "| 1.00 | 2.00 | 0.0% | `x`",
+        "| a | b |\n|---|---|\n| `c` | d |",
+        "|",
+        "",
+    ],
+)
+def test_other_tables_are_none_of_nanobench(text: str) -> None:
+    with pytest.raises(BadResults, match="neither a table nor JSON"):
+        read_nanobench(text.encode())
+
+
+def test_json_counts_beside_a_table_because_it_has_every_epoch() -> None:
+    assert read_names(TABLES + document(result("a"))) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "line", ["|" * 4_000_000, "| 1 | 2 | 3 | 4 | `" + "a``" * 1_000_000, "|x" * 2_000_000]
+)
+def test_hostile_tables_take_linear_time(line: str) -> None:
+    header = "| ns/op | op/s | err% | total | t" + "|x" * 100_000 + "\n"
+    before = process_time()
+    with pytest.raises(BadResults, match="neither a table nor JSON"):
+        read_nanobench(f"{header}{line}\n| ns/op | op/s | err% | total | t\n{line}".encode())
+    assert process_time() - before < 10
