@@ -27,7 +27,7 @@ from service.domain.project.starter.file import (
     programs_in_text,
     starter_file,
 )
-from service.domain.project.starter.libraries import SOURCES, other_benchmarks
+from service.domain.project.starter.libraries import SOURCES, not_measured, other_libraries
 from service.domain.values.errors import BadInput, BenchgateError, NotFound
 from service.domain.values.text import plain
 from service.steps.project.init_cmake import ask_cmake
@@ -35,7 +35,9 @@ from service.steps.project.init_inquiry import HIDDEN, Inquiry, ToolFailed
 from service.steps.project.init_meson import ask_meson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from service.domain.project.benchmark import Format
 
 EXIT_TO_EDIT: Final = 1
 """The exit code if a person must work on the file."""
@@ -60,9 +62,9 @@ def command(ctx: click.Context, file: Path, *, force: bool) -> None:
 
     Looks at the project in the directory of FILE. A project of CMake or Meson is configured and built in a
     temporary directory, with your own permissions and network, as if you called its tools yourself. Each
-    program that links Google Benchmark is asked for its benchmarks. In other projects, the lines to edit are
-    marked. At the end, the project is built once as FILE says and as a gate does it: in the sandbox, without
-    network.
+    program that links Google Benchmark is asked for its benchmarks; if there is none, those of nanobench and
+    Catch2 are run once. In other projects, the lines to edit are marked. At the end, the project is built
+    once as FILE says and as a gate does it: in the sandbox, without network.
 
     Exit code 0: FILE is written, and the project builds with it; 1: FILE is written and needs your work;
     2: wrong usage, or FILE exists; 3: the project has no benchmark program.
@@ -153,11 +155,11 @@ def _look_at(directory: Path) -> ProjectFacts:
     """Ask the build systems until one has benchmark programs; search the build files if none can be asked."""
     without = list[str]()
     not_asked = dict[BuildSystem, _NotAskedError]()
-    others = other_benchmarks(_sources(directory))
+    others = other_libraries(_sources(directory))
     facts: ProjectFacts | None = None
     for system in _systems_of(directory):
         try:
-            facts = _ask(directory, system)
+            facts = _ask(directory, system, others)
             break
         except NotFound as none:
             without.append(str(none))
@@ -166,12 +168,14 @@ def _look_at(directory: Path) -> ProjectFacts:
     else:
         searched = (
             ProjectFacts(
-                system, programs_in_text(system, dict(_build_files(directory, system))), failure=why.failure
+                system, programs_in_text(system, _own_build_files(directory, system)), failure=why.failure
             )
             for system, why in not_asked.items()
         )
         facts = next((found for found in searched if found.programs or not without), None)
-    sentences = (*without, *map(str, not_asked.values()), *others)
+    known = {each.format for each in facts.programs} if facts else set()
+    left = {path: library for path, library in others.items() if library not in known}
+    sentences = (*without, *map(str, not_asked.values()), *not_measured(left))
     if facts is None:
         raise NotFound("; ".join(sentences))
     for sentence in sentences:
@@ -179,8 +183,8 @@ def _look_at(directory: Path) -> ProjectFacts:
     return facts
 
 
-def _ask(directory: Path, system: BuildSystem) -> ProjectFacts:
-    """Ask a build system.
+def _ask(directory: Path, system: BuildSystem, others: Mapping[str, Format]) -> ProjectFacts:
+    """Ask a build system; ``others`` are the sources that use another library.
 
     Raises:
         NotFound: it has no benchmark program.
@@ -198,7 +202,8 @@ def _ask(directory: Path, system: BuildSystem) -> ProjectFacts:
     )
     with TemporaryDirectory(prefix="benchgate-init-") as scratch, TerminalProgress() as progress:
         try:
-            inquiry = Inquiry(DirectRunner(without=HIDDEN), directory, Path(scratch).resolve(), progress)
+            runner = DirectRunner(without=HIDDEN)
+            inquiry = Inquiry(runner, directory, Path(scratch).resolve(), progress, others)
             if system is BuildSystem.MESON:
                 return ask_meson(inquiry)
             return ask_cmake(inquiry, dict(_build_files(directory, system)))
@@ -227,6 +232,15 @@ def _build_files(directory: Path, system: BuildSystem) -> Iterator[tuple[str, st
         return name in names or is_cmake
 
     return _texts(directory, is_wanted)
+
+
+def _own_build_files(directory: Path, system: BuildSystem) -> dict[str, str]:
+    """Return the build files that are not in a directory of third-party code."""
+    return {
+        path: text
+        for path, text in _build_files(directory, system)
+        if FOREIGN.isdisjoint(path.lower().split("/"))
+    }
 
 
 def _sources(directory: Path) -> Iterator[tuple[str, str]]:

@@ -26,7 +26,7 @@ from service.steps.project.init_options import OptionSearch
 from service.steps.project.init_placed import find_clones, find_files, trace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from service.steps.project.init_inquiry import Inquiry
@@ -49,6 +49,17 @@ class _Project:
     below: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Configured:
+    """A project that is configured in a build directory, by a preset or without, and with options."""
+
+    project: _Project
+    preset: str
+    options: tuple[str, ...]
+    build: Path
+    reply: CMakeReply
+
+
 def ask_cmake(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts:
     """Find the benchmark programs of a CMake project, or of another one below its directory if it has none.
 
@@ -56,23 +67,26 @@ def ask_cmake(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts:
         inquiry: the project.
         files: its CMake files, by their paths, with its presets.
 
+    Programs of other libraries are asked only if none links Google Benchmark.
+
     Raises:
         CommandFailed: the project cannot be configured here.
-        NotFound: no program links Google Benchmark, or none of them lists a benchmark.
+        NotFound: there is no benchmark program, or none of them lists a benchmark.
     """
+    others = list[_Configured]()
     try:
-        return _ask(_Project(inquiry, files))
+        return _ask(_Project(inquiry, files), others)
     except (CommandFailed, NotFound):
-        facts = _ask_below(inquiry, files)
+        facts = _ask_below(inquiry, files, others) or _first_of(others)
         if facts is None:
             raise
         return facts
 
 
-def _ask_below(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts | None:
-    """Ask the projects below the top that link Google Benchmark; return None if none has a program."""
-    for number, directory in enumerate(benchmark_projects(files)):
-        inquiry.progress.note(f"looking at {directory}, a project of its own that links Google Benchmark")
+def _ask_below(inquiry: Inquiry, files: Mapping[str, str], others: list[_Configured]) -> ProjectFacts | None:
+    """Ask the projects below the top that have benchmarks; return None if none links Google Benchmark."""
+    for number, directory in enumerate(benchmark_projects(files, inquiry.others)):
+        inquiry.progress.note(f"looking at {directory}, a project of its own with benchmarks")
         scratch = inquiry.scratch / f"below-{number}"
         scratch.mkdir()
         own = {
@@ -81,16 +95,27 @@ def _ask_below(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts | Non
             if path.startswith(f"{directory}/")
         }
         try:
-            return _ask(_Project(replace(inquiry, scratch=scratch), own, directory))
+            return _ask(_Project(replace(inquiry, scratch=scratch), own, directory), others)
         except (CommandFailed, NotFound) as failed:
             inquiry.progress.note(f"{directory} is not used: {failed}")
     return None
 
 
-def _ask(project: _Project) -> ProjectFacts:
+def _first_of(others: Sequence[_Configured]) -> ProjectFacts | None:
+    """Take the first project with programs of another library; None if there is none that can be built."""
+    for each in others:
+        try:
+            return _facts(each)
+        except (CommandFailed, NotFound) as failed:
+            each.project.inquiry.progress.note(f"{each.project.below or 'the top'} is not used: {failed}")
+    return None
+
+
+def _ask(project: _Project, others: list[_Configured]) -> ProjectFacts:
+    """Ask a project for programs that link Google Benchmark; one with others is added to ``others``."""
     inquiry = project.inquiry
-    preset, build, reply = _configure_plainly(project)
-    options, build, reply, tried = _switch_on(project, preset, build, reply)
+    configured, search = _switch_on(project)
+    reply = configured.reply
     for target in reply.unusable:
         inquiry.progress.note(
             f"left out: {plain(target.path)}, because programs must be below the build directory, and have "
@@ -102,16 +127,32 @@ def _ask(project: _Project) -> ProjectFacts:
             "build them below it, or copy them there in `compile` of a file that you write"
         )
     if not reply.programs:
-        also = f", also with {', '.join(tried)}" if tried else ""
+        others += _with_others(configured, search)
+        also = f", also with {', '.join(search.tried)}" if search.tried else ""
         raise NotFound(f"no program of this CMake project links Google Benchmark{also}")
-    if find_external(build):
-        options, build, reply = _without_tests(project, preset, options, build, reply)
+    return _facts(configured)
+
+
+def _with_others(plain: _Configured, search: OptionSearch) -> Iterator[_Configured]:
+    """Yield the project as it has the most programs of other libraries; nothing if it has none."""
+    if search.others:
+        plain = _configured(plain.project, plain.preset, search.others, "others")
+    if plain.reply.others:
+        yield replace(plain, reply=replace(plain.reply, programs=plain.reply.others))
+
+
+def _facts(configured: _Configured) -> ProjectFacts:
+    """Build the programs, and ask them for their benchmarks."""
+    project, inquiry = configured.project, configured.project.inquiry
+    if find_external(configured.build):
+        configured = _without_tests(configured)
+    build, reply = configured.build, configured.reply
     dependencies = (*find_fetched(inquiry, reply.cache), *find_files(inquiry, build))
-    found = [Program(f"build/{each.path}", each.name) for each in reply.programs]
+    found = [Program(f"build/{each.path}", each.name, format=each.format) for each in reply.programs]
     _compile(inquiry, build, reply)
     programs = inquiry.ask(build, found)
     if not programs:
-        raise NotFound("no program that links Google Benchmark can be built here and lists benchmarks")
+        raise NotFound("no benchmark program can be built here and lists benchmarks")
     external = find_external(build)
     for each in external:
         inquiry.progress.note(not_pinned(each, project.files))
@@ -120,8 +161,8 @@ def _ask(project: _Project) -> ProjectFacts:
     return ProjectFacts(
         BuildSystem.CMAKE,
         programs,
-        options,
-        preset,
+        configured.options,
+        configured.preset,
         reply.configuration,
         fetched,
         is_tried=True,
@@ -130,18 +171,23 @@ def _ask(project: _Project) -> ProjectFacts:
     )
 
 
-def _configure_plainly(project: _Project) -> tuple[str, Path, CMakeReply]:
+def _configured(project: _Project, preset: str, options: tuple[str, ...], directory: str) -> _Configured:
+    build = project.inquiry.scratch / directory
+    return _Configured(
+        project, preset, options, build, _configure(project, build, (*_first(preset), *options))
+    )
+
+
+def _configure_plainly(project: _Project) -> _Configured:
     """Configure with a preset for release builds, or without if there is none that works."""
     inquiry = project.inquiry
     preset = _preset(inquiry, project.files)
     if preset:
-        build = inquiry.scratch / "preset"
         try:
-            return preset, build, _configure(project, build, ("--preset", preset))
+            return _configured(project, preset, (), "preset")
         except CommandFailed as failed:
             inquiry.progress.note(f"the preset {preset} is not used: {failed}\n{failed.tail}")
-    build = inquiry.scratch / "plain"
-    return "", build, _configure(project, build, _RELEASE)
+    return _configured(project, "", (), "plain")
 
 
 def _preset(inquiry: Inquiry, files: Mapping[str, str]) -> str:
@@ -154,44 +200,41 @@ def _preset(inquiry: Inquiry, files: Mapping[str, str]) -> str:
         return ""
 
 
-def _switch_on(
-    project: _Project, preset: str, build: Path, before: CMakeReply
-) -> tuple[tuple[str, ...], Path, CMakeReply, Sequence[str]]:
-    """Configure again with the options that bring benchmark programs; also return all that were tried."""
-    first = _first(preset)
+def _switch_on(project: _Project) -> tuple[_Configured, OptionSearch]:
+    """Configure, and again with the options that bring benchmark programs."""
+    plain = _configure_plainly(project)
+    first = _first(plain.preset)
     search = OptionSearch(
-        lambda options: _configure(project, build, (*first, *options)),
+        lambda options: _configure(project, plain.build, (*first, *options)),
         project.files,
         project.inquiry.progress,
     )
-    options = search.find(before)
-    if not search.tried or not (options or before.programs):
-        return options, build, before, search.tried
+    options = search.find(plain.reply)
+    if not search.tried or not (options or plain.reply.programs):
+        return plain, search
     if search.last and search.tried == [" ".join(options)]:
-        return options, build, search.last, search.tried
+        return replace(plain, options=options, reply=search.last), search
     # The cache of the other directory has what was tried.
-    fresh = project.inquiry.scratch / "again"
-    return options, fresh, _configure(project, fresh, (*first, *options)), search.tried
+    return _configured(project, plain.preset, options, "again"), search
 
 
 def _first(preset: str) -> tuple[str, ...]:
     return ("--preset", preset) if preset else _RELEASE
 
 
-def _without_tests(
-    project: _Project, preset: str, options: tuple[str, ...], build: Path, reply: CMakeReply
-) -> tuple[tuple[str, ...], Path, CMakeReply]:
+def _without_tests(before: _Configured) -> _Configured:
     """Switch off an option for tests if ExternalProject downloads nothing then, and all programs stay."""
-    for number, name in enumerate(options_of_tests(project.files, reply.cache)):
-        fresh, without = project.inquiry.scratch / f"without-{number}", (*options, f"-D{name}=OFF")
+    project, programs = before.project, set(before.reply.programs)
+    for number, name in enumerate(options_of_tests(project.files, before.reply.cache)):
+        without = (*before.options, f"-D{name}=OFF")
         try:
-            found = _configure(project, fresh, (*_first(preset), *without))
+            found = _configured(project, before.preset, without, f"without-{number}")
         except CommandFailed:
             continue
-        if set(found.programs) == set(reply.programs) and not find_external(fresh):
+        if programs.issubset((*found.reply.programs, *found.reply.others)) and not find_external(found.build):
             project.inquiry.progress.note(f"-D{name}=OFF, because the tests download by ExternalProject")
-            return without, fresh, found
-    return options, build, reply
+            return replace(found, reply=replace(found.reply, programs=before.reply.programs))
+    return before
 
 
 def _configure(project: _Project, build: Path, arguments: Sequence[str]) -> CMakeReply:
@@ -207,7 +250,13 @@ def _configure(project: _Project, build: Path, arguments: Sequence[str]) -> CMak
     source = inquiry.directory / project.below
     inquiry.run("cmake", "-S", str(source), "-B", str(build), *arguments, *traced)
     replies = build / _API / "reply"
-    return parse_reply({path.name: path.read_text("utf-8") for path in replies.glob("*.json")})
+    below = f"{project.below}/" if project.below else ""
+    others = {
+        path.removeprefix(below): library
+        for path, library in inquiry.others.items()
+        if path.startswith(below)
+    }
+    return parse_reply({path.name: path.read_text("utf-8") for path in replies.glob("*.json")}, others)
 
 
 def _compile(inquiry: Inquiry, build: Path, reply: CMakeReply) -> None:
@@ -217,7 +266,7 @@ def _compile(inquiry: Inquiry, build: Path, reply: CMakeReply) -> None:
     generator = reply.cache.get("CMAKE_GENERATOR")
     more = _KEEP_GOING.get(generator.value, ()) if generator else ()
     jobs = str(len(os.sched_getaffinity(0)))
-    inquiry.progress.say(f"compile {counted(len(targets), 'program')} with Google Benchmark")
+    inquiry.progress.say(f"compile {counted(len(targets), 'benchmark program')}")
     try:
         inquiry.run(
             *("cmake", "--build", str(build), "--parallel", jobs, *chosen, "--target", *targets, *more)

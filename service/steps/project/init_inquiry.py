@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compile_errors import first_error
 from service.domain.building.missing_packages import missing_package
 from service.domain.building.sandbox_command import Command, Limits
 from service.domain.measuring.formats.google import names_in
+from service.domain.measuring.formats.program import NotMeasured, Output
+from service.domain.measuring.formats.suites import format_of
+from service.domain.project.benchmark import Format, Suite
 from service.domain.project.starter.fetched import fetchable
 from service.domain.project.starter.file import Program
+from service.domain.project.starter.libraries import spec_of
 from service.domain.values.errors import CommandFailed
 from service.domain.values.text import counted, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from service.domain.building.sandbox_command import Completed
     from service.domain.project.starter.fetched import Fetched
     from service.ports.building import Progress, Sandbox
 
@@ -32,6 +39,9 @@ _BUILD: Final = Limits(log_bytes=None)  # as long as the service gives a command
 _ASK: Final = Limits(wall_seconds=60.0, log_bytes=16 << 20)  # listing runs no benchmark, but may read data
 _LIST: Final = 'exec "$0" --benchmark_list_tests=true "$@" 2>/dev/null'
 _COMPLAIN: Final = '"$0" --benchmark_list_tests=true 2>&1 >/dev/null | head -c 1000'
+# Version 2 returns the number of tags as exit code.
+_TAGS: Final = '"$0" --list-tags 2>/dev/null || :'
+_QUICKLY: Final = {Format.CATCH2: ("--benchmark-samples", "1")}
 _NONE: Final = "--benchmark_filter=^$"  # a name is never empty
 # The name of the flag is in the code of the library, and its namespace in the names of dynamic symbols.
 _TRACES: Final = (b"benchmark_list_tests", b"9benchmark")
@@ -52,13 +62,15 @@ class Inquiry:
 
     ``runner`` runs commands with the user's own permissions: the downloads of a configure run need the
     network, and a sandbox around the later commands would protect from nothing, since configuring runs any
-    code of the project. ``scratch`` is an empty directory for builds.
+    code of the project. ``scratch`` is an empty directory for builds. ``others`` has the sources, by paths
+    below the directory, that use another library than Google Benchmark.
     """
 
     runner: Sandbox
     directory: Path
     scratch: Path
     progress: Progress
+    others: Mapping[str, Format] = field(default_factory=dict)
 
     def run(self, *argv: str, limits: Limits = _BUILD) -> str:
         """Run a command in the project's directory and return its output.
@@ -66,15 +78,20 @@ class Inquiry:
         Raises:
             ToolFailed: it ended with another exit code than 0, or at a limit.
         """
-        output = BytesIO()
-        command = Command(argv, cwd=str(self.directory), limits=limits)
-        done = self.runner.run(command, log=output, watch=lambda: None)
-        text = output.getvalue().decode("utf-8", "replace")
+        done, text = self._run(*argv, limits=limits)
         if not done.is_success:
             tail = "\n".join(f"  {line}" for line in self._shown(text))
             failed = CommandFailed(" ".join(argv[:2]), done.end, tail, limit=done.stopped_by or "")
             raise ToolFailed(failed, self._reason(text) or done.end)
         return text
+
+    def _run(
+        self, *argv: str, limits: Limits, env: Mapping[str, str] = MappingProxyType({})
+    ) -> tuple[Completed, str]:
+        output = BytesIO()
+        command = Command(argv, cwd=str(self.directory), limits=limits, env=env)
+        done = self.runner.run(command, log=output, watch=lambda: None)
+        return done, output.getvalue().decode("utf-8", "replace")
 
     def commit_of(self, repository: str) -> str:
         """Return the commit that is checked out in a directory; empty if that is no repository.
@@ -141,6 +158,9 @@ class Inquiry:
             if not file.is_file():
                 self.progress.note(f"left out: {program.path} was not built")
                 continue
+            if program.format is not Format.GOOGLE:
+                yield from self._tried(file, program)
+                continue
             if not _may_use_library(file):
                 self.progress.note(f"left out: {program.path} links Google Benchmark, but uses nothing of it")
                 continue
@@ -158,6 +178,37 @@ class Inquiry:
                 yield Program(program.path, program.target, len(names))
             else:
                 self.progress.note(f"left out: {program.path} lists no benchmark")
+
+    def _tried(self, file: Path, program: Program) -> Iterator[Program]:
+        """Run a program of another library: none of these lists its benchmarks otherwise."""
+        self.progress.say(f"run {program.path}, which uses {program.format}")
+        if program.format is Format.CATCH2:
+            _, tags = self._run("sh", "-c", _TAGS, str(file), limits=_ASK)
+            program = replace(program, filter=spec_of(tags))
+        suite = Suite(
+            name=program.format.value,
+            program=program.path,
+            filter=program.filter,
+            args=_QUICKLY.get(program.format, ()),
+            format=program.format,
+        )
+        started = format_of(suite).list(suite)
+        with TemporaryDirectory(dir=self.scratch) as out:
+            argv = ("sh", "-c", started.line, "sh", str(file), *started.arguments[1:])
+            done, text = self._run(*argv, limits=started.limits, env={"BENCHGATE_OUT": out})
+            result = Path(out, started.file)
+            output = Output(done, result.read_bytes() if result.is_file() else b"", text.encode())
+        try:
+            names = format_of(suite).listed(output).names
+            fault = "" if names else f"it runs no benchmark of {program.format}"
+        except NotMeasured as failed:
+            fault = failed.what
+        if done.stopped_by:
+            fault = f"{done.end}; choose its quick benchmarks by `args`"
+        if fault:
+            self.progress.note(f"left out: {program.path}: {fault}")
+        else:
+            yield replace(program, benchmarks=len(names))
 
     def _list(self, program: Path, *flags: str) -> frozenset[str]:
         return frozenset(names_in(self.run("sh", "-c", _LIST, str(program), *flags, limits=_ASK)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from service.domain.project.benchmark import Format
 from service.domain.project.starter.file import NO_DOWNLOAD, BuildSystem, Program, ProjectFacts
 from service.domain.project.starter.meson_reply import (
     has_default_wraps,
@@ -34,13 +35,13 @@ def ask_meson(inquiry: Inquiry) -> ProjectFacts:
 
     Raises:
         CommandFailed: the project cannot be set up here.
-        NotFound: no program links Google Benchmark, or none of them lists a benchmark.
+        NotFound: there is no benchmark program, or none of them lists a benchmark.
     """
     plain_build = inquiry.scratch / "plain"
     first = _set_up(inquiry, plain_build)
     known = _introspect(inquiry, "--buildoptions", plain_build)
     tried = list[str]()
-    switched_on = _switch_on(inquiry, meson_options(known), len(first), tried)
+    switched_on = _switch_on(inquiry, meson_options(known), first, tried)
     options, build, targets = switched_on or ((), plain_build, first)
     if not targets:
         own = meson_benchmarks(_introspect(inquiry, "--benchmarks", build), str(build))
@@ -49,16 +50,18 @@ def ask_meson(inquiry: Inquiry) -> ProjectFacts:
     dependencies = inquiry.rewritten(wraps)
     if dependencies and has_default_wraps(known):
         options = (NO_DOWNLOAD, *options)
-    inquiry.progress.say(f"compile {counted(len(targets), 'program')} with Google Benchmark")
+    inquiry.progress.say(f"compile {counted(len(targets), 'benchmark program')}")
     try:
         inquiry.run(
             *("meson", "compile", "-C", str(build), "--ninja-args=-k0"), *(target.path for target in targets)
         )
     except CommandFailed as failed:
         inquiry.progress.note(f"{failed}\n{failed.tail}")
-    programs = inquiry.ask(build, [Program(f"build/{each.path}", each.path) for each in targets])
+    programs = inquiry.ask(
+        build, [Program(f"build/{each.path}", each.path, format=each.format) for each in targets]
+    )
     if not programs:
-        raise NotFound("no program that links Google Benchmark can be built here and lists benchmarks")
+        raise NotFound("no benchmark program can be built here and lists benchmarks")
     return ProjectFacts(
         BuildSystem.MESON,
         programs,
@@ -70,11 +73,11 @@ def ask_meson(inquiry: Inquiry) -> ProjectFacts:
 
 
 def _switch_on(
-    inquiry: Inquiry, wanted: tuple[str, ...], known: int, tried: list[str]
+    inquiry: Inquiry, wanted: tuple[str, ...], first: Sequence[Executable], tried: list[str]
 ) -> tuple[tuple[str, ...], Path, tuple[Executable, ...]] | None:
     """Set up with each option for benchmarks alone, then with all, until that brings programs.
 
-    ``known`` is the number of programs without options; ``tried`` gets the options of each attempt.
+    ``first`` are the programs without options; ``tried`` gets the options of each attempt.
     """
     together = [wanted] if len(wanted) > 1 else []
     for number, chosen in enumerate((*((each,) for each in wanted[:_MOST_ALONE]), *together)):
@@ -85,10 +88,15 @@ def _switch_on(
         except CommandFailed as failed:
             inquiry.progress.note(f"not used: {shown}: {failed}\n{failed.tail}")
             continue
-        inquiry.progress.note(f"tried {shown}: {counted(len(found), 'program')} with Google Benchmark")
-        if len(found) > known:
+        inquiry.progress.note(f"tried {shown}: {counted(len(found), 'benchmark program')}")
+        if _rank(found) > _rank(first):
             return chosen, build, found
     return None
+
+
+def _rank(found: Sequence[Executable]) -> tuple[bool, int]:
+    """Prefer Google Benchmark: it alone can launch one benchmark without the others."""
+    return any(each.format is Format.GOOGLE for each in found), len(found)
 
 
 def _without(commands: Sequence[str], tried: Sequence[str]) -> str:
@@ -102,7 +110,8 @@ def _without(commands: Sequence[str], tried: Sequence[str]) -> str:
 def _set_up(inquiry: Inquiry, build: Path, *options: str) -> tuple[Executable, ...]:
     inquiry.progress.say(" ".join(("set up with --buildtype=release", *options)))
     inquiry.run("meson", "setup", str(build), str(inquiry.directory), "--buildtype=release", *options)
-    return meson_programs(_introspect(inquiry, "--targets", build), str(build))
+    others = {str(inquiry.directory / path): library for path, library in inquiry.others.items()}
+    return meson_programs(_introspect(inquiry, "--targets", build), str(build), others)
 
 
 def _introspect(inquiry: Inquiry, what: str, build: Path) -> str:

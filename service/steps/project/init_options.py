@@ -30,7 +30,7 @@ class OptionSearch:
         progress: gets a note about each configure run.
 
     ``tried`` are the arguments of each run, with the error if it failed. ``last`` is the reply to the last
-    run that did not fail.
+    run that did not fail. ``others`` are the arguments that bring the most programs of other libraries.
     """
 
     configure: Callable[[Sequence[str]], CMakeReply]
@@ -38,14 +38,17 @@ class OptionSearch:
     progress: Progress
     tried: list[str] = field(default_factory=list)
     last: CMakeReply | None = None
+    others: tuple[str, ...] = ()
     _names: dict[str, None] = field(default_factory=dict)
     _offered: frozenset[str] = frozenset()
     _done: set[frozenset[str]] = field(default_factory=set)
     _refused: set[str] = field(default_factory=set)
+    _most: int = 0  # programs of other libraries
 
     def find(self, before: CMakeReply) -> tuple[str, ...]:
         """Return the arguments that bring programs, or more of them; none if no option does."""
         offered = self._new(before)
+        self._most = len(before.others)
         if before.linking:
             return _switched_on(self._more((), before, offered))
         self._offered = frozenset(offered)
@@ -112,6 +115,8 @@ class OptionSearch:
             self._refused.update(names if len(names) == 1 else ())
             return None
         self.progress.note(f"tried {shown}: {counted(reply.linking, 'program')} with Google Benchmark")
+        if len(reply.others) > self._most:
+            self.others, self._most = arguments, len(reply.others)
         return reply
 
 

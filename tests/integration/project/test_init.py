@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
@@ -115,7 +116,7 @@ def test_the_programs_of_a_project_are_built_and_asked(tmp_path: Path) -> None:
     stages = [
         *("configure with -DCMAKE_BUILD_TYPE=Release",),
         "configure with -DCMAKE_BUILD_TYPE=Release -Dqueue_BUILD_BENCHMARKS=ON",
-        *("compile 3 programs with Google Benchmark", "list the benchmarks of 3 programs"),
+        *("compile 3 benchmark programs", "list the benchmarks of 3 programs"),
         *("try the file in the sandbox, without network", "perf: configure", "perf: compile"),
         "perf: list the benchmarks of 1 program",
     ]
@@ -241,9 +242,14 @@ def test_only_a_repository_itself_has_a_commit(tmp_path: Path) -> None:
 
 def test_the_next_build_system_counts_if_one_has_no_benchmark_programs(tmp_path: Path) -> None:
     # Without project(), Meson fails too if it is installed.
-    done = init(tmp_path / "project", {**NOTHING, "meson.build": "executable('core_bench', 'a.c')\n"})
+    files = {
+        "meson.build": "executable('core_bench', 'a.c')\n",
+        "subprojects/other/meson.build": "executable('other_bench', 'a.c')\n",
+    }
+    done = init(tmp_path / "project", {**NOTHING, **files})
 
     assert done.returncode == 1, done.stderr
+    assert "other_bench" not in done.stdout
     assert " for Meson\n  benchmark program build/core_bench\n" in done.stdout
     assert "no program of this CMake project links Google Benchmark" in done.stderr
 
@@ -252,11 +258,13 @@ def test_a_project_without_benchmark_programs_ends_with_one_sentence(tmp_path: P
     done = init(tmp_path / "project", {**NOTHING, "meson.build": "# no programs\n", "Makefile": ""})
 
     assert done.returncode == 3
-    last = done.stderr.splitlines()[-1]
-    assert last == (
-        "benchgate: no program of this CMake project links Google Benchmark; Meson is not installed, so it "
-        "could not be asked"
+    why = (
+        "could not configure the project"
+        if shutil.which("meson")
+        else "is not installed, so it could not be asked"
     )
+    last = done.stderr.splitlines()[-1]
+    assert last == f"benchgate: no program of this CMake project links Google Benchmark; Meson {why}"
     assert not (tmp_path / "project" / "benchgate.yaml").exists()
 
 
@@ -349,6 +357,70 @@ def test_tests_that_download_by_external_project_are_off_or_named(
     assert (f"not pinned: {named} and takes from no `dependencies`" in done.stderr) is not has_option
     assert ("without network: configure failed" in done.stdout) is not has_option
     assert done.returncode == (0 if has_option else 1), done.stderr
+
+
+NANOBENCH: Final = """
+#include <nanobench.h>
+#include <cstdio>
+int main() {
+    puts("| ns/op | op/s | err% | total | benchmark");
+    puts("| 2.00 | 500,000,000.00 | 0.1% | 0.01 | `push`");
+}
+"""
+CATCH2: Final = """
+#include <catch2/catch_test_macros.hpp>
+#include <cstdio>
+#include <cstring>
+// TEST_CASE("queue") { BENCHMARK("push") { return 1; }; }
+int main(int count, char **words) {
+    if (strcmp(words[1], "--list-tags") == 0) return puts("All available tags:\\n   1  [.benchmarks]");
+    bool is_chosen = false;
+    for (int k = 1; k < count; ++k) {
+        is_chosen |= strcmp(words[k], "[.benchmarks]") == 0;
+        if (strcmp(words[k], "--out") == 0)
+            fputs("<Catch2TestRun><TestCase name=\\"queue\\"><BenchmarkResults name=\\"push\\">"
+                  "<mean value=\\"2\\"/></BenchmarkResults></TestCase></Catch2TestRun>",
+                  fopen(words[k + 1], "w"));
+    }
+    return is_chosen ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        (NANOBENCH, ["        format: nanobench"]),
+        (CATCH2, ["        format: catch2", '        filter: "[.benchmarks]"']),
+    ],
+    ids=["nanobench", "catch2"],
+)
+def test_programs_of_other_libraries_are_run_once(tmp_path: Path, source: str, lines: list[str]) -> None:
+    files = {
+        "CMakeLists.txt": """
+cmake_minimum_required(VERSION 3.16)
+project(queue LANGUAGES CXX)
+option(QUEUE_BENCH "Build the benchmarks" OFF)
+if(QUEUE_BENCH)
+  add_executable(queue_bench bench/queue.cpp)
+  target_include_directories(queue_bench PRIVATE third_party)
+endif()
+add_executable(queue_test main.cpp)
+""",
+        "bench/queue.cpp": source,
+        "main.cpp": "int main() {}\n",
+        "third_party/nanobench.h": "",
+        "third_party/catch2/catch_test_macros.hpp": "",
+    }
+
+    done = init(tmp_path / "project", files)
+
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "project" / "benchgate.yaml").read_text()
+    start = text.index("      - name: queue_bench   # 1 benchmark\n")
+    assert text[start:].splitlines()[1:4] == ["        program: build/queue_bench", *lines, "    policy:"][:3]
+    assert "uses nanobench: name" not in done.stderr
+    assert "-DQUEUE_BENCH=ON" in text
 
 
 def test_sources_with_benchmarks_of_other_libraries_are_named(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from service.domain.project.starter.fetched import NAME, is_harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from service.domain.project.starter.cmake_reply import CacheEntry
 
@@ -112,10 +112,14 @@ def _declared(files: Mapping[str, str]) -> tuple[re.Pattern[str], ...]:
     return tuple(map(_pattern, names))
 
 
-def benchmark_projects(files: Mapping[str, str]) -> tuple[str, ...]:
-    """Find projects below the top that link Google Benchmark, except in directories of third-party code."""
+def benchmark_projects(files: Mapping[str, str], others: Iterable[str] = ()) -> tuple[str, ...]:
+    """Find projects below the top that link Google Benchmark, except in directories of third-party code.
+
+    Also those with ``others``: sources that use another library.
+    """
     code = {path: _COMMENT.sub("", text) for path, text in files.items()}
     linking = [posixpath.dirname(path) for path, text in code.items() if _LINK.search(text)]
+    linking += map(posixpath.dirname, others)
     return tuple(
         directory
         for directory in sorted(_projects_below(code), key=lambda each: (each.count("/"), each))

@@ -6,8 +6,11 @@ import json
 import posixpath
 import re
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from service.domain.project.benchmark import Format
+from service.domain.project.starter.libraries import library_of
 from service.domain.values.errors import BadInput
 from service.domain.values.text import plain
 
@@ -35,10 +38,11 @@ class CacheEntry:
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """An executable; its path is relative to the build directory if it is below."""
+    """An executable with benchmarks; its path is relative to the build directory if it is below."""
 
     name: str
     path: str
+    format: Format = Format.GOOGLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +51,14 @@ class CMakeReply:
 
     ``configuration`` is that of ``programs``, or empty if the generator has only one. ``programs`` are the
     executables that link Google Benchmark, except its own. ``unusable`` are those that :func:`is_usable`
-    rejects.
+    rejects. ``others`` are executables with benchmarks of other libraries.
     """
 
     cache: Mapping[str, CacheEntry]
     configuration: str
     programs: tuple[Executable, ...]
     unusable: tuple[Executable, ...] = ()
+    others: tuple[Executable, ...] = ()
 
     @property
     def linking(self) -> int:
@@ -61,8 +66,10 @@ class CMakeReply:
         return len(self.programs) + len(self.unusable)
 
 
-def parse_reply(files: Mapping[str, str]) -> CMakeReply:
+def parse_reply(files: Mapping[str, str], others: Mapping[str, Format] = MappingProxyType({})) -> CMakeReply:
     """Parse the files of a reply directory, given by name.
+
+    ``others`` has the sources, relative to the project's directory, that use another library.
 
     Raises:
         BadInput: they do not answer the queries.
@@ -76,7 +83,8 @@ def parse_reply(files: Mapping[str, str]) -> CMakeReply:
         by_name = {each["name"]: each for each in model["configurations"]}
         chosen = by_name.get("Release") or model["configurations"][0]
         targets = [json.loads(files[each["jsonFile"]]) for each in chosen["targets"]]
-        programs = tuple(_programs(chosen, targets))
+        found = tuple(_programs(chosen, targets, others))
+        programs = [each for each in found if each.format is Format.GOOGLE]
         configuration = chosen["name"] if index["cmake"]["generator"]["multiConfig"] else ""
         if configuration and not _PLAIN.fullmatch(configuration):
             raise BadInput(f"the name of its configuration {plain(configuration)} is unusual", _API)
@@ -85,18 +93,25 @@ def parse_reply(files: Mapping[str, str]) -> CMakeReply:
             configuration,
             tuple(each for each in programs if is_usable(each)),
             tuple(each for each in programs if not is_usable(each)),
+            tuple(each for each in found if each.format is not Format.GOOGLE and is_usable(each)),
         )
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise BadInput(f"its reply cannot be read: {error!r}", _API) from None
 
 
-def _programs(configuration: Mapping[str, Any], targets: list[dict[str, Any]]) -> Iterator[Executable]:
+def _programs(
+    configuration: Mapping[str, Any], targets: list[dict[str, Any]], others: Mapping[str, Format]
+) -> Iterator[Executable]:
     for summary, target in zip(configuration["targets"], targets, strict=True):
         project = configuration["projects"][summary["projectIndex"]]
         is_top = "parentIndex" not in project
         siblings = [targets[place] for place in project.get("targetIndexes", ())]
         libraries = {each["name"] for each in siblings if each["type"].endswith("_LIBRARY")}
-        if target["type"] != "EXECUTABLE" or (not is_top and _OWN in libraries) or not _links(target):
+        if target["type"] != "EXECUTABLE" or (not is_top and _OWN in libraries):
+            continue
+        sources = (each["path"] for each in target.get("sources", ()))
+        library = Format.GOOGLE if _links(target) else library_of(sources, others)
+        if library is None:
             continue
         source = target["paths"]["source"]
         # A path outside the project, such as a download's, is absolute.
@@ -105,7 +120,7 @@ def _programs(configuration: Mapping[str, Any], targets: list[dict[str, Any]]) -
         for artifact in target["artifacts"]:
             path = artifact["path"]
             if posixpath.basename(path) == target.get("nameOnDisk"):
-                yield Executable(target["name"], path)
+                yield Executable(target["name"], path, library)
 
 
 def is_usable(target: Executable) -> bool:

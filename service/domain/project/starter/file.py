@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
+from service.domain.project.benchmark import Format
 from service.domain.project.starter.cmake_files import FILE, LIBRARY
 from service.domain.project.starter.fetched import (
     NAME,
@@ -51,12 +53,15 @@ BUILD_FILES: Final[Mapping[BuildSystem, tuple[str, ...]]] = MappingProxyType(
 class Program:
     """A benchmark program below ``build/``; ``benchmarks`` is their number, if it is known.
 
-    ``target`` is the build system's name for it: for Meson, the path without ``build/``.
+    ``target`` is the build system's name for it: for Meson, the path without ``build/``. ``filter`` is the
+    test spec of a program of Catch2; empty: the default.
     """
 
     path: str
     target: str
     benchmarks: int | None = None
+    format: Format = Format.GOOGLE
+    filter: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +122,8 @@ _COMPILE: Final[Mapping[BuildSystem, str]] = MappingProxyType(
 )
 _ONLY_THESE: Final[Mapping[BuildSystem, str]] = MappingProxyType(
     {
-        BuildSystem.CMAKE: "Only the programs that link Google Benchmark: no other is measured.",
-        BuildSystem.MESON: "Only the programs that link Google Benchmark: no other is measured.",
+        BuildSystem.CMAKE: "Only the benchmark programs: no other is measured.",
+        BuildSystem.MESON: "Only the benchmark programs: no other is measured.",
         BuildSystem.MAKE: "Nothing lists the programs of a Makefile: name them, and copy them into build/.",
         BuildSystem.BAZEL: "Name the programs, and copy them into build/. The build has no network.",
         BuildSystem.OTHER: "The command that puts the programs into build/.",
@@ -135,7 +140,7 @@ label: Verified                 # the Gerrit label to vote on
     # paths: ["src/**"]         # build only changes that touch these files
     build:                      # `sh -c` runs both in the top directory, without network
 {build}
-    suites:                     # Google Benchmark programs, below build/
+    suites:                     # benchmark programs, below build/
 {suites}
     policy:
       vote_at: 2%               # an estimate of at least this, certainly above `floor`, votes -1
@@ -225,7 +230,12 @@ def starter_file(facts: ProjectFacts) -> str:
     for name, program in zip(_distinct(programs), programs, strict=True):
         suites.append(f"      - name: {_as_text(name)}{_count(program)}")
         suites.append(f"        program: {program.path}{edit}")
-    suites.append("        # filter: BM_Hot          # measure only some of its benchmarks")
+        if program.format is not Format.GOOGLE:
+            suites.append(f"        format: {program.format}")
+        if program.filter:
+            suites.append(f"        filter: {json.dumps(program.filter)}")
+    if any(program.format is Format.GOOGLE for program in programs):
+        suites.append("        # filter: BM_Hot          # measure only some of its benchmarks")
     dependencies = "".join(f"{line}\n" for line in dependencies_lines(facts.dependencies))
     return _HEAD.format(dependencies=dependencies, build="\n".join(build), suites="\n".join(suites))
 

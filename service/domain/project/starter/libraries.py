@@ -1,36 +1,66 @@
-"""Recognise sources with benchmarks of other libraries that a project file can name by ``format``."""
+"""Recognise sources with benchmarks of other libraries than Google Benchmark."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
+from service.domain.project.benchmark import Format
 from service.domain.values.text import counted, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 SOURCES: Final = (".c++", ".cc", ".cpp", ".cxx")
 _NANOBENCH: Final = re.compile(r"\bankerl::nanobench\b|#\s*include\s*[<\"](?:\w+/)*nanobench\.h[>\"]")
 _CATCH: Final = re.compile(r"#\s*include\s*[<\"](?:catch2/|(?:\w+/)*catch)")
 _BENCHMARK: Final = re.compile(r"\bBENCHMARK(?:_ADVANCED)?\s*\(\s*\"")  # Catch2's names are literals
+_TAG: Final = re.compile(r"^\s*\d+\s+((?:\[[^\[\]\n]+\])+)\s*$", re.MULTILINE)  # of Catch2's --list-tags
+_WORDS: Final = ("bench", "perf")
+_DEFAULT: Final = "[!benchmark]"
+_ALL: Final = "*"
 
 
-def other_benchmarks(sources: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Write a sentence for each library with the sources, by path, that use it; none if there are none."""
-    found = {"nanobench": list[str](), "catch2": list[str]()}
+def other_libraries(sources: Iterable[tuple[str, str]]) -> dict[str, Format]:
+    """Map the paths of the sources that use another library to it."""
+    found = {}
     for path, text in sources:
         if _NANOBENCH.search(text):
-            found["nanobench"].append(path)
+            found[path] = Format.NANOBENCH
         elif _CATCH.search(text) and _BENCHMARK.search(text):
-            found["catch2"].append(path)
-    return tuple(_sentence(name, paths) for name, paths in found.items() if paths)
+            found[path] = Format.CATCH2
+    return found
 
 
-def _sentence(name: str, paths: Iterable[str]) -> str:
+def library_of(sources: Iterable[str], others: Mapping[str, Format]) -> Format | None:
+    """Return the library of a program's sources, given those that use other libraries; None: none of them."""
+    return next((others[path] for path in sources if path in others), None)
+
+
+def not_measured(others: Mapping[str, Format]) -> tuple[str, ...]:
+    """Write a sentence for each library with the sources that use it; none if there are none."""
+    libraries = dict.fromkeys(others.values())
+    return tuple(
+        _sentence(each, [path for path, used in others.items() if used is each]) for each in libraries
+    )
+
+
+def _sentence(name: Format, paths: Iterable[str]) -> str:
     first, *more = sorted(paths)
     others = f" and {counted(len(more), 'further file')}" if more else ""
     return (
         f"{plain(first)}{others} use{'' if more else 's'} {name}: name the programs as suites with "
         f"`format: {name}` to measure them"
     )
+
+
+def spec_of(tags: str) -> str:
+    """Choose the test spec that runs a Catch2 program's benchmarks; empty: the tests with ``[!benchmark]``.
+
+    Args:
+        tags: what the program prints for ``--list-tags``.
+    """
+    found = [tag for group in _TAG.findall(tags) for tag in re.findall(r"\[[^\[\]]+\]", group)]
+    if _DEFAULT in found:
+        return ""
+    return next((tag for tag in found if any(word in tag.lower() for word in _WORDS)), _ALL)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 import posixpath
 import shlex
-from typing import Any, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
+from service.domain.project.benchmark import Format
 from service.domain.project.starter.cmake_reply import Executable, is_library, is_usable
+from service.domain.project.starter.libraries import library_of
 from service.domain.values.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _WORDS: Final = ("bench", "perf")
 _ENABLED: Final = "enabled"  # a choice of options that are features
@@ -48,28 +54,37 @@ def has_default_wraps(answer: str) -> bool:
     return any(each["name"] == "wrap_mode" and each["value"] == "default" for each in _read(answer))
 
 
-def meson_programs(answer: str, build: str) -> tuple[Executable, ...]:
-    """List the executables that link Google Benchmark, except those of subprojects.
+def meson_programs(
+    answer: str, build: str, others: Mapping[str, Format] = MappingProxyType({})
+) -> tuple[Executable, ...]:
+    """List the executables that link Google Benchmark, else those of another library; none of subprojects.
 
     Args:
         answer: the output of ``--targets``.
         build: the build directory, an absolute path.
+        others: the sources, by absolute paths, that use another library.
 
     Raises:
         BadInput: the answer cannot be parsed.
     """
     found = [
-        Executable(target["name"], posixpath.relpath(target["filename"][0], build))
+        Executable(target["name"], posixpath.relpath(target["filename"][0], build), library)
         for target in _read(answer)
-        if target["type"] == "executable" and not target.get("subproject") and _links(target)
+        if target["type"] == "executable" and not target.get("subproject")
+        if (library := _library(target, others))
     ]
-    return tuple(target for target in found if is_usable(target))
+    usable = [target for target in found if is_usable(target)]
+    return tuple(each for each in usable if each.format is Format.GOOGLE) or tuple(usable)
 
 
-def _links(target: dict[str, Any]) -> bool:
+def _library(target: dict[str, Any], others: Mapping[str, Format]) -> Format | None:
     """Match by name too, because old versions of Meson list no linker arguments; the program is run later."""
     words = [word for source in target["target_sources"] for word in source.get("parameters", ())]
-    return any(map(is_library, words)) or "bench" in target["name"].lower()
+    if any(map(is_library, words)):
+        return Format.GOOGLE
+    sources = (path for source in target["target_sources"] for path in source.get("sources", ()))
+    is_named = "bench" in target["name"].lower()
+    return library_of(sources, others) or (Format.GOOGLE if is_named else None)
 
 
 def meson_benchmarks(answer: str, build: str) -> tuple[str, ...]:

@@ -188,7 +188,7 @@ def test_a_project_below_the_top_is_asked_if_the_top_has_no_program(tmp_path: Pa
     facts, notes = ask(tmp_path, cmake, {"CMakeLists.txt": "project(x)", "tests/bench/CMakeLists.txt": below})
 
     assert (facts.programs, facts.directory) == ((FOUND,), "tests/bench")
-    assert "looking at tests/bench, a project of its own that links Google Benchmark" in notes
+    assert "looking at tests/bench, a project of its own with benchmarks" in notes
 
 
 @pytest.mark.parametrize(("minor", "is_traced"), [(16, False), (17, True)])

@@ -148,4 +148,4 @@ def test_what_was_tried_is_named(tmp_path: Path) -> None:
     meson = RecordedMeson(has_programs=False)
     with pytest.raises(NotFound, match=f"links Google Benchmark, also with {OPTION}$"):
         ask(tmp_path, meson)
-    assert meson.notes == [f"tried {OPTION}: 0 programs with Google Benchmark"]
+    assert meson.notes == [f"tried {OPTION}: 0 benchmark programs"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.domain.project.benchmark import Format
 from service.domain.project.starter.cmake_reply import CacheEntry, CMakeReply, Executable
 from service.domain.values.errors import CommandFailed
 from service.steps.project.init_inquiry import ToolFailed
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
 class Project:
     """A project with options, by the programs that each set of them brings at least.
 
-    ``behind`` are options that exist only if another one is on.
+    ``behind`` are options that exist only if another one is on. ``others`` are those that each bring a
+    program of another library.
     """
 
     options: Sequence[str]
     programs: Mapping[frozenset[str], int]
     behind: Mapping[str, str] = field(default_factory=dict)
     refused: str = ""
+    others: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
 
     def configure(self, arguments: Sequence[str]) -> CMakeReply:
@@ -38,7 +41,8 @@ class Project:
         cache = {name: CacheEntry("BOOL", "ON" if name in on else "OFF") for name in names}
         number = max((number for needed, number in self.programs.items() if needed <= on), default=0)
         found = tuple(Executable(f"b{each}", f"b{each}") for each in range(number))
-        return CMakeReply(cache, "", found)
+        others = tuple(Executable(each, each, Format.NANOBENCH) for each in on & self.others)
+        return CMakeReply(cache, "", found, others=others)
 
     def find(self) -> tuple[str, ...]:
         declared = "\n".join(f"option({name} x OFF)" for name in self.options)
@@ -122,3 +126,16 @@ def test_all_that_was_tried_is_named_and_bounded() -> None:
     assert project.find() == ()
     assert project.search.tried[:2] == ["-DX_BENCH_0=ON", "-DX_BENCH_1=ON"]
     assert len(project.search.tried) <= 16
+
+
+def test_the_options_with_the_most_programs_of_other_libraries_are_remembered() -> None:
+    project = Project(("X_BENCH", "X_BENCH_MORE"), {}, others=frozenset({"X_BENCH", "X_BENCH_MORE"}))
+
+    assert project.find() == ()
+    assert project.search.others == ("-DX_BENCH=ON", "-DX_BENCH_MORE=ON")
+
+
+def test_programs_of_other_libraries_do_not_end_the_search() -> None:
+    project = Project(("X_BENCH", "X_PERF"), {frozenset({"X_PERF"}): 1}, others=frozenset({"X_BENCH"}))
+
+    assert project.find() == ("-DX_PERF=ON",)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from service.domain.project.benchmark import Format
 from service.domain.project.starter.cmake_reply import CacheEntry, Executable, is_usable, parse_reply
 from service.domain.values.errors import BadInput
 
@@ -41,6 +42,20 @@ def test_a_program_that_links_the_library_of_the_system_is_found() -> None:
     reply = parse_reply(files("system_library"))
 
     assert (reply.programs, reply.configuration) == ((Executable("stack_bench", "stack_bench"),), "")
+
+
+def test_programs_of_other_libraries_are_found_by_their_sources() -> None:
+    assert parse_reply(files("system_library_off")).others == ()
+    reply = parse_reply(files("system_library_off"), {"tests.cc": Format.CATCH2, "x.cpp": Format.NANOBENCH})
+
+    assert reply.programs == ()
+    assert reply.others == (Executable("tests", "tests", Format.CATCH2),)
+
+
+def test_a_program_that_also_links_google_benchmark_is_its_own() -> None:
+    reply = parse_reply(files("system_library"), {"stack_bench.cpp": Format.NANOBENCH})
+
+    assert (reply.programs, reply.others) == ((Executable("stack_bench", "stack_bench"),), ())
 
 
 def test_the_programs_of_a_library_that_the_project_fetches_are_left_out() -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+from service.domain.project.benchmark import Format
 from service.domain.project.starter.cmake_reply import Executable
 from service.domain.project.starter.meson_reply import (
     has_default_wraps,
@@ -43,6 +44,19 @@ def test_a_program_that_links_the_library_is_found() -> None:
 def test_a_program_of_an_earlier_meson_is_found_by_its_name() -> None:
     text = changed(TARGETS, "other", {"name": "core_bench"})
     assert meson_programs(text, "/home/dev/build") == (SPEED, Executable("core_bench", "perf/other"))
+
+
+def test_a_program_of_another_library_counts_if_none_links_google_benchmark() -> None:
+    others = {
+        "/home/dev/project/perf/other.cc": Format.CATCH2,
+        "/home/dev/project/perf/speed.cc": Format.CATCH2,
+    }
+    without = changed(TARGETS, "speed", {"target_sources": [{"sources": ["/home/dev/project/x.cc"]}]})
+
+    assert meson_programs(TARGETS, "/home/dev/build", others) == (SPEED,)
+    assert meson_programs(without, "/home/dev/build", others) == (
+        Executable("other", "perf/other", Format.CATCH2),
+    )
 
 
 @pytest.mark.parametrize(
