@@ -157,6 +157,9 @@ class Submodules:
                 _require_empty(place, each)
                 what = f"the submodule {plain(each.path)}"
                 marked = check_out(inner.mirror, inner.commit, place / each.path, what, watch)
+                # Build files look for it to learn whether somebody has updated the submodules.
+                above = "../" * (each.path.count("/") + 1)
+                (place / each.path / ".git").write_text(f"gitdir: {above}.git/modules/{each.path}\n", "utf-8")
                 waiting.append(replace(inner, marked=marked))
 
     def provide(

@@ -49,7 +49,9 @@ def source(tmp_path: Path, server: Path) -> GitSource:
 
 def files_in(directory: Path) -> dict[str, str]:
     return {
-        str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()
+        str(path.relative_to(directory)): path.read_text()
+        for path in directory.rglob("*")
+        if path.is_file() and path.name != ".git"
     }
 
 
@@ -63,6 +65,9 @@ def test_a_checkout_has_the_files_of_its_submodules(
     with source.checkout(PROJECT, commit) as tree:
         assert files_in(tree) == {".gitmodules": gitmodules(lib="../lib").decode(), "x": "x", "lib/a/y": "y"}
         (tree / "lib/a/y").write_text("ordinary and writable")
+        # Build files look for it; it leads to nothing.
+        assert (tree / "lib/.git").read_text() == "gitdir: ../.git/modules/lib\n"
+        assert not (tree / ".git").exists()
     with source.checkout(PROJECT, commit, whole=False) as tree:
         assert [*(tree / "lib").iterdir()] == []
 
@@ -90,7 +95,8 @@ def test_submodules_of_submodules_are_there(
     source.fetch(PROJECT, commit)
     with source.checkout(PROJECT, commit) as tree:
         assert (tree / "lib/inner/z").read_text() == "z"
-        assert not list(tree.rglob(".git"))
+        shown = {path.read_text() for path in tree.rglob(".git")}
+        assert shown == {"gitdir: ../.git/modules/lib\n", "gitdir: ../../.git/modules/lib/inner\n"}
 
 
 def test_a_mirror_of_a_submodule_is_fetched_once(
