@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from service.domain.project.starter.cmake_files import (
@@ -13,21 +14,20 @@ from service.domain.project.starter.cmake_files import (
     release_preset,
 )
 from service.domain.project.starter.cmake_reply import QUERIES, CMakeReply, parse_reply
-from service.domain.project.starter.external import not_pinned
-from service.domain.project.starter.fetched import with_own_names
+from service.domain.project.starter.external import not_pinned, variable_of
+from service.domain.project.starter.fetched import Fetched, with_own_names
 from service.domain.project.starter.file import BuildSystem, Program, ProjectFacts
 from service.domain.project.starter.traced import TRACING, can_trace
 from service.domain.values.errors import CommandFailed, NotFound
 from service.domain.values.text import counted, plain
 from service.steps.project.init_data import named_data
 from service.steps.project.init_external import find_external
-from service.steps.project.init_fetched import find_fetched
+from service.steps.project.init_fetched import find_fetched, pin_of
 from service.steps.project.init_options import OptionSearch
 from service.steps.project.init_placed import find_clones, find_files, trace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from service.steps.project.init_inquiry import Inquiry
 
@@ -144,10 +144,11 @@ def _with_others(plain: _Configured, search: OptionSearch) -> Iterator[_Configur
 def _facts(configured: _Configured) -> ProjectFacts:
     """Build the programs, and ask them for their benchmarks."""
     project, inquiry = configured.project, configured.project.inquiry
+    configured, given = _given(configured)
     if find_external(configured.build):
         configured = _without_tests(configured)
     build, reply = configured.build, configured.reply
-    dependencies = (*find_fetched(inquiry, reply.cache), *find_files(inquiry, build))
+    dependencies = (*given, *find_fetched(inquiry, reply.cache), *find_files(inquiry, build))
     found = [Program(f"build/{each.path}", each.name, format=each.format) for each in reply.programs]
     _compile(inquiry, build, reply)
     programs = inquiry.ask(build, found)
@@ -220,6 +221,35 @@ def _switch_on(project: _Project) -> tuple[_Configured, OptionSearch]:
 
 def _first(preset: str) -> tuple[str, ...]:
     return ("--preset", preset) if preset else _RELEASE
+
+
+def _given(before: _Configured) -> tuple[_Configured, tuple[Fetched, ...]]:
+    """Name the directories of ExternalProject's downloads by the project's variables, if that avoids them."""
+    project, inquiry = before.project, before.project.inquiry
+    variables = {
+        each: variable
+        for each in find_external(before.build)
+        if (variable := variable_of(each, before.reply.cache))
+    }
+    if not variables:
+        return before, ()
+    named = (f"-D{variable}={each.download.place}" for each, variable in variables.items())
+    try:
+        after = _configured(project, before.preset, (*before.options, *named), "given")
+    except CommandFailed as failed:
+        inquiry.progress.note(f"variables are not used: {failed}\n{failed.tail}")
+        return before, ()
+    left = {each.name for each in find_external(after.build)}
+    pinned = [
+        Fetched(each.name, each.download, pin_of(inquiry, each.download, Path(each.kept)), variable=variable)
+        for each, variable in variables.items()
+        if each.name not in left
+    ]
+    programs = {*after.reply.programs, *after.reply.others}
+    if not programs.issuperset(before.reply.programs) or not all(each.pin for each in pinned):
+        return before, ()
+    reply = replace(after.reply, programs=before.reply.programs)
+    return replace(after, options=before.options, reply=reply), tuple(pinned)
 
 
 def _without_tests(before: _Configured) -> _Configured:

@@ -31,4 +31,5 @@ def _found(build: Path) -> Iterator[ExternalDownload]:
                 continue
             text = Path(top, stamp[0]).read_text("utf-8", "replace")
             if download := stamped_download(text, ""):
-                yield ExternalDownload(name, download)
+                # The stamps are in PREFIX/src/NAME-stamp by default, and archives above.
+                yield ExternalDownload(name, download, str(Path(top).parent))

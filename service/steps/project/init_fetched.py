@@ -68,7 +68,7 @@ def _text_of(file: Path) -> str:
 
 def _pinned(inquiry: Inquiry, downloads: Iterable[_FoundDownload], packages: str) -> Iterator[Fetched]:
     for name, download, kept in downloads:
-        pin = _pin(inquiry, download, kept) if download else ""
+        pin = pin_of(inquiry, download, kept) if download else ""
         if download and pin:
             yield Fetched(proper_name(name, packages), download, pin)
         else:
@@ -77,7 +77,7 @@ def _pinned(inquiry: Inquiry, downloads: Iterable[_FoundDownload], packages: str
             )
 
 
-def _pin(inquiry: Inquiry, download: Download, kept: Path) -> str:
+def pin_of(inquiry: Inquiry, download: Download, kept: Path) -> str:
     """Return the commit of a repository or the SHA-256 of an archive; empty if there is none."""
     if download.git:
         return inquiry.commit_of(download.place)

@@ -359,6 +359,32 @@ def test_tests_that_download_by_external_project_are_off_or_named(
     assert done.returncode == (0 if has_option else 1), done.stderr
 
 
+def test_a_variable_of_the_project_keeps_external_project_from_downloading(tmp_path: Path) -> None:
+    """As in the projects of PyTorch, which download unless somebody names the directory."""
+    library = tmp_path / "library"
+    write(library, {"CMakeLists.txt": "project(googletest NONE)\n"})
+    pin = commit(library)
+    source = "${CMAKE_CURRENT_BINARY_DIR}/googletest-src"
+    using = DOWNLOADING["test/CMakeLists.txt"].replace(
+        "add_subdirectory", f'set(GTEST_DIR "{source}" CACHE STRING "Sources")\nendif()\nadd_subdirectory'
+    )
+    files = {
+        **PROJECT,
+        "CMakeLists.txt": PROJECT["CMakeLists.txt"] + "add_subdirectory(test)\n",
+        "test/CMakeLists.txt": "if(NOT DEFINED GTEST_DIR)\n"
+        + using.replace(f"add_subdirectory({source}", "add_subdirectory(${GTEST_DIR}"),
+        "test/gtest.txt.in": DOWNLOADING["test/gtest.txt.in"].format(library),
+    }
+
+    done = init(tmp_path / "project", files)
+
+    assert done.returncode == 0, done.stderr
+    (job,) = parse_project_file((tmp_path / "project" / "benchgate.yaml").read_text()).jobs
+    ((name, dependency),) = job.benchmark.build.dependencies.items()
+    assert (name, dependency.commit) == ("googletest", pin)
+    assert job.benchmark.build.configure.endswith(' -DGTEST_DIR="$BENCHGATE_DEPS/googletest"')
+
+
 NANOBENCH: Final = """
 #include <nanobench.h>
 #include <cstdio>

@@ -26,8 +26,8 @@ _VERBS: Final = frozenset({"BUILD", "ENABLE", "WITH"})
 _SLOWER: Final = ("CHECKS", "COVERAGE", "DEBUG", "PERFETTO", "SANITI", "VALGRIND")
 _COMMENT: Final = re.compile(r"#.*")
 _PROJECT: Final = re.compile(r"\bproject\s*\(", re.IGNORECASE)
-# Matches also cmake_dependent_option and the projects' own wrappers.
-_OPTION: Final = re.compile(r"\b\w*option\s*\(\s*\"?((?:\w|\$\{\w+\})+)", re.IGNORECASE)
+# Matches also cmake_dependent_option and the projects' own wrappers, such as option_if_not_defined.
+_OPTION: Final = re.compile(r"\b\w*option\w*\s*\(\s*\"?((?:[\w.-]|\$\{\w+\})+)", re.IGNORECASE)
 LIBRARY: Final = r"\s(?:benchmark::)?benchmark(?:_main)?[\s)]"
 """Google Benchmark among the libraries that a target links."""
 _LINK: Final = re.compile(rf"target_link_libraries\s*\([^)]*?{LIBRARY}", re.IGNORECASE)

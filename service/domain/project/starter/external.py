@@ -1,4 +1,4 @@
-"""Describe what CMake's ExternalProject downloads, which no entry of ``dependencies`` replaces."""
+"""Describe what CMake's ExternalProject downloads, and which variables of the project replace it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,36 @@ from service.domain.values.text import plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from service.domain.project.starter.cmake_reply import CacheEntry
     from service.domain.project.starter.fetched import Download
 
 _ADDED: Final = re.compile(r"^[^#\n]*\bExternalProject_Add\s*\(\s*(\S*)", re.IGNORECASE | re.MULTILINE)
 
 
+_VARIABLE: Final = re.compile(r"[A-Za-z]\w*")
+_OF_PATHS: Final = frozenset({"STRING", "PATH", "UNINITIALIZED"})
+
+
 @dataclass(frozen=True, slots=True)
 class ExternalDownload:
-    """A finished download of ExternalProject, with its name there."""
+    """A finished download of ExternalProject, with its name there, and the directory with its archive."""
 
     name: str
     download: Download
+    kept: str = ""
+
+
+def variable_of(external: ExternalDownload, cache: Mapping[str, CacheEntry]) -> str:
+    """Find the project's variable for the directory of the download; empty if there is none.
+
+    Projects that have one often download only if it is not set.
+    """
+    names = (
+        name
+        for name, entry in cache.items()
+        if entry.kind in _OF_PATHS and entry.value == external.download.place and _VARIABLE.fullmatch(name)
+    )
+    return next(names, "")
 
 
 def not_pinned(external: ExternalDownload, files: Mapping[str, str]) -> str:

@@ -51,13 +51,14 @@ class Fetched:
     """A download pinned by a commit or a SHA-256.
 
     ``place`` is the path in the sources where the build looks for the files before it downloads them; empty
-    if it looks the dependency up by name.
+    if it looks the dependency up by name, or in a CMake ``variable``.
     """
 
     name: str
     download: Download
     pin: str
     place: str = ""
+    variable: str = ""
 
     @property
     def source(self) -> str:
@@ -130,6 +131,13 @@ def placing_lines(fetched: Iterable[Fetched]) -> Iterator[str]:
             put = f'cp {source}/{posixpath.basename(each.download.url)}"'
         above = posixpath.dirname(each.place)
         yield f"mkdir -p {above} && {put} {each.place}" if above else f"{put} {each.place}"
+
+
+def given_options(fetched: Iterable[Fetched]) -> Iterator[str]:
+    """Write the options that tell the project in which directory a dependency is."""
+    for each in fetched:
+        if each.variable and _is_named(each):
+            yield f'-D{each.variable}="$BENCHGATE_DEPS/{each.name}"'
 
 
 def kept_places(fetched: Iterable[Fetched]) -> tuple[str, ...]:

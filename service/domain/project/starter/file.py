@@ -19,6 +19,7 @@ from service.domain.project.starter.fetched import (
     NAME,
     Fetched,
     dependencies_lines,
+    given_options,
     kept_places,
     placing_lines,
 )
@@ -241,7 +242,7 @@ def starter_file(facts: ProjectFacts) -> str:
 
 
 def _configure(facts: ProjectFacts) -> str:
-    options = "".join(f" {option}" for option in facts.options)
+    options = "".join(f" {option}" for option in (*facts.options, *given_options(facts.dependencies)))
     match facts.system:
         case BuildSystem.CMAKE if facts.preset:
             return f"cmake --preset {facts.preset} -B build{options}"
@@ -267,6 +268,8 @@ def _reasons(facts: ProjectFacts) -> Iterator[str]:
         yield "The options switch the benchmarks on, which this project builds only if asked."
     if facts.directory:
         yield f"The project in {facts.directory} has the benchmarks; the one at the top has none."
+    if any(given_options(facts.dependencies)):
+        yield "The directories with $BENCHGATE_DEPS keep ExternalProject from downloading."
     if any(each.place for each in facts.dependencies):
         yield "The first lines put what the project downloads by itself where it looks before it does so."
 

@@ -28,10 +28,16 @@ def options(text: str, cache: dict[str, CacheEntry], **files: str) -> tuple[str,
         'option(${PROJECT_NAME}_BENCHMARKS "Build them" OFF)',
         'include(CMakeDependentOption)\ncmake_dependent_option(QUEUE_BENCHMARKS "Build them" OFF "TOP" OFF)',
         "queue_option(\n  QUEUE_BENCHMARKS OFF)",
+        'option_if_not_defined(QUEUE_BENCHMARKS "Build them" OFF)',
     ],
 )
 def test_an_option_for_benchmarks_that_is_off_and_declared_is_found(declared: str) -> None:
     assert options(declared, {"QUEUE_BENCHMARKS": OFF, "QUEUE_TESTS": OFF}) == ("QUEUE_BENCHMARKS",)
+
+
+def test_the_name_of_an_option_may_have_dots_and_dashes() -> None:
+    cache = {"queue.bench-marks": OFF, "queue": OFF}
+    assert options("cmake_dependent_option(queue.bench-marks x OFF TOP OFF)", cache) == ("queue.bench-marks",)
 
 
 @pytest.mark.parametrize(
