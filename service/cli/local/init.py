@@ -27,7 +27,7 @@ from service.domain.project.starter.file import (
     programs_in_text,
     starter_file,
 )
-from service.domain.project.starter.libraries import SOURCES, not_measured, other_libraries
+from service.domain.project.starter.libraries import SOURCES, libraries_in, not_measured, without_google
 from service.domain.values.errors import BadInput, BenchgateError, NotFound
 from service.domain.values.text import plain
 from service.steps.project.init_cmake import ask_cmake
@@ -155,11 +155,11 @@ def _look_at(directory: Path) -> ProjectFacts:
     """Ask the build systems until one has benchmark programs; search the build files if none can be asked."""
     without = list[str]()
     not_asked = dict[BuildSystem, _NotAskedError]()
-    others = other_libraries(_sources(directory))
+    libraries = libraries_in(_sources(directory))
     facts: ProjectFacts | None = None
     for system in _systems_of(directory):
         try:
-            facts = _ask(directory, system, others)
+            facts = _ask(directory, system, libraries)
             break
         except NotFound as none:
             without.append(str(none))
@@ -174,6 +174,7 @@ def _look_at(directory: Path) -> ProjectFacts:
         )
         facts = next((found for found in searched if found.programs or not without), None)
     known = {each.format for each in facts.programs} if facts else set()
+    others = without_google(libraries)
     left = {path: library for path, library in others.items() if library not in known}
     sentences = (*without, *map(str, not_asked.values()), *not_measured(left))
     if facts is None:
@@ -183,8 +184,8 @@ def _look_at(directory: Path) -> ProjectFacts:
     return facts
 
 
-def _ask(directory: Path, system: BuildSystem, others: Mapping[str, Format]) -> ProjectFacts:
-    """Ask a build system; ``others`` are the sources that use another library.
+def _ask(directory: Path, system: BuildSystem, libraries: Mapping[str, Format]) -> ProjectFacts:
+    """Ask a build system, given the libraries of the project's sources.
 
     Raises:
         NotFound: it has no benchmark program.
@@ -203,7 +204,7 @@ def _ask(directory: Path, system: BuildSystem, others: Mapping[str, Format]) -> 
     with TemporaryDirectory(prefix="benchgate-init-") as scratch, TerminalProgress() as progress:
         try:
             runner = DirectRunner(without=HIDDEN)
-            inquiry = Inquiry(runner, directory, Path(scratch).resolve(), progress, others)
+            inquiry = Inquiry(runner, directory, Path(scratch).resolve(), progress, libraries)
             if system is BuildSystem.MESON:
                 return ask_meson(inquiry)
             return ask_cmake(inquiry, dict(_build_files(directory, system)))

@@ -17,6 +17,7 @@ from service.domain.project.starter.cmake_reply import QUERIES, CMakeReply, pars
 from service.domain.project.starter.external import not_pinned, variable_of
 from service.domain.project.starter.fetched import Fetched, with_own_names
 from service.domain.project.starter.file import BuildSystem, Program, ProjectFacts
+from service.domain.project.starter.libraries import without_google
 from service.domain.project.starter.traced import TRACING, can_trace
 from service.domain.values.errors import CommandFailed, NotFound
 from service.domain.values.text import counted, plain
@@ -85,7 +86,7 @@ def ask_cmake(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts:
 
 def _ask_below(inquiry: Inquiry, files: Mapping[str, str], others: list[_Configured]) -> ProjectFacts | None:
     """Ask the projects below the top that have benchmarks; return None if none links Google Benchmark."""
-    for number, directory in enumerate(benchmark_projects(files, inquiry.others)):
+    for number, directory in enumerate(benchmark_projects(files, without_google(inquiry.libraries))):
         inquiry.progress.note(f"looking at {directory}, a project of its own with benchmarks")
         scratch = inquiry.scratch / f"below-{number}"
         scratch.mkdir()
@@ -283,7 +284,7 @@ def _configure(project: _Project, build: Path, arguments: Sequence[str]) -> CMak
     below = f"{project.below}/" if project.below else ""
     others = {
         path.removeprefix(below): library
-        for path, library in inquiry.others.items()
+        for path, library in without_google(inquiry.libraries).items()
         if path.startswith(below)
     }
     return parse_reply({path.name: path.read_text("utf-8") for path in replies.glob("*.json")}, others)

@@ -62,15 +62,15 @@ class Inquiry:
 
     ``runner`` runs commands with the user's own permissions: the downloads of a configure run need the
     network, and a sandbox around the later commands would protect from nothing, since configuring runs any
-    code of the project. ``scratch`` is an empty directory for builds. ``others`` has the sources, by paths
-    below the directory, that use another library than Google Benchmark.
+    code of the project. ``scratch`` is an empty directory for builds. ``libraries`` has the libraries of
+    sources, by their paths below the directory.
     """
 
     runner: Sandbox
     directory: Path
     scratch: Path
     progress: Progress
-    others: Mapping[str, Format] = field(default_factory=dict)
+    libraries: Mapping[str, Format] = field(default_factory=dict)
 
     def run(self, *argv: str, limits: Limits = _BUILD) -> str:
         """Run a command in the project's directory and return its output.

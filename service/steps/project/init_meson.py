@@ -110,8 +110,8 @@ def _without(commands: Sequence[str], tried: Sequence[str]) -> str:
 def _set_up(inquiry: Inquiry, build: Path, *options: str) -> tuple[Executable, ...]:
     inquiry.progress.say(" ".join(("set up with --buildtype=release", *options)))
     inquiry.run("meson", "setup", str(build), str(inquiry.directory), "--buildtype=release", *options)
-    others = {str(inquiry.directory / path): library for path, library in inquiry.others.items()}
-    return meson_programs(_introspect(inquiry, "--targets", build), str(build), others)
+    libraries = {str(inquiry.directory / path): library for path, library in inquiry.libraries.items()}
+    return meson_programs(_introspect(inquiry, "--targets", build), str(build), libraries)
 
 
 def _introspect(inquiry: Inquiry, what: str, build: Path) -> str:

@@ -1,4 +1,4 @@
-"""Recognise sources with benchmarks of other libraries than Google Benchmark."""
+"""Recognise the library of benchmarks by their sources."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 SOURCES: Final = (".c++", ".cc", ".cpp", ".cxx")
+_GOOGLE: Final = re.compile(r"#\s*include\s*[<\"]benchmark/benchmark\.h[>\"]")
 _NANOBENCH: Final = re.compile(r"\bankerl::nanobench\b|#\s*include\s*[<\"](?:\w+/)*nanobench\.h[>\"]")
 _CATCH: Final = re.compile(r"#\s*include\s*[<\"](?:catch2/|(?:\w+/)*catch)")
 _BENCHMARK: Final = re.compile(r"\bBENCHMARK(?:_ADVANCED)?\s*\(\s*\"")  # Catch2's names are literals
@@ -21,20 +22,27 @@ _DEFAULT: Final = "[!benchmark]"
 _ALL: Final = "*"
 
 
-def other_libraries(sources: Iterable[tuple[str, str]]) -> dict[str, Format]:
-    """Map the paths of the sources that use another library to it."""
+def libraries_in(sources: Iterable[tuple[str, str]]) -> dict[str, Format]:
+    """Map the paths of the sources that use a library to it."""
     found = {}
     for path, text in sources:
-        if _NANOBENCH.search(text):
+        if _GOOGLE.search(text):
+            found[path] = Format.GOOGLE
+        elif _NANOBENCH.search(text):
             found[path] = Format.NANOBENCH
         elif _CATCH.search(text) and _BENCHMARK.search(text):
             found[path] = Format.CATCH2
     return found
 
 
-def library_of(sources: Iterable[str], others: Mapping[str, Format]) -> Format | None:
-    """Return the library of a program's sources, given those that use other libraries; None: none of them."""
-    return next((others[path] for path in sources if path in others), None)
+def without_google(libraries: Mapping[str, Format]) -> dict[str, Format]:
+    """Return the sources that use another library than Google Benchmark."""
+    return {path: library for path, library in libraries.items() if library is not Format.GOOGLE}
+
+
+def library_of(sources: Iterable[str], libraries: Mapping[str, Format]) -> Format | None:
+    """Return the library of a program's sources, given the libraries of all; None: none of them uses one."""
+    return next((libraries[path] for path in sources if path in libraries), None)
 
 
 def not_measured(others: Mapping[str, Format]) -> tuple[str, ...]:

@@ -55,14 +55,14 @@ def has_default_wraps(answer: str) -> bool:
 
 
 def meson_programs(
-    answer: str, build: str, others: Mapping[str, Format] = MappingProxyType({})
+    answer: str, build: str, libraries: Mapping[str, Format] = MappingProxyType({})
 ) -> tuple[Executable, ...]:
     """List the executables that link Google Benchmark, else those of another library; none of subprojects.
 
     Args:
         answer: the output of ``--targets``.
         build: the build directory, an absolute path.
-        others: the sources, by absolute paths, that use another library.
+        libraries: those of sources, by absolute paths.
 
     Raises:
         BadInput: the answer cannot be parsed.
@@ -71,20 +71,20 @@ def meson_programs(
         Executable(target["name"], posixpath.relpath(target["filename"][0], build), library)
         for target in _read(answer)
         if target["type"] == "executable" and not target.get("subproject")
-        if (library := _library(target, others))
+        if (library := _library(target, libraries))
     ]
     usable = [target for target in found if is_usable(target)]
     return tuple(each for each in usable if each.format is Format.GOOGLE) or tuple(usable)
 
 
-def _library(target: dict[str, Any], others: Mapping[str, Format]) -> Format | None:
-    """Match by name too, because old versions of Meson list no linker arguments; the program is run later."""
+def _library(target: dict[str, Any], libraries: Mapping[str, Format]) -> Format | None:
+    """Match by sources and name too: Meson before 1.2 lists no linker arguments. The program is run later."""
     words = [word for source in target["target_sources"] for word in source.get("parameters", ())]
     if any(map(is_library, words)):
         return Format.GOOGLE
     sources = (path for source in target["target_sources"] for path in source.get("sources", ()))
     is_named = "bench" in target["name"].lower()
-    return library_of(sources, others) or (Format.GOOGLE if is_named else None)
+    return library_of(sources, libraries) or (Format.GOOGLE if is_named else None)
 
 
 def meson_benchmarks(answer: str, build: str) -> tuple[str, ...]:

@@ -46,6 +46,12 @@ def test_a_program_of_an_earlier_meson_is_found_by_its_name() -> None:
     assert meson_programs(text, "/home/dev/build") == (SPEED, Executable("core_bench", "perf/other"))
 
 
+def test_a_program_of_an_earlier_meson_is_found_by_its_sources() -> None:
+    libraries = {"/home/dev/project/perf/other.cc": Format.GOOGLE}
+
+    assert meson_programs(TARGETS, "/home/dev/build", libraries) == (SPEED, Executable("other", "perf/other"))
+
+
 def test_a_program_of_another_library_counts_if_none_links_google_benchmark() -> None:
     others = {
         "/home/dev/project/perf/other.cc": Format.CATCH2,
