@@ -1,0 +1,1 @@
+"""Levels of a series: its change along the commits of a branch."""

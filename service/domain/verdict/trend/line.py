@@ -1,0 +1,146 @@
+"""Put the commits of a branch in line by their first parents, and level them.
+
+Each merged commit was measured in pairs against its first parent, on one machine and by one compiler. The sum
+of these steps has no drift of the machine, and a new machine or compiler does not break it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from service.domain.verdict.trend.levels import Link
+
+_SURE: Final = 1.96  # standard errors, for 95 %
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A commit against its first parent: ``log`` is ln(commit ÷ parent), with its standard error.
+
+    Both are None if that was not measured, and 0 if it cannot have changed. ``moment`` is when the commit
+    came to the branch, as far as Benchgate knows.
+    """
+
+    revision: str
+    parent: str
+    moment: datetime
+    log: float | None = None
+    error: float | None = None
+    pairs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CommitLevel:
+    """Distance of a commit from the commit ``since``: ln(commit ÷ since) and its standard error.
+
+    ``offset`` is where ``since`` is drawn: 0 for the chosen commit. Behind a gap nobody knows how far that
+    is, so the line goes on where it stopped, and ``since`` is the first commit behind the gap.
+    """
+
+    log: float
+    error: float
+    since: str
+    offset: float = 0.0
+
+    @property
+    def low(self) -> float:
+        """Lower end of the 95 % interval (log scale)."""
+        return self.log - _SURE * self.error
+
+    @property
+    def high(self) -> float:
+        """Upper end of the 95 % interval (log scale)."""
+        return self.log + _SURE * self.error
+
+
+@dataclass(frozen=True, slots=True)
+class LevelledLine:
+    """The commits of a branch in their order, the oldest first, and the levels of all of them."""
+
+    commits: tuple[str, ...]
+    levels: Mapping[str, CommitLevel]
+
+
+def level_line(steps: Iterable[Step], since: str = "") -> LevelledLine:
+    """Level the commits of a branch relative to ``since``; empty or unknown: the oldest.
+
+    Of several steps of one commit all count. Takes O(n log n) for n steps.
+    """
+    from service.domain.verdict.trend.levels import Link, level, pool_errors  # noqa: PLC0415 - loads SciPy
+
+    known = [*steps]
+    commits = _in_line(known)
+    position = {commit: number for number, commit in enumerate(commits)}
+    links = pool_errors(
+        Link(position[each.parent], position[each.revision], each.log, each.error, each.pairs)
+        for each in known
+        if each.log is not None and each.error is not None and position[each.parent] < position[each.revision]
+    )
+    levels: dict[str, CommitLevel] = {}
+    for part in _parts(len(commits), links):
+        own = {place: number for number, place in enumerate(part)}
+        first = position[since] if position.get(since) in own else part[0]
+        inner = [
+            replace(each, base=own[each.base], patch=own[each.patch]) for each in links if each.base in own
+        ]
+        found = level(len(part), inner, own[first])
+        for place in part:
+            if reached := found.levels[own[place]]:
+                levels[commits[place]] = CommitLevel(reached.log, reached.error, commits[first])
+    return LevelledLine(commits, _joined(commits, levels, since))
+
+
+def _in_line(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Follow the first parents; parts that nothing joins come in the order of their first moments."""
+    after: dict[str, Step] = {}
+    for each in sorted(steps, key=lambda each: each.moment):
+        after[each.parent] = each  # a branch that was set back goes on with the later one
+    made = {each.revision for each in after.values()}
+    starts = sorted(
+        (each for each in after.values() if each.parent not in made), key=lambda each: each.moment
+    )
+    line: dict[str, None] = {}
+    for start in starts:
+        commit: str | None = start.parent
+        while commit is not None and commit not in line:
+            line[commit] = None
+            follower = after.get(commit)
+            commit = follower.revision if follower else None
+    for each in steps:  # commits that were set back, and circles that no history has
+        line |= dict.fromkeys((each.parent, each.revision))
+    return tuple(line)
+
+
+def _parts(commits: int, links: Sequence[Link]) -> list[list[int]]:
+    """List the positions that links join to each other, each part in order, the parts by their first."""
+    parent = list(range(commits))
+
+    def root(place: int) -> int:
+        while parent[place] != place:
+            parent[place] = place = parent[parent[place]]
+        return place
+
+    for each in links:
+        parent[max(root(each.base), root(each.patch))] = min(root(each.base), root(each.patch))
+    parts: dict[int, list[int]] = {}
+    for place in range(commits):
+        parts.setdefault(root(place), []).append(place)
+    return [*parts.values()]
+
+
+def _joined(commits: Sequence[str], levels: Mapping[str, CommitLevel], since: str) -> dict[str, CommitLevel]:
+    """Let each part begin where the one before it ends, and the chosen commit be at 0."""
+    offsets: dict[str, float] = {}
+    last = 0.0
+    for commit in commits:
+        found = levels[commit]
+        if found.since not in offsets:
+            offsets[found.since] = last - found.log
+        last = offsets[found.since] + found.log
+    zero = offsets.get(levels[since].since, 0.0) if since in levels else next(iter(offsets.values()), 0.0)
+    return {commit: replace(each, offset=offsets[each.since] - zero) for commit, each in levels.items()}

@@ -1,0 +1,50 @@
+"""Anchors: which distant commits of a branch are measured together."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.simulations.anchors import Commit, anchors_of
+
+MONDAY = datetime(2026, 1, 5, 9, tzinfo=UTC)
+
+
+def _daily(days: int, *releases: int) -> list[Commit]:
+    return [Commit(MONDAY + timedelta(days=day), is_release=day in releases) for day in range(days)]
+
+
+def test_the_ends_of_weeks_are_compared_and_the_newest_commit_with_the_last_of_them() -> None:
+    assert {(6, 13), (13, 20), (20, 23)} <= {*anchors_of(_daily(24))}
+
+
+def test_each_fourth_week_is_compared_with_the_one_before() -> None:
+    found = [(base, patch) for base, patch in anchors_of(_daily(28 * 3)) if patch - base > 7]
+    assert len({patch - base for base, patch in found[:-1]}) == 1
+    assert found[0][1] - found[0][0] == 28
+
+
+def test_a_release_is_compared_with_the_one_before_and_the_newest_commit_with_the_last() -> None:
+    assert {(3, 50), (50, 79)} <= {*anchors_of(_daily(80, 3, 50))}
+
+
+def test_neighbours_and_short_histories_need_no_anchor() -> None:
+    assert anchors_of([]) == ()
+    assert anchors_of(_daily(1)) == ()
+    assert anchors_of([Commit(MONDAY + timedelta(days=7 * week)) for week in range(4)]) == ()
+
+
+def test_commits_of_one_day_are_in_one_week() -> None:
+    commits = [Commit(MONDAY + timedelta(minutes=minute)) for minute in range(100)]
+    assert anchors_of(commits) == ()
+
+
+@given(st.lists(st.integers(0, 400), max_size=40), st.sets(st.integers(0, 39)))
+def test_every_anchor_leads_forward_and_occurs_once(days: list[int], releases: set[int]) -> None:
+    """Also if the clocks of committers disagree."""
+    commits = [Commit(MONDAY + timedelta(days=day), k in releases) for k, day in enumerate(days)]
+    found = anchors_of(commits)
+    assert len({*found}) == len(found)
+    assert all(0 <= base < patch - 1 < len(commits) for base, patch in found)

@@ -1,0 +1,97 @@
+"""The commits of a branch in line, with their levels."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.verdict.trend.line import LevelledLine, Step, level_line
+
+START = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+def _step(
+    parent: str, revision: str, log: float | None = 0.0, error: float | None = 0.002, **more: int
+) -> Step:
+    moment = START + timedelta(hours=more.get("hour", ord(revision[0])))
+    return Step(revision, parent, moment, log, error, more.get("pairs", 20))
+
+
+def _drawn(line: LevelledLine) -> dict[str, float]:
+    return {name: round(line.levels[name].offset + line.levels[name].log, 6) for name in line.commits}
+
+
+def test_commits_are_in_the_order_of_their_first_parents() -> None:
+    """The order of measuring does not matter."""
+    line = level_line([_step("b", "c", 0.01, hour=1), _step("a", "b", 0.02, hour=9), _step("c", "d", hour=2)])
+    assert line.commits == ("a", "b", "c", "d")
+    assert _drawn(line) == {"a": 0, "b": 0.02, "c": 0.03, "d": 0.03}
+
+
+def test_levels_are_relative_to_the_chosen_commit() -> None:
+    line = level_line([_step("a", "b", 0.02), _step("b", "c", 0.01), _step("c", "d", -0.04)], since="c")
+    assert _drawn(line) == {"a": -0.03, "b": -0.01, "c": 0, "d": -0.04}
+    assert line.levels["a"].since == "c"
+    assert line.levels["c"].error == 0
+    assert (line.levels["d"].low, line.levels["d"].high) == pytest.approx((-0.04 - 0.00392, -0.04 + 0.00392))
+
+
+def test_a_commit_that_touches_nothing_is_no_gap() -> None:
+    line = level_line([_step("a", "b", 0.02), _step("b", "c", 0.0, 0.0, pairs=0), _step("c", "d", 0.01)])
+    assert _drawn(line)["d"] == 0.03
+    assert line.levels["d"].since == "a"
+    assert line.levels["d"].error == pytest.approx(0.002 * math.sqrt(2))
+
+
+@pytest.mark.parametrize("lost", [[], [Step("c", "b", START, None, None)]])
+def test_behind_a_gap_the_line_goes_on_where_it_stopped(lost: list[Step]) -> None:
+    """Nobody knows what the lost commit changed, so the levels behind it are relative to the next one."""
+    steps = [_step("a", "b", 0.02), *lost, _step("c", "d", 0.05), _step("d", "e", 0.01)]
+    line = level_line(steps)
+    assert line.commits == ("a", "b", "c", "d", "e")
+    assert _drawn(line) == {"a": 0, "b": 0.02, "c": 0.02, "d": 0.07, "e": 0.08}
+    assert [line.levels[name].since for name in "abcde"] == ["a", "a", "c", "c", "c"]
+    assert line.levels["c"].error == 0
+    behind = level_line(steps, since="d")
+    assert _drawn(behind) == {"a": -0.07, "b": -0.05, "c": -0.05, "d": 0, "e": 0.01}
+
+
+def test_a_commit_that_was_measured_twice_counts_by_both() -> None:
+    line = level_line([_step("a", "b", 0.02), _step("a", "b", 0.04)])
+    assert line.levels["b"].log == pytest.approx(0.03)
+    assert line.levels["b"].error == pytest.approx(0.002 / math.sqrt(2))
+
+
+def test_a_branch_that_was_set_back_goes_on_with_the_later_commit() -> None:
+    line = level_line([_step("a", "b", 0.02, hour=1), _step("a", "c", 0.01, hour=2), _step("c", "d", hour=3)])
+    assert line.commits[:3] == ("a", "c", "d")
+    assert _drawn(line)["d"] == 0.01
+
+
+def test_the_spread_of_a_few_pairs_is_drawn_to_that_of_the_others() -> None:
+    """Five pairs may agree by chance: their error would be far too small."""
+    others = [_step(f"{k}", f"{k + 1}", 0.0, 0.002) for k in range(5)]
+    line = level_line([*others, _step("5", "6", 0.0, 0.00001, pairs=5)])
+    added = line.levels["6"].error ** 2 - line.levels["5"].error ** 2
+    assert math.sqrt(added) > 0.003
+
+
+def test_exact_counters_have_no_error() -> None:
+    line = level_line([_step("a", "b", 0.02, 0.0), _step("b", "c", 0.01, 0.0)])
+    assert [line.levels[name].error for name in "abc"] == pytest.approx([0, 0, 0], abs=1e-5)
+
+
+def test_nothing_is_no_line() -> None:
+    assert level_line([]) == LevelledLine((), {})
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef"), st.booleans()), max_size=12))
+def test_any_history_has_each_commit_once_with_a_level(drawn: list[tuple[str, str, bool]]) -> None:
+    steps = [_step(a, b, *((0.01, 0.001) if known else (None, None))) for a, b, known in drawn if a != b]
+    line = level_line(steps)
+    assert sorted(line.commits) == sorted({name for each in steps for name in (each.parent, each.revision)})
+    assert line.levels.keys() == {*line.commits}
