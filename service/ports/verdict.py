@@ -5,6 +5,7 @@ A field's ``metadata`` describes the field in the API's document. All times are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -20,6 +21,7 @@ from service.domain.verdict.calibration.evidence import History, Session, Voting
 from service.domain.verdict.inference.reasons import Reason
 from service.domain.verdict.inference.verdict import Comparison as JudgedRow
 from service.domain.verdict.inference.verdict import Verdict
+from service.domain.verdict.trend.line import Step
 from service.ports.runs.builds import BuildRecord
 from service.ports.runs.shown import ADDRESS, PAGES_ONLY
 
@@ -231,6 +233,26 @@ class Series:
 class Point(Compared):
     """One comparison in the history of a series; its kind is post-submit for a merged commit."""
 
+    parent: str | None = field(default=None, metadata={"description": "the commit it was compared with"})
+    error: float | None = field(
+        default=None,
+        metadata={"description": "of a merged commit: standard error of the ratio's natural logarithm"},
+    )
+    is_same_program: bool = field(
+        default=False, metadata={"description": "its program equals that of its parent"}
+    )
+
+    @property
+    def step(self) -> Step | None:
+        """The commit against its parent; None without one."""
+        if self.parent is None:
+            return None
+        if self.is_same_program:
+            return Step(self.revision, self.parent, self.measured_at, 0.0, 0.0)
+        log = math.log(self.ratio) if self.ratio and self.error is not None else None
+        error = None if log is None else self.error
+        return Step(self.revision, self.parent, self.measured_at, log, error, self.pairs)
+
     kind: RunKind
     measured_at: datetime
     job: str
@@ -247,11 +269,31 @@ class Point(Compared):
 
 
 @dataclass(frozen=True, slots=True)
+class UntouchedCommit:
+    """A merged commit that changed no file of the series' job, so that nothing was measured."""
+
+    revision: str
+    parent: str
+    moment: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class SeriesWithPoints:
-    """A series with its points, oldest first: merged commits, and patch sets."""
+    """A series with its points, oldest first: merged commits, and patch sets.
+
+    ``untouched`` are the commits since the first of them that the series cannot depend on.
+    """
 
     series: Series
     points: tuple[Point, ...]
+    untouched: tuple[UntouchedCommit, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The merged commits against their parents, also those that changed nothing."""
+        merged = (each for each in self.points if each.kind is RunKind.POST_SUBMIT)
+        unchanged = (Step(each.revision, each.parent, each.moment, 0.0, 0.0) for each in self.untouched)
+        return (*(step for each in merged if (step := each.step)), *unchanged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

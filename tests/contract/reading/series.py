@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.domain.runs.vote import Result
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.values.search import parse_words
-from tests.contract.reading.site import ADDRESS, CHANGE, measure
+from tests.contract.reading.site import ADDRESS, CHANGE, OTHER_PARENT, measure
 
 if TYPE_CHECKING:
     from tests.contract.reading.site import ReadingSite
+
+
+OTHER = CHANGE + 1  # another change
 
 
 class SeriesReadingContract:
@@ -111,3 +115,34 @@ class SeriesReadingContract:
         for unknown in (series + 1, 1 << 70):
             with pytest.raises(NotFound):
                 site.reading.trend(unknown, 10)
+
+    def test_points_of_merged_commits_know_their_parents(self, site: ReadingSite) -> None:
+        site.add_change()
+        series = site.add_series("BM_x")
+        site.add_build(site.add_run(kind=RunKind.POST_SUBMIT, parent=OTHER_PARENT), benchmarks=["BM_x"])
+        (point,) = site.reading.trend(series, 3).points
+        assert point.parent == OTHER_PARENT
+        assert point.step is not None
+        assert (point.step.parent, point.step.revision) == (OTHER_PARENT, point.revision)
+
+    def test_commits_that_touch_no_file_of_the_job_are_part_of_the_trend(self, site: ReadingSite) -> None:
+        site.add_change(patch_sets=3)
+        series = site.add_series("BM_x")
+        site.add_build(site.add_run(1, kind=RunKind.POST_SUBMIT), benchmarks=["BM_x"])
+        untouched = site.add_run(2, kind=RunKind.POST_SUBMIT, parent=OTHER_PARENT)
+        site.add_build(untouched, result=Result.NOT_BUILT)
+        site.add_build(site.add_run(3), result=Result.NOT_BUILT)
+        found = site.reading.trend(series, 3)
+        (commit,) = found.untouched
+        assert (commit.parent, len(found.points), len(found.steps)) == (OTHER_PARENT, 1, 2)
+
+    def test_a_hidden_commit_that_touches_nothing_is_not_in_the_trend(self, site: ReadingSite) -> None:
+        site.add_change(patch_sets=2)
+        site.add_change(OTHER)
+        series = site.add_series("BM_x")
+        site.add_build(site.add_run(1, kind=RunKind.POST_SUBMIT), benchmarks=["BM_x"])
+        hidden = site.add_run(1, kind=RunKind.POST_SUBMIT, change=OTHER)
+        site.add_build(hidden, result=Result.NOT_BUILT)
+        site.hide(OTHER)
+        assert len(site.reading.trend(series, 3).untouched) == 1
+        assert site.reading.seen_by(None).trend(series, 3).untouched == ()

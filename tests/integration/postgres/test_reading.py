@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from bench.plans import scans_of
 from service.domain.runs.health import Patience, Step
 from service.domain.runs.states import RunState
 from service.domain.values.identity import RunKind
+from service.domain.verdict.inference.estimate import estimate
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.wording.health import degradation_sentences
 from service.ports.runs.shown import Tally
@@ -228,3 +230,28 @@ def test_each_failing_step_names_its_change(site: PostgresSite) -> None:
     problems = site.reading.patch_set(ADDRESS).problems
     assert len(problems) == len(failing) - 1
     assert problems[0].startswith("Posting on change 7 failed 4 times: 502. Next try at ")
+
+
+def test_the_error_of_a_merged_commit_comes_from_the_pairs_of_its_verdict(
+    site: PostgresSite, database: Database
+) -> None:
+    """Discarded pairs and those after the verdict do not count; neither does a patch set's."""
+    site.add_change()
+    series = site.add_series("BM_x")
+    for kind in (RunKind.POST_SUBMIT, RunKind.CHECK):
+        site.add_build(site.add_run(kind=kind), benchmarks=["BM_x"])
+    base, patch = [10.0, None, *([10.0] * 7), 10.0], [9.0, 1.0, 9.1, 9.2, 9.0, 9.1, 9.2, 9.0, 9.1, 99.0]
+    for side, samples in enumerate((base, patch)):
+        database.change("UPDATE result SET samples = :samples WHERE side = :side", samples=samples, side=side)
+    merged, proposed = site.reading.trend(series, 3).points
+    counted = [value for value in patch if value not in {1.0, 99.0}]
+    assert merged.error == pytest.approx(estimate([10.0] * 8, counted).error)
+    assert proposed.error is None
+    assert merged.step is not None
+    assert merged.step.log == pytest.approx(math.log(0.9))
+    reasons = json.dumps([{"kind": "same program", "facts": []}])
+    database.change("UPDATE comparison SET reasons = cast(:reasons AS jsonb)", reasons=reasons)
+    same = site.reading.trend(series, 3).points[0]
+    assert same.is_same_program
+    assert same.step is not None
+    assert (same.step.log, same.step.error) == (0, 0)

@@ -30,6 +30,7 @@ from service.ports.verdict import (
     Samples,
     Series,
     SeriesWithPoints,
+    UntouchedCommit,
 )
 from tests.support.reading.views import (
     ENVIRONMENT,
@@ -327,7 +328,23 @@ class FakeReading(Reading):
         ordered = sorted(stored or self._points(same), key=lambda point: point.measured_at)
         last = [[p for p in ordered if p.kind is kind][-limit:] for kind in RunKind]
         shown = {id(point) for points in last for point in points}
-        return replace(trend, points=tuple(point for point in ordered if id(point) in shown))
+        points = tuple(point for point in ordered if id(point) in shown)
+        first = next((point for point in points if point.kind is RunKind.POST_SUBMIT), None)
+        untouched = [*self._untouched(trend.series.job, first.measured_at)] if first else []
+        return replace(trend, points=points, untouched=(*trend.untouched, *reversed(untouched)))
+
+    def _untouched(self, job: str, begin: datetime) -> Iterator[UntouchedCommit]:
+        for each in self.runs:
+            run = each.run
+            for build in each.builds:
+                is_untouched = build.job == job and build.result is Result.NOT_BUILT
+                if (
+                    run.kind is RunKind.POST_SUBMIT
+                    and run.parent
+                    and is_untouched
+                    and build.created_at >= begin
+                ):
+                    yield UntouchedCommit(run.revision, run.parent, build.created_at)
 
     def _points(self, series: Sequence[int]) -> Iterator[Point]:
         """Yield the points of builds, for series whose trends have none of their own."""
@@ -387,7 +404,7 @@ class FakeReading(Reading):
 
 
 _ONE_SERVER = "gerrit"  # of runs without a change
-_OF_RUN = ("kind", "revision", "subject", "author", "change", "change_address", "patch_set")
+_OF_RUN = ("kind", "revision", "parent", "subject", "author", "change", "change_address", "patch_set")
 # As the page of changes orders builds to name the cause of the worst.
 _WORST_FIRST = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS)
 

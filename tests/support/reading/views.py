@@ -279,6 +279,8 @@ def trend_point(index: int, value: float, **more: object) -> Point:
         high=1.008,
         run_id=1000 + index,
         revision=f"{index:04x}c0ffee{index:04x}",
+        parent=f"{index - 1:04x}c0ffee{index - 1:04x}" if index else "0" * 12,
+        error=0.004,
         subject=f"MB-{60000 + index}: Keep the pool's threads warm",
         author="Dana Meyer",
         change=500 + index,

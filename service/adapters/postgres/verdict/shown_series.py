@@ -20,16 +20,22 @@ from service.adapters.postgres.access.sight import (
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.verdict.shown_comparisons import COMPARED
+from service.domain.runs.vote import Result
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
+from service.domain.verdict.inference.estimate import MIN_PAIRS, estimate_of, log_ratios
+from service.domain.verdict.inference.reasons import ReasonKind
 from service.ports.reading import SeriesReading
-from service.ports.verdict import Point, Series, SeriesWithPoints
+from service.ports.verdict import Point, Series, SeriesWithPoints, UntouchedCommit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlalchemy import RowMapping
+
     from service.domain.values.search import Words
 
+_MOST_UNTOUCHED: Final = 10_000  # commits that touch no file of the job
 _SERIES: Final = """
 SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM series
 """
@@ -73,10 +79,10 @@ def _newest(kind: int, run_kind: RunKind) -> str:
     return f"""
     SELECT of_name.* FROM {SAME_SERIES} AS same CROSS JOIN LATERAL (
         SELECT comparison.*, '{run_kind}' AS run_kind, r.id AS run_id,
-               r.revision, r.subject, r.author, r.patch_set_id
+               r.revision, r.parent, r.subject, r.author, r.patch_set_id
         FROM comparison
         LEFT JOIN LATERAL (
-            SELECT run.id, run.revision, run.subject, run.author, run.patch_set_id
+            SELECT run.id, run.revision, run.parent, run.subject, run.author, run.patch_set_id
             FROM run_build JOIN run ON run.id = run_build.run_id
             WHERE run_build.build_id = comparison.build_id AND run.kind = '{run_kind}'
               AND {visible_run("run")}
@@ -90,18 +96,42 @@ def _newest(kind: int, run_kind: RunKind) -> str:
     """  # noqa: S608 - put together from constants
 
 
+def _samples(side: int) -> str:
+    # Each is looked up with its own moment, so that only the partition that holds it is opened.
+    return f"""
+    SELECT samples FROM result
+    WHERE (build_id, series_id, side, measured_at) = (k.build_id, k.series_id, {side}, k.measured_at)
+    """  # noqa: S608 - a number
+
+
 _POINTS: Final = text(f"""
 SELECT {COMPARED}, k.run_kind AS kind, k.measured_at, b.job, b.environment_id,
        coalesce(b.external_number, b.number) AS number, coalesce(b.machine, '') AS machine,
        k.run_id, coalesce(k.revision, '') AS revision,
        coalesce(nullif(k.subject, ''), p.subject, '') AS subject,
        coalesce(nullif(k.author, ''), p.author, '') AS author,
-       c.number AS change, {ADDRESS} AS change_address, p.number AS patch_set
+       c.number AS change, {ADDRESS} AS change_address, p.number AS patch_set,
+       k.parent, of_base.samples AS base_samples, of_patch.samples AS patch_samples,
+       coalesce(k.reasons @> '[{{"kind": "{ReasonKind.SAME_PROGRAM.value}"}}]', false) AS is_same_program
 FROM (({_newest(1, RunKind.POST_SUBMIT)}) UNION ALL ({_newest(0, RunKind.CHECK)})) AS k
 JOIN build AS b ON b.id = k.build_id
 LEFT JOIN patch_set AS p ON p.id = k.patch_set_id
 LEFT JOIN change AS c ON c.id = p.change_id
+LEFT JOIN LATERAL ({_samples(0)}) AS of_base ON k.run_kind = '{RunKind.POST_SUBMIT}'
+LEFT JOIN LATERAL ({_samples(1)}) AS of_patch ON k.run_kind = '{RunKind.POST_SUBMIT}'
 ORDER BY k.measured_at, k.build_id
+""")  # noqa: S608 - put together from constants
+
+
+_UNTOUCHED: Final = text(f"""
+SELECT r.revision, r.parent, b.created_at AS moment
+FROM run AS r JOIN LATERAL (
+    SELECT build.created_at FROM run_build JOIN build ON build.id = run_build.build_id
+    WHERE run_build.run_id = r.id AND build.job = :job AND build.result = '{Result.NOT_BUILT}' LIMIT 1
+) AS b ON b.created_at >= :begin
+WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.parent IS NOT NULL
+  AND (r.instance, r.project, r.branch) = (:instance, :project, :branch) AND {visible_run("r")}
+ORDER BY r.id DESC LIMIT {_MOST_UNTOUCHED}
 """)  # noqa: S608 - put together from constants
 
 
@@ -128,5 +158,28 @@ class PostgresSeriesReading(Sighted, SeriesReading):
             row = connection.execute(_ONE, keys).mappings().first()
             if row is None:
                 raise NotFound(f"there is no series {series_id}")
-            points = connection.execute(_POINTS, keys).mappings().all()
-            return SeriesWithPoints(from_row(Series, row), tuple(from_row(Point, point) for point in points))
+            series = from_row(Series, row)
+            points = tuple(map(_point, connection.execute(_POINTS, keys).mappings()))
+            merged = (point for point in points if point.kind is RunKind.POST_SUBMIT)
+            if (first := next(merged, None)) is None:
+                return SeriesWithPoints(series, points)
+            keys |= {each: getattr(series, each) for each in ("instance", "project", "branch", "job")}
+            keys["begin"] = first.measured_at
+            untouched = connection.execute(_UNTOUCHED, keys).mappings()
+            return SeriesWithPoints(
+                series, points, tuple(from_row(UntouchedCommit, each) for each in untouched)
+            )
+
+
+def _point(row: RowMapping) -> Point:
+    return from_row(Point, row, error=_error(row))
+
+
+def _error(row: RowMapping) -> float | None:
+    """Estimate the error from the pairs of the verdict: the first complete ones of the stored pairs."""
+    sides = zip(row["base_samples"] or (), row["patch_samples"] or (), strict=False)
+    pairs = [(base, patch) for base, patch in sides if base is not None and patch is not None][: row["pairs"]]
+    if len(pairs) < MIN_PAIRS or not all(base > 0 and patch > 0 for base, patch in pairs):
+        return None
+    base, patch = zip(*pairs, strict=True)
+    return estimate_of(log_ratios(base, patch)).error
