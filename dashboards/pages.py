@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -19,12 +19,14 @@ from dashboards.review import patch_set_table
 from dashboards.runs.next_steps import steps_after
 from dashboards.runs.sentences import verdict_sentence
 from dashboards.verdict import comparison_table
+from dashboards.verdict.level_figure import has_levels, level_figure, level_text
 from dashboards.verdict.trend_figure import page_of, trend_figure
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
 from service.domain.values.search import parse_words
+from service.domain.verdict.trend.line import level_line
 from service.ports.review.shown import Cursor
 from service.ports.runs.shown import Standing, leading
 
@@ -48,6 +50,8 @@ _MOST_SERIES: Final = 50
 _POINTS: Final = 200
 SeriesId = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
 Points = Annotated[int, Query(ge=1, le=2000)]
+Shown = Annotated[Literal["change", "values"], Query()]
+Since = Annotated[str, Query(pattern="^[0-9a-f]{0,64}$")]
 
 
 def add_trends(router: APIRouter, reading_of: Callable[[Request], SeriesReading], pages: Pages) -> None:
@@ -59,24 +63,39 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], SeriesReading]
         q: Annotated[str, Query(max_length=200)] = "",
         series: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)] = None,
         points: Points = _POINTS,
+        shown: Shown = "change",
+        since: Since = "",
     ) -> HTMLResponse:
         reading = reading_of(request)
         matching = reading.series(parse_words(q), _MOST_SERIES + 1)
+        trend = None if series is None else reading.trend(series, points)
+        levels = level_line(trend.steps, since).levels if trend and has_levels(trend) else {}
         return pages.render(
             request,
             "trends.html",
             q=q,
             matching=matching[:_MOST_SERIES],
             has_more=len(matching) > _MOST_SERIES,
-            trend=None if series is None else reading.trend(series, points),
+            trend=trend,
             points=points,
             page_of=page_of,
+            shown=shown if levels else "values",
+            since=since,
+            levels=levels,
+            level_text=level_text,
         )
 
     @router.get("/trends/{series_id}/figure.json")
-    def figure(request: Request, series_id: SeriesId, points: Points = _POINTS) -> JSONResponse:
+    def figure(
+        request: Request,
+        series_id: SeriesId,
+        points: Points = _POINTS,
+        shown: Shown = "values",
+        since: Since = "",
+    ) -> JSONResponse:
         trend = reading_of(request).trend(series_id, points)
-        return JSONResponse(trend_figure(trend), headers={"Cache-Control": "no-cache"})
+        drawn = level_figure(trend, since) if shown == "change" else trend_figure(trend)
+        return JSONResponse(drawn, headers={"Cache-Control": "no-cache"})
 
 
 INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements that it draws

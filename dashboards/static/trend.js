@@ -1,6 +1,8 @@
 // Draws the figure that the page names; the zoom is part of the URL.
 
 const chart = document.getElementById("chart");
+const LARGE = 12; // size of a marker with a verdict, in pixels
+const NEAR = 9; // pixels
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -43,6 +45,28 @@ function rememberZoom(change) {
   history.replaceState(null, "", url);
 }
 
+// The marker of a verdict near the pointer: the dots around it, which are closer to each other than to see, yield.
+function verdictNear(pointer) {
+  const plot = chart.querySelector(".nsewdrag")?.getBoundingClientRect();
+  if (!plot || pointer?.clientX === undefined) return null;
+  const { xaxis, yaxis } = chart._fullLayout;
+  let nearest = null;
+  let within = NEAR;
+  chart.data.forEach((trace, curveNumber) => {
+    if (!Array.isArray(trace.marker?.size)) return;
+    trace.marker.size.forEach((size, pointNumber) => {
+      if (size < LARGE) return;
+      const x = plot.left + xaxis.d2p(trace.x[pointNumber]) - pointer.clientX;
+      const y = plot.top + yaxis.d2p(trace.y[pointNumber]) - pointer.clientY;
+      if (Math.hypot(x, y) < within) {
+        within = Math.hypot(x, y);
+        nearest = { curveNumber, pointNumber };
+      }
+    });
+  });
+  return nearest;
+}
+
 async function draw() {
   const answer = await fetch(chart.dataset.figure);
   const figure = await answer.json();
@@ -57,13 +81,20 @@ async function draw() {
   await window.Plotly.relayout(chart, themed());
   chart.on("plotly_relayout", rememberZoom);
   let tapped = null;
+  chart.on("plotly_hover", (event) => {
+    const near = verdictNear(event.event);
+    const { curveNumber, pointNumber } = event.points[0];
+    if (near && (near.curveNumber !== curveNumber || near.pointNumber !== pointNumber)) window.Plotly.Fx.hover(chart, [near]);
+  });
   chart.on("plotly_click", (event) => {
-    const page = event.points[0]?.customdata;
+    const near = verdictNear(event.event);
+    const page = near ? chart.data[near.curveNumber].customdata[near.pointNumber] : event.points[0]?.customdata;
     if (typeof page !== "string" || !page.startsWith("/")) return;
     // Without a mouse, the first tap shows the values and the second one opens the page.
     const isFirst = tapped !== page && matchMedia("(hover: none)").matches;
     tapped = page;
     if (!isFirst) location.assign(page);
+    else if (near) window.Plotly.Fx.hover(chart, [near]);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => window.Plotly.relayout(chart, themed()));
   chart.dataset.state = "drawn";

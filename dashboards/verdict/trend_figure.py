@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from service.ports.verdict import Point, Series, SeriesWithPoints
 
 # Okabe and Ito's palette, which people with any kind of colour vision can distinguish.
-_BLUE: Final = "#0072B2"
+BLUE: Final = "#0072B2"
 _ORANGE: Final = "#E69F00"
 _VERMILLION: Final = "#D55E00"
 _GREEN: Final = "#009E73"
-_GREY: Final = "#8a8f98"
+GREY: Final = "#8a8f98"
 _LARGE, _SMALL = 12, 8
 # Symbol, size, and the colour unless it is that of the line.
 _MARKERS: Final[Mapping[Verdict, tuple[str, int, str | None]]] = MappingProxyType(
@@ -58,10 +58,10 @@ def trend_figure(trend: SeriesWithPoints) -> dict[str, Any]:
         "data": [
             _trace("merged", _by_epoch(merged), trend.series, mode="lines+markers", is_open=False),
             _trace("patch sets", proposed, trend.series, mode="markers", is_open=True),
-            _legend("merged", mode="lines+markers", is_open=False),
-            _legend("patch sets", mode="markers", is_open=True),
+            legend("merged", mode="lines+markers", is_open=False),
+            legend("patch sets", mode="markers", is_open=True),
         ],
-        "layout": _scaled(_layout(trend.series, _epochs(merged)), merged, proposed),
+        "layout": _scaled(layout_of(trend.series, epochs_of(merged)), merged, proposed),
     }
 
 
@@ -90,15 +90,15 @@ def _trace(
         "y": [point and point.patch for point in points],
         "customdata": [point and page_of(point) for point in points],
         "hoverinfo": "text",
-        "hovertext": [point and _hover(point, series) for point in points],
-        "line": {"color": _BLUE, "width": 1.5},
-        "marker": _markers(points, series, is_open=is_open),
+        "hovertext": [point and hover(point, series) for point in points],
+        "line": {"color": BLUE, "width": 1.5},
+        "marker": markers(points, series, is_open=is_open),
         "legendgroup": name,
         "showlegend": False,
     }
 
 
-def _legend(name: str, *, mode: str, is_open: bool) -> dict[str, Any]:
+def legend(name: str, *, mode: str, is_open: bool) -> dict[str, Any]:
     """Make the legend's entry: that of a trace has the marker of its first point, whatever its verdict."""
     return {
         "type": "scatter",
@@ -106,18 +106,19 @@ def _legend(name: str, *, mode: str, is_open: bool) -> dict[str, Any]:
         "mode": mode,
         "x": [None],
         "y": [None],
-        "line": {"color": _BLUE, "width": 1.5},
+        "line": {"color": BLUE, "width": 1.5},
         "marker": {
             "size": _SMALL,
-            "color": _ORANGE if is_open else _BLUE,
+            "color": _ORANGE if is_open else BLUE,
             "symbol": "circle-open" if is_open else "circle",
         },
         "legendgroup": name,
     }
 
 
-def _markers(points: Sequence[Point | None], series: Series, *, is_open: bool) -> dict[str, Any]:
-    own_colour, ending = (_ORANGE, "-open") if is_open else (_BLUE, "")
+def markers(points: Sequence[Point | None], series: Series, *, is_open: bool) -> dict[str, Any]:
+    """Return the markers of points by their verdicts; None is a gap."""
+    own_colour, ending = (_ORANGE, "-open") if is_open else (BLUE, "")
     markers = [_marker(point, series) if point else _GAP for point in points]
     return {
         "size": [size for _, size, _ in markers],
@@ -146,7 +147,8 @@ def _by_epoch(merged: Sequence[Point]) -> list[Point | None]:
     return parted
 
 
-def _hover(point: Point, series: Series) -> str:
+def hover(point: Point, series: Series, since: str = "") -> str:
+    """Write the card of a point; ``since`` says how far its commit is from another one."""
     compared = " ".join(
         filter(None, (word_of(point.verdict, series.metric), point.change_text, point.interval_text))
     )
@@ -155,6 +157,7 @@ def _hover(point: Point, series: Series) -> str:
     lines = [
         f"<b>{escaped(point.subject, 90) or escaped(point.revision[:12])}</b>",
         escaped(f"{point.author} · {change}{commit} · {point.revision[:10]}"),
+        *([f"<b>{escaped(since, 100)}</b>"] if since else []),
         escaped(labelled_quantity(point.patch, series.unit, series.metric), 100),
         escaped(f"{compared} against its parent, {point.pairs} pairs on {point.machine}"),
         f"{moment(point.measured_at)} UTC",
@@ -162,7 +165,8 @@ def _hover(point: Point, series: Series) -> str:
     return "<br>".join(lines)
 
 
-def _epochs(merged: Sequence[Point]) -> list[str]:
+def epochs_of(merged: Sequence[Point]) -> list[str]:
+    """Return when each new environment began."""
     return [
         stamp(after.measured_at)
         for before, after in itertools.pairwise(merged)
@@ -193,13 +197,14 @@ def _scaled(layout: dict[str, Any], merged: Sequence[Point], proposed: Sequence[
             "yanchor": "bottom",
             "showarrow": False,
             "text": f"{are} beyond this scale: double-click",
-            "font": {"size": 11, "color": _GREY},
+            "font": {"size": 11, "color": GREY},
         }
     )
     return layout
 
 
-def _layout(series: Series, epochs: Sequence[str]) -> dict[str, Any]:
+def layout_of(series: Series, epochs: Sequence[str]) -> dict[str, Any]:
+    """Return the layout of a series' figure, with a line at each epoch."""
     label = metric_label(series.metric)
     return {
         "hovermode": "closest",
@@ -231,7 +236,7 @@ def _layout(series: Series, epochs: Sequence[str]) -> dict[str, Any]:
                 "x1": epoch,
                 "y0": 0,
                 "y1": 1,
-                "line": {"color": _GREY, "width": 1, "dash": "dot"},
+                "line": {"color": GREY, "width": 1, "dash": "dot"},
             }
             for epoch in epochs
         ],
@@ -244,7 +249,7 @@ def _layout(series: Series, epochs: Sequence[str]) -> dict[str, Any]:
                 "yanchor": "bottom",
                 "showarrow": False,
                 "text": "new environment",
-                "font": {"size": 11, "color": _GREY},
+                "font": {"size": 11, "color": GREY},
             }
             for epoch in epochs
         ],

@@ -197,27 +197,42 @@ def test_hostile_samples_are_shown_as_they_are_written(page: Page) -> None:
     expect(page.locator("svg.strip")).to_have_count(2)
 
 
-def test_the_trend_draws_every_point(page: Page) -> None:
-    drawn(page, "/trends?series=1")
-    expect(page.locator(".scatterlayer .trace").nth(0).locator(".point")).to_have_count(60)
-    expect(page.locator(".scatterlayer .trace").nth(1).locator(".point")).to_have_count(9)
+@pytest.mark.parametrize(("more", "first"), [("", 1), ("&shown=values", 0)], ids=["change", "values"])
+def test_the_trend_draws_every_point(page: Page, more: str, first: int) -> None:
+    """Behind the changes is the band of their interval."""
+    drawn(page, f"/trends?series=1{more}")
+    expect(page.locator(".scatterlayer .trace").nth(first).locator(".point")).to_have_count(60)
+    expect(page.locator(".scatterlayer .trace").nth(first + 1).locator(".point")).to_have_count(9)
     expect(page.locator("#chart")).to_contain_text("new environment")
     expect(page.locator("#chart-data tbody tr")).to_have_count(69)
 
 
 def test_hovering_over_a_point_shows_subject_author_and_value(page: Page) -> None:
     drawn(page, "/trends?series=1")
-    page.locator(".scatterlayer .trace").first.locator(".point").nth(24).hover(force=True)
+    page.locator(".scatterlayer .trace").nth(1).locator(".point").nth(24).hover(force=True)
     card = page.locator(".hoverlayer")
+    expect(card).to_contain_text("since 0000000000")
     expect(card).to_contain_text("MB-60024")
     expect(card).to_contain_text("Dana Meyer")
     expect(card).to_contain_text("11.5 M items/s")
     expect(card).to_contain_text("slower −8.8 %")
 
 
+def test_a_commit_of_the_table_becomes_the_one_that_all_are_compared_with(page: Page) -> None:
+    drawn(page, "/trends?series=1")
+    page.locator("#chart-data summary").click()
+    row = page.locator("#chart-data tbody tr", has_text="MB-60030").first
+    row.get_by_role("link", name="since this one").click()
+    page.wait_for_url("**since=001ec0ffee001e**")
+    expect(page.locator("#chart")).to_have_attribute("data-state", "drawn")
+    expect(page.locator("#chart .ytitle")).to_contain_text("since 001ec0ffee")
+    page.get_by_role("link", name="Measured values").click()
+    page.wait_for_url("**shown=values&since=001ec0ffee001e**")
+
+
 def test_a_click_on_a_point_leads_to_its_change(page: Page) -> None:
     drawn(page, "/trends?series=1")
-    point = page.locator(".scatterlayer .trace").first.locator(".point").nth(24).bounding_box()
+    point = page.locator(".scatterlayer .trace").nth(1).locator(".point").nth(24).bounding_box()
     assert point is not None
     x, y = point["x"] + point["width"] / 2, point["y"] + point["height"] / 2
     page.mouse.move(x - 2, y - 2)
@@ -233,7 +248,7 @@ def test_a_first_tap_shows_a_point_and_a_second_one_opens_its_change(browser: Br
     )
     page = context.new_page()
     drawn(page, "/trends?series=1")
-    point = page.locator(".scatterlayer .trace").first.locator(".point").nth(24)
+    point = page.locator(".scatterlayer .trace").nth(1).locator(".point").nth(24)
     point.scroll_into_view_if_needed()
     box = point.bounding_box()
     assert box is not None
@@ -310,6 +325,6 @@ def test_the_lines_of_what_now_are_selected_by_one_click(page: Page) -> None:
 def test_a_hostile_series_is_drawn_with_its_text_as_it_is(page: Page) -> None:
     drawn(page, "/trends?series=4")
     expect(page.locator("h2#series")).to_have_text(FOLDED[1])
-    page.locator(".scatterlayer .trace").first.locator(".point").nth(30).hover(force=True)
+    page.locator(".scatterlayer .trace").nth(1).locator(".point").nth(30).hover(force=True)
     expect(page.locator(".hoverlayer")).to_contain_text('<a href="https://evil.example">BM_x</a>')
     expect(page.locator(".hoverlayer a, #chart a[href*=evil]")).to_have_count(0)

@@ -351,6 +351,21 @@ def test_the_address_without_its_last_slash_redirects_to_the_build() -> None:
     assert (answer.status_code, answer.headers["location"]) == (308, "/job/kv-engine-cv-perf/5904/")
 
 
+@pytest.mark.parametrize("wrong", ["since=HEAD", "since=" + "a" * 65, "shown=all", "points=0"])
+def test_what_is_no_revision_or_view_is_no_address(wrong: str) -> None:
+    assert call(APP, "GET", f"/trends?series=1&{wrong}").status_code == 404
+    assert call(APP, "GET", f"/trends/1/figure.json?{wrong}").status_code in {404, 422}
+
+
+def test_a_series_without_parents_is_shown_by_its_values() -> None:
+    trend = sample_project().trends[0]
+    old = tuple(replace(point, parent=None) for point in trend.points)
+    reading = replace(sample_project(), trends=[replace(trend, points=old)])
+    page = call(build_app(reading), "GET", "/trends?series=1").text
+    assert "shown=values" in page
+    assert "Change since" not in page
+
+
 def test_the_chart_library_is_served_with_an_immutable_address() -> None:
     page = call(APP, "GET", "/trends?series=1").text
     name = page.partition("/static/plotly-")[2].partition('"')[0]
