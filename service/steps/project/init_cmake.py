@@ -103,7 +103,7 @@ def _ask_below(inquiry: Inquiry, files: Mapping[str, str], others: list[_Configu
 
 
 def _first_of(others: Sequence[_Configured]) -> ProjectFacts | None:
-    """Take the first project with programs of another library; None if there is none that can be built."""
+    """Take the first project with programs of another library; return None if none can be built."""
     for each in others:
         try:
             return _facts(each)

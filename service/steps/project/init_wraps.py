@@ -6,7 +6,7 @@ import hashlib
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from service.domain.project.starter.fetched import Fetched
+from service.domain.project.starter.fetched import Fetched, is_harmless
 from service.domain.project.starter.meson_reply import meson_subprojects
 from service.domain.project.starter.meson_wraps import COMMIT, Wrap, parse_wrap
 from service.domain.values.text import plain
@@ -43,7 +43,13 @@ def _fetched(inquiry: Inquiry, subprojects: Path, name: str) -> Iterator[Fetched
             inquiry.progress.note(f"not pinned: {plain(file.name)}, because the wrap {shown} has no digest")
     if wrap.repository:
         if pin := _commit(inquiry, subprojects, wrap.repository):
-            yield Fetched(wrap.repository.directory, wrap.repository.download, pin)
+            # Before version 1.3, Meson takes no repository from its cache, only what is in place.
+            place = PurePosixPath(
+                subprojects.relative_to(inquiry.directory), wrap.repository.directory
+            ).as_posix()
+            is_placed = is_harmless(place) and not wrap.files  # a patch would have to be unpacked there
+            download = wrap.repository.download
+            yield Fetched(wrap.repository.directory, download, pin, place if is_placed else "")
         else:
             inquiry.progress.note(f"not pinned: {shown}, whose directory is no Git repository")
     if wrap.unknown:

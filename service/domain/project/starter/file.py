@@ -233,6 +233,10 @@ def starter_file(facts: ProjectFacts) -> str:
         suites.append(f"        program: {program.path}{edit}")
         if program.format is not Format.GOOGLE:
             suites.append(f"        format: {program.format}")
+        if program.format is Format.CATCH2:
+            suites.append(
+                '        args: [--benchmark-samples, "20"]   # of 100: more and shorter launches find more'
+            )
         if program.filter:
             suites.append(f"        filter: {json.dumps(program.filter)}")
     if any(program.format is Format.GOOGLE for program in programs):

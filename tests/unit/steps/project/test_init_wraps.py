@@ -66,7 +66,7 @@ def test_a_repository_has_the_name_of_the_wrap_that_another_one_names(project: P
     project.write("fmt.wrap", "[wrap-redirect]\nfilename = core/libs/format.wrap\n")
     project.write("core/libs/format.wrap", f"[wrap-git]\nurl = {GIT}\nrevision = {COMMIT}\n")
 
-    assert project.find("fmt") == (Fetched("format", Download(git=GIT), COMMIT),)
+    assert project.find("fmt") == (Fetched("format", Download(git=GIT), COMMIT, "libs/format"),)
 
 
 def test_wraps_that_name_each_other_download_nothing(project: Project) -> None:
@@ -93,7 +93,7 @@ def test_an_archive_without_a_digest_is_pinned_by_the_file_that_meson_kept(proje
 def test_a_branch_is_pinned_by_the_commit_that_is_checked_out(project: Project) -> None:
     project.write("fmt.wrap", f"{REPOSITORY}main\n")
 
-    assert project.find("fmt") == (Fetched("fmt-git", Download(git=GIT), COMMIT),)
+    assert project.find("fmt") == (Fetched("fmt-git", Download(git=GIT), COMMIT, "libs/fmt-git"),)
     assert project.git.calls == [
         ("git", "--git-dir", str(project.root / "libs/fmt-git/.git"), "rev-parse", "HEAD")
     ]
@@ -108,7 +108,7 @@ def test_a_warning_of_git_is_no_part_of_the_pin_of_a_branch(project: Project) ->
 
 def test_a_commit_needs_no_repository(project: Project) -> None:
     project.write("fmt.wrap", f"{REPOSITORY}{'C' * 40}\n")
-    assert project.find("fmt") == (Fetched("fmt-git", Download(git=GIT), "c" * 40),)
+    assert project.find("fmt") == (Fetched("fmt-git", Download(git=GIT), "c" * 40, "libs/fmt-git"),)
 
 
 @pytest.mark.parametrize(
@@ -126,3 +126,12 @@ def test_what_cannot_be_pinned_is_named(project: Project, wrap: str, note: str) 
 
     assert project.find("f\x9bmt") == ()
     assert project.git.notes == [note]
+
+
+def test_a_repository_with_a_patch_stays_where_meson_puts_it(project: Project) -> None:
+    """Meson unpacks the patch beside the files, which a build cannot do with a dependency."""
+    patch = f"patch_url = {URL}\npatch_filename = fmt.zip\npatch_hash = {'a' * 64}\n"
+    project.write("fmt.wrap", f"{REPOSITORY}{COMMIT}\n{patch}")
+
+    *_, repository = project.find("fmt")
+    assert (repository.name, repository.place) == ("fmt-git", "")
