@@ -53,7 +53,7 @@ function verdictNear(pointer) {
   let nearest = null;
   let within = NEAR;
   chart.data.forEach((trace, curveNumber) => {
-    if (!Array.isArray(trace.marker?.size)) return;
+    if (!Array.isArray(trace.marker?.size) || trace.visible === "legendonly") return;
     trace.marker.size.forEach((size, pointNumber) => {
       if (size < LARGE) return;
       const x = plot.left + xaxis.d2p(trace.x[pointNumber]) - pointer.clientX;

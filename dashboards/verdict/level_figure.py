@@ -20,6 +20,7 @@ from dashboards.verdict.trend_figure import (
 )
 from service.domain.values.identity import RunKind
 from service.domain.values.text import change, interval
+from service.domain.verdict.inference.estimate import ratio_of
 from service.domain.verdict.trend.line import level_line
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _SHORT: Final = 10  # characters of a revision
 
 def has_levels(trend: SeriesWithPoints) -> bool:
     """Return whether a merged commit was measured against its parent."""
-    return any(step.log is not None for step in trend.steps)
+    return any(each.kind is RunKind.POST_SUBMIT and _is_measured(each) for each in trend.points)
 
 
 def level_figure(trend: SeriesWithPoints, since: str = "") -> dict[str, Any]:
@@ -68,16 +69,14 @@ def level_figure(trend: SeriesWithPoints, since: str = "") -> dict[str, Any]:
 
 def level_text(level: CommitLevel) -> str:
     """Write how far a commit is from another one: ``+3.2 % [2.1, 4.4] since 0123456789``."""
-    shown = (math.exp(level.low), math.exp(level.high), ratio := math.exp(level.log))
+    shown = (ratio_of(level.low), ratio_of(level.high), ratio := ratio_of(level.log))
     return f"{change(ratio)} {interval(*shown)} since {level.since[:_SHORT]}"
 
 
 def _merged(points: Iterable[Point], line: LevelledLine) -> Iterator[Point]:
     """Yield the newest point of each measured commit, in the order of the branch."""
     found = {
-        point.revision: point
-        for point in points
-        if point.kind is RunKind.POST_SUBMIT and (step := point.step) and step.log is not None
+        point.revision: point for point in points if point.kind is RunKind.POST_SUBMIT and _is_measured(point)
     }
     return (found[commit] for commit in line.commits if commit in found)
 
@@ -148,5 +147,10 @@ def _drawn(level: CommitLevel) -> float:
     return level.offset + level.log
 
 
+def _is_measured(point: Point) -> bool:
+    step = point.step
+    return step is not None and step.log is not None
+
+
 def _percent(log: float) -> float:
-    return 100 * math.expm1(log)
+    return 100 * (ratio_of(log) - 1)

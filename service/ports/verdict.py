@@ -242,17 +242,6 @@ class Point(Compared):
         default=False, metadata={"description": "its program equals that of its parent"}
     )
 
-    @property
-    def step(self) -> Step | None:
-        """The commit against its parent; None without one."""
-        if self.parent is None:
-            return None
-        if self.is_same_program:
-            return Step(self.revision, self.parent, self.measured_at, 0.0, 0.0)
-        log = math.log(self.ratio) if self.ratio and self.error is not None else None
-        error = None if log is None else self.error
-        return Step(self.revision, self.parent, self.measured_at, log, error, self.pairs)
-
     kind: RunKind
     measured_at: datetime
     job: str
@@ -266,6 +255,17 @@ class Point(Compared):
     change: int | None
     change_address: str | None = field(metadata=ADDRESS)
     patch_set: int | None
+
+    @property
+    def step(self) -> Step | None:
+        """The commit against its parent; None without one."""
+        if self.parent is None:
+            return None
+        if self.is_same_program:
+            return Step(self.revision, self.parent, self.measured_at, 0.0, 0.0)
+        log = math.log(self.ratio) if self.ratio and self.error is not None else None
+        error = None if log is None else self.error
+        return Step(self.revision, self.parent, self.measured_at, log, error, self.pairs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,23 +52,27 @@ class _Project:
 
 @dataclass(frozen=True, slots=True)
 class _Configured:
-    """A project that is configured in a build directory, by a preset or without, and with options."""
+    """A project that is configured in a build directory, by a preset or without, and with options.
+
+    ``given`` are options with paths of this machine, instead of which the project file has others.
+    """
 
     project: _Project
     preset: str
     options: tuple[str, ...]
     build: Path
     reply: CMakeReply
+    given: tuple[str, ...] = ()
 
 
 def ask_cmake(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts:
     """Find the benchmark programs of a CMake project, or of another one below its directory if it has none.
 
+    Programs of other libraries are asked only if none links Google Benchmark.
+
     Args:
         inquiry: the project.
         files: its CMake files, by their paths, with its presets.
-
-    Programs of other libraries are asked only if none links Google Benchmark.
 
     Raises:
         CommandFailed: the project cannot be configured here.
@@ -136,7 +140,7 @@ def _ask(project: _Project, others: list[_Configured]) -> ProjectFacts:
 
 def _with_others(plain: _Configured, search: OptionSearch) -> Iterator[_Configured]:
     """Yield the project as it has the most programs of other libraries; nothing if it has none."""
-    if search.others:
+    if search.tried:  # the cache has what was tried
         plain = _configured(plain.project, plain.preset, search.others, "others")
     if plain.reply.others:
         yield replace(plain, reply=replace(plain.reply, programs=plain.reply.others))
@@ -173,11 +177,12 @@ def _facts(configured: _Configured) -> ProjectFacts:
     )
 
 
-def _configured(project: _Project, preset: str, options: tuple[str, ...], directory: str) -> _Configured:
+def _configured(
+    project: _Project, preset: str, options: tuple[str, ...], directory: str, given: tuple[str, ...] = ()
+) -> _Configured:
     build = project.inquiry.scratch / directory
-    return _Configured(
-        project, preset, options, build, _configure(project, build, (*_first(preset), *options))
-    )
+    reply = _configure(project, build, (*_first(preset), *options, *given))
+    return _Configured(project, preset, options, build, reply, given)
 
 
 def _configure_plainly(project: _Project) -> _Configured:
@@ -234,9 +239,9 @@ def _given(before: _Configured) -> tuple[_Configured, tuple[Fetched, ...]]:
     }
     if not variables:
         return before, ()
-    named = (f"-D{variable}={each.download.place}" for each, variable in variables.items())
+    named = tuple(f"-D{variable}={each.download.place}" for each, variable in variables.items())
     try:
-        after = _configured(project, before.preset, (*before.options, *named), "given")
+        after = _configured(project, before.preset, before.options, "given", named)
     except CommandFailed as failed:
         inquiry.progress.note(f"variables are not used: {failed}\n{failed.tail}")
         return before, ()
@@ -247,10 +252,10 @@ def _given(before: _Configured) -> tuple[_Configured, tuple[Fetched, ...]]:
         if each.name not in left
     ]
     programs = {*after.reply.programs, *after.reply.others}
-    if not programs.issuperset(before.reply.programs) or not all(each.pin for each in pinned):
+    is_whole = programs.issuperset(before.reply.programs) and all(each.pin for each in pinned)
+    if not (pinned and is_whole):
         return before, ()
-    reply = replace(after.reply, programs=before.reply.programs)
-    return replace(after, options=before.options, reply=reply), tuple(pinned)
+    return replace(after, reply=replace(after.reply, programs=before.reply.programs)), tuple(pinned)
 
 
 def _without_tests(before: _Configured) -> _Configured:
@@ -259,7 +264,7 @@ def _without_tests(before: _Configured) -> _Configured:
     for number, name in enumerate(options_of_tests(project.files, before.reply.cache)):
         without = (*before.options, f"-D{name}=OFF")
         try:
-            found = _configured(project, before.preset, without, f"without-{number}")
+            found = _configured(project, before.preset, without, f"without-{number}", before.given)
         except CommandFailed:
             continue
         if programs.issubset((*found.reply.programs, *found.reply.others)) and not find_external(found.build):

@@ -20,7 +20,7 @@ from service.domain.measuring.formats.suites import format_of
 from service.domain.project.benchmark import Format, Suite
 from service.domain.project.starter.fetched import fetchable
 from service.domain.project.starter.file import Program
-from service.domain.project.starter.libraries import spec_of
+from service.domain.project.starter.libraries import ALL, spec_of
 from service.domain.values.errors import CommandFailed
 from service.domain.values.text import counted, plain
 
@@ -86,10 +86,14 @@ class Inquiry:
         return text
 
     def _run(
-        self, *argv: str, limits: Limits, env: Mapping[str, str] = MappingProxyType({})
+        self,
+        *argv: str,
+        limits: Limits,
+        env: Mapping[str, str] = MappingProxyType({}),
+        cwd: Path | None = None,
     ) -> tuple[Completed, str]:
         output = BytesIO()
-        command = Command(argv, cwd=str(self.directory), limits=limits, env=env)
+        command = Command(argv, cwd=str(cwd or self.directory), limits=limits, env=env)
         done = self.runner.run(command, log=output, watch=lambda: None)
         return done, output.getvalue().decode("utf-8", "replace")
 
@@ -195,7 +199,9 @@ class Inquiry:
         started = format_of(suite).list(suite)
         with TemporaryDirectory(dir=self.scratch) as out:
             argv = ("sh", "-c", started.line, "sh", str(file), *started.arguments[1:])
-            done, text = self._run(*argv, limits=started.limits, env={"BENCHGATE_OUT": out})
+            # Tests may write files: not into the sources, which no launch can write either.
+            cwd = Path(out) if program.filter == ALL else self.directory
+            done, text = self._run(*argv, limits=started.limits, env={"BENCHGATE_OUT": out}, cwd=cwd)
             result = Path(out, started.file)
             output = Output(done, result.read_bytes() if result.is_file() else b"", text.encode())
         try:

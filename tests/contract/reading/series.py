@@ -10,6 +10,7 @@ from service.domain.runs.vote import Result
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.values.search import parse_words
+from tests.contract.reading.seen_by import Person
 from tests.contract.reading.site import ADDRESS, CHANGE, OTHER_PARENT, measure
 
 if TYPE_CHECKING:
@@ -146,3 +147,16 @@ class SeriesReadingContract:
         site.hide(OTHER)
         assert len(site.reading.trend(series, 3).untouched) == 1
         assert site.reading.seen_by(None).trend(series, 3).untouched == ()
+
+    def test_readers_of_a_branch_see_that_a_commit_touched_nothing(self, site: ReadingSite) -> None:
+        """Although nobody asks about each change of it; without it, their trend would have a gap."""
+        site.add_change(patch_sets=2)
+        site.add_change(OTHER)
+        series = site.add_series("BM_x")
+        site.add_build(site.add_run(1, kind=RunKind.POST_SUBMIT), benchmarks=["BM_x"])
+        site.add_build(site.add_run(1, kind=RunKind.POST_SUBMIT, change=OTHER), result=Result.NOT_BUILT)
+        for number in (CHANGE, OTHER):
+            site.hide(number)
+        site.close()
+        reader = site.reading.seen_by(Person([CHANGE]))
+        assert len(reader.trend(series, 3).untouched) == 1

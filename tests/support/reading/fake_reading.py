@@ -79,6 +79,7 @@ class FakeReading(Reading):
     hidden: set[ChangeKey] = field(default_factory=set)  # changes that are not public
     closed: set[tuple[str, str, str]] = field(default_factory=set)  # instance, project and branch
     viewer: Viewer | None = None
+    merged_runs: list[RunWithBuilds] | None = None  # of the branch, for its readers; None: as ``runs``
 
     @override
     def seen_by(self, viewer: Viewer | None) -> FakeReading:
@@ -334,7 +335,7 @@ class FakeReading(Reading):
         return replace(trend, points=points, untouched=(*trend.untouched, *reversed(untouched)))
 
     def _untouched(self, job: str, begin: datetime) -> Iterator[UntouchedCommit]:
-        for each in self.runs:
+        for each in self.runs if self.merged_runs is None else self.merged_runs:
             run = each.run
             for build in each.builds:
                 is_untouched = build.job == job and build.result is Result.NOT_BUILT
@@ -447,6 +448,7 @@ def _as_seen(store: FakeReading, hidden: Collection[ChangeKey]) -> FakeReading:
 
     return replace(
         seen,
+        merged_runs=store.runs if sees_more else None,
         patch_set_rows=[
             row
             for row in store.patch_set_rows

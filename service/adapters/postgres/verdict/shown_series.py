@@ -13,6 +13,7 @@ from service.adapters.postgres.access.sight import (
     OF_TREND,
     SAME_SERIES,
     Sighted,
+    measured_in_sight,
     visible_build,
     visible_run,
     visible_series,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from service.domain.values.search import Words
 
+_WAIT_DAYS: Final = 2
 _MOST_UNTOUCHED: Final = 10_000  # commits that touch no file of the job
 _SERIES: Final = """
 SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM series
@@ -101,6 +103,7 @@ def _samples(side: int) -> str:
     return f"""
     SELECT samples FROM result
     WHERE (build_id, series_id, side, measured_at) = (k.build_id, k.series_id, {side}, k.measured_at)
+    OFFSET 0
     """  # noqa: S608 - a number
 
 
@@ -126,11 +129,14 @@ ORDER BY k.measured_at, k.build_id
 _UNTOUCHED: Final = text(f"""
 SELECT r.revision, r.parent, b.created_at AS moment
 FROM run AS r JOIN LATERAL (
-    SELECT build.created_at FROM run_build JOIN build ON build.id = run_build.build_id
+    SELECT build.id, build.created_at FROM run_build JOIN build ON build.id = run_build.build_id
     WHERE run_build.run_id = r.id AND build.job = :job AND build.result = '{Result.NOT_BUILT}' LIMIT 1
 ) AS b ON b.created_at >= :begin
 WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.parent IS NOT NULL
-  AND (r.instance, r.project, r.branch) = (:instance, :project, :branch) AND {visible_run("r")}
+  AND (r.instance, r.project, r.branch) = (:instance, :project, :branch)
+  -- A run begins before its builds, by {_WAIT_DAYS} days at most.
+  AND r.created_at >= cast(:begin AS timestamptz) - interval '{_WAIT_DAYS} days'
+  AND {measured_in_sight("b.id")}
 ORDER BY r.id DESC LIMIT {_MOST_UNTOUCHED}
 """)  # noqa: S608 - put together from constants
 

@@ -31,6 +31,7 @@ _NAME: Final = re.compile(_CODE)
 _TIME: Final = re.compile(r"([^\s/]+)/(.+)")  # such as ns/op
 _SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 _PRECISE: Final = 10.0  # per second, which a table shows with two decimals: smaller rates have three digits
+_MOST_COLUMNS: Final = 50  # a table has at most a dozen, and those of the program's own variables
 _FAILED: Final = re.compile(rf"\| :boom: {_CODE} \((.*)\)")
 _NO_TITLE: Final = "benchmark"  # default title of a Bench
 _COUNTERS: Final = (
@@ -118,15 +119,14 @@ class _Table(NamedTuple):
     @classmethod
     def of(cls, line: str) -> _Table | None:
         """Read a header line; None if the line is none."""
-        *cells, title = (cell.strip() for cell in line.split("|")[1:])
-        if "err%" not in cells:
+        *cells, title = (cell.strip() for cell in line.split("|", _MOST_COLUMNS)[1:])
+        places = {cell: column for column, cell in enumerate(cells)}
+        if "err%" not in places:
             return None
         for column, found in enumerate(map(_TIME.fullmatch, cells)):
-            if found and f"{found[2]}/s" in cells:
-                rate = cells.index(f"{found[2]}/s")
-                size = cells.index("complexityN") if "complexityN" in cells else None
+            if found and (rate := places.get(f"{found[2]}/s")) is not None:
                 own = title if title != _NO_TITLE else ""
-                return cls(len(cells), own, rate, column, found[1], size)
+                return cls(len(cells), own, rate, column, found[1], places.get("complexityN"))
         return None
 
     def benchmark(self, line: str) -> ForeignBenchmark | None:

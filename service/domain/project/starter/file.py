@@ -238,7 +238,7 @@ def starter_file(facts: ProjectFacts) -> str:
                 '        args: [--benchmark-samples, "20"]   # of 100: more and shorter launches find more'
             )
         if program.filter:
-            suites.append(f"        filter: {json.dumps(program.filter)}")
+            suites.append(f"        filter: {json.dumps(program.filter, ensure_ascii=False)}")
     if any(program.format is Format.GOOGLE for program in programs):
         suites.append("        # filter: BM_Hot          # measure only some of its benchmarks")
     dependencies = "".join(f"{line}\n" for line in dependencies_lines(facts.dependencies))

@@ -17,9 +17,10 @@ _NANOBENCH: Final = re.compile(r"\bankerl::nanobench\b|#\s*include\s*[<\"](?:\w+
 _CATCH: Final = re.compile(r"#\s*include\s*[<\"](?:catch2/|(?:\w+/)*catch)")
 _BENCHMARK: Final = re.compile(r"\bBENCHMARK(?:_ADVANCED)?\s*\(\s*\"")  # Catch2's names are literals
 _TAG: Final = re.compile(r"^\s*\d+\s+((?:\[[^\[\]\n]+\])+)\s*$", re.MULTILINE)  # of Catch2's --list-tags
-_WORDS: Final = ("bench", "perf")
+_WORDS: Final = re.compile(r"(?<![a-z])(?:bench(?:mark(?:s|ing)?)?|perf(?:ormance)?)(?![a-z])", re.IGNORECASE)
 _DEFAULT: Final = "[!benchmark]"
-_ALL: Final = "*"
+ALL: Final = "*"
+"""The test spec of all tests that are not hidden."""
 
 
 def libraries_in(sources: Iterable[tuple[str, str]]) -> dict[str, Format]:
@@ -71,4 +72,4 @@ def spec_of(tags: str) -> str:
     found = [tag for group in _TAG.findall(tags) for tag in re.findall(r"\[[^\[\]]+\]", group)]
     if _DEFAULT in found:
         return ""
-    return next((tag for tag in found if any(word in tag.lower() for word in _WORDS)), _ALL)
+    return next((tag for tag in found if _WORDS.search(tag)), ALL)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import chdtrc, stdtrit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Positions = NDArray[np.intp]
 
-# Variance of a link that nobody measured. It is far above that of any measured link, and low enough that
-# rounding leaves their variances correct to six digits.
-_UNKNOWN: Final = 100.0
+_UNKNOWN: Final = 100.0  # times the variance of all measured links together, for a link that nobody measured
+_UPPER: Final = 0.975
+_NORMAL: Final = 1.96  # quantile of the normal distribution
 _LEAST: Final = 1e-12  # variance of an anchor between equal programs: two of them must not be singular
 _PRIOR: Final = 20  # degrees of freedom for which the spread of the others counts
 _CHANCE: Final = 0.01  # above it, contradictions count as chance
@@ -66,26 +66,29 @@ class Levelled:
 
 
 def pool_errors(links: Iterable[Link]) -> list[Link]:
-    """Draw the spread of each link's pairs to that of all links.
+    """Draw the spread of each link's pairs to that of the other links, and widen it to Student's t.
 
     Pairs that agree by chance end a link early, so the links with few pairs have too small errors, and would
     outweigh the others. The squares of all links over all their degrees of freedom have no such bias, because
     the sum of squares less its expectation is a martingale. Both are combined as in Smyth, "Linear models and
-    empirical Bayes methods" (Statistical Applications in Genetics and Molecular Biology 3, 2004).
+    empirical Bayes methods" (Statistical Applications in Genetics and Molecular Biology 3, 2004). A link
+    without pairs, as of equal programs, keeps its error.
     """
     found = [*links]
-    counted = [
-        (each.error**2 * each.pairs, each.pairs - 1) for each in found if each.error and each.pairs > 1
-    ]
-    total = sum(degrees for _, degrees in counted)
-    prior = sum(spread * degrees for spread, degrees in counted) / total if total else 0.0
+    counted = [each for each in found if each.pairs > 1]
+    squares = sum(each.error**2 * each.pairs * (each.pairs - 1) for each in counted)
+    freedom = sum(each.pairs - 1 for each in counted)
 
     def pooled(each: Link) -> Link:
-        if not (each.error and each.pairs > 1):
+        if each.pairs <= 1:
             return each
-        own, degrees = each.error**2 * each.pairs, each.pairs - 1
-        spread = (_PRIOR * prior + degrees * own) / (_PRIOR + degrees)
-        return replace(each, error=(spread / each.pairs) ** 0.5)
+        own = each.pairs - 1
+        spread = each.error**2 * each.pairs
+        others = (squares - spread * own) / (freedom - own) if freedom > own else 0.0
+        prior = min(_PRIOR, freedom - own)
+        variance = max((prior * others + own * spread) / (prior + own) / each.pairs, 0.0)
+        reach = float(stdtrit(prior + own, _UPPER)) / _NORMAL
+        return replace(each, error=reach * variance**0.5)
 
     return [*map(pooled, found)]
 
@@ -119,9 +122,10 @@ def level(commits: int, links: Sequence[Link], reference: int) -> Levelled:
         reach = np.sign(commit - reference)[:, None] * _shared(spread, path, (starts, ends))
         logs = logs + reach @ (weight @ closure)
         variance = np.maximum(variance - ((reach @ weight) * reach).sum(axis=1), 0.0)
-        misfit = _misfit(float(closure @ weight @ closure), _redundant(commits, links))
+        misfit = _misfit(float(closure @ weight @ closure), _parts(commits, links)[1])
     error = misfit * np.sqrt(variance)
-    is_known = variance < _UNKNOWN / 2
+    part, _ = _parts(commits, links)
+    is_known = [each == part[reference] for each in part]
     levels = (Level(float(logs[i]), float(error[i])) if is_known[i] else None for i in range(commits))
     return Levelled(tuple(levels), misfit)
 
@@ -135,7 +139,8 @@ def _chain(commits: int, links: Sequence[Link]) -> tuple[Floats, Floats]:
             weights[each.base] += weight
             sums[each.base] += weight * each.log
     is_measured = weights > 0
-    weights[~is_measured] = 1 / _UNKNOWN
+    # Far above the others, and low enough that rounding leaves their variances correct.
+    weights[~is_measured] = 1 / (_UNKNOWN * max(1.0, *(each.error**2 for each in links), 0.0))
     return sums / weights, 1 / weights
 
 
@@ -146,8 +151,8 @@ def _shared(spread: Floats, one: tuple[Positions, Positions], other: tuple[Posit
     return np.where(first < last, spread[last] - spread[first], 0.0)
 
 
-def _redundant(commits: int, links: Sequence[Link]) -> int:
-    """Count the pairs of commits that could be left out: others join the same commits."""
+def _parts(commits: int, links: Sequence[Link]) -> tuple[list[int], int]:
+    """Return the part of each commit that links join, and how many pairs of commits could be left out."""
     part = list(range(commits))
 
     def part_of(commit: int) -> int:
@@ -160,7 +165,7 @@ def _redundant(commits: int, links: Sequence[Link]) -> int:
         one, other = part_of(base), part_of(patch)
         part[one] = other
         redundant += one == other
-    return redundant
+    return [*map(part_of, range(commits))], redundant
 
 
 def _misfit(square: float, redundant: int) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from service.domain.verdict.trend.levels import Link
@@ -82,42 +82,42 @@ def level_line(steps: Iterable[Step], since: str = "") -> LevelledLine:
         if each.log is not None and each.error is not None and position[each.parent] < position[each.revision]
     )
     levels: dict[str, CommitLevel] = {}
-    for part in _parts(len(commits), links):
+    for part, between in _parts(len(commits), links):
         own = {place: number for number, place in enumerate(part)}
         first = position[since] if position.get(since) in own else part[0]
-        inner = [
-            replace(each, base=own[each.base], patch=own[each.patch]) for each in links if each.base in own
-        ]
+        inner = [replace(each, base=own[each.base], patch=own[each.patch]) for each in between]
         found = level(len(part), inner, own[first])
-        for place in part:
-            if reached := found.levels[own[place]]:
+        for place, reached in zip(part, found.levels, strict=True):
+            if reached is not None:  # always: links join the whole part
                 levels[commits[place]] = CommitLevel(reached.log, reached.error, commits[first])
     return LevelledLine(commits, _joined(commits, levels, since))
 
 
 def _in_line(steps: Sequence[Step]) -> tuple[str, ...]:
     """Follow the first parents; parts that nothing joins come in the order of their first moments."""
-    after: dict[str, Step] = {}
-    for each in sorted(steps, key=lambda each: each.moment):
-        after[each.parent] = each  # a branch that was set back goes on with the later one
-    made = {each.revision for each in after.values()}
+    moments: dict[str, datetime] = {}
+    for each in steps:
+        moments[each.revision] = min(each.moment, moments.get(each.revision, each.moment))
+    after: dict[str, str] = {}
+    for each in sorted(steps, key=lambda each: moments[each.revision]):
+        after[each.parent] = each.revision  # a branch that was set back goes on with the later commit
+    made = {each.revision for each in steps}
     starts = sorted(
-        (each for each in after.values() if each.parent not in made), key=lambda each: each.moment
+        (each for each in after.items() if each[0] not in made), key=lambda each: moments[each[1]]
     )
     line: dict[str, None] = {}
-    for start in starts:
-        commit: str | None = start.parent
+    for start, _ in starts:
+        commit: str | None = start
         while commit is not None and commit not in line:
             line[commit] = None
-            follower = after.get(commit)
-            commit = follower.revision if follower else None
+            commit = after.get(commit)
     for each in steps:  # commits that were set back, and circles that no history has
         line |= dict.fromkeys((each.parent, each.revision))
     return tuple(line)
 
 
-def _parts(commits: int, links: Sequence[Link]) -> list[list[int]]:
-    """List the positions that links join to each other, each part in order, the parts by their first."""
+def _parts(commits: int, links: Sequence[Link]) -> Iterator[tuple[list[int], list[Link]]]:
+    """Yield the positions that links join to each other, in order, with these links; the first part first."""
     parent = list(range(commits))
 
     def root(place: int) -> int:
@@ -126,11 +126,14 @@ def _parts(commits: int, links: Sequence[Link]) -> list[list[int]]:
         return place
 
     for each in links:
-        parent[max(root(each.base), root(each.patch))] = min(root(each.base), root(each.patch))
-    parts: dict[int, list[int]] = {}
+        one, other = root(each.base), root(each.patch)
+        parent[max(one, other)] = min(one, other)
+    parts: dict[int, tuple[list[int], list[Link]]] = {}
     for place in range(commits):
-        parts.setdefault(root(place), []).append(place)
-    return [*parts.values()]
+        parts.setdefault(root(place), ([], []))[0].append(place)
+    for each in links:
+        parts[root(each.base)][1].append(each)
+    yield from parts.values()
 
 
 def _joined(commits: Sequence[str], levels: Mapping[str, CommitLevel], since: str) -> dict[str, CommitLevel]:

@@ -89,7 +89,7 @@ def test_patch_sets_are_at_the_level_of_their_parent_times_their_own_ratio() -> 
 
 
 def test_the_interval_widens_with_the_distance() -> None:
-    points = [trend_point(k, 1.0, ratio=1.0, error=0.01, pairs=20) for k in range(4)]
+    points = [trend_point(k, 1.0, ratio=1.0, error=0.01, pairs=0) for k in range(4)]
     band = level_figure(trend_of(*points))["data"][0]["y"]
     assert band[:4] == pytest.approx([100 * math.expm1(1.96 * 0.01 * math.sqrt(k)) for k in (1, 2, 3, 4)])
 
@@ -104,3 +104,15 @@ def test_without_pairs_against_parents_there_are_no_levels(more: dict[str, Any])
     trend = trend_of(trend_point(0, 1.0, **more))
     assert not has_levels(trend)
     assert heights(level_figure(trend), "merged") == []
+
+
+def test_a_series_whose_commits_have_no_pairs_any_more_has_no_levels() -> None:
+    """Commits that touch nothing are no measurement."""
+    old = trend_point(0, 1.0, error=None)
+    between = UntouchedCommit("b" * 40, old.revision, old.measured_at)
+    assert not has_levels(replace(trend_of(old), untouched=(between,)))
+
+
+def test_the_largest_changes_are_drawn() -> None:
+    points = [trend_point(k, 1.0, ratio=1e300, error=1.0) for k in range(4)]
+    assert all(math.isfinite(y) for y in heights(level_figure(trend_of(*points)), "merged") if y is not None)

@@ -218,7 +218,13 @@ def test_json_counts_beside_a_table_because_it_has_every_epoch() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["|" * 4_000_000, "| 1 | 2 | 3 | 4 | `" + "a``" * 1_000_000, "|x" * 2_000_000]
+    "line",
+    [
+        "|" * 4_000_000,
+        "| 1 | 2 | 3 | 4 | `" + "a``" * 1_000_000,
+        "|x" * 2_000_000,
+        "|" + "a/b|" * 1_000_000 + "err%|x",
+    ],
 )
 def test_hostile_tables_take_linear_time(line: str) -> None:
     header = "| ns/op | op/s | err% | total | t" + "|x" * 100_000 + "\n"

@@ -47,7 +47,8 @@ def test_a_program_uses_the_library_of_one_of_its_sources() -> None:
     [
         ("All available tags:\n   1  [!benchmark]\n   9  [benchmark]\n2 tags\n", ""),
         ("All available tags:\n  12  [.]\n  12  [.][Benchmarks]\n   3  [find]\n", "[Benchmarks]"),
-        ("All available tags:\n   3  [find]\n1 tag\n", "*"),
+        ("All available tags:\n   3  [superfast]\n   3  [perfect-hash]\n   1  [sort-perf]\n", "[sort-perf]"),
+        ("All available tags:\n   3  [find]\n   3  [workbench]\n2 tags\n", "*"),
         ("All available tags:\n0 tags\n", "*"),
         ("", "*"),
     ],

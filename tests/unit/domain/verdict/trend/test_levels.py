@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t
 
 from service.domain.verdict.trend.levels import Level, Levelled, Link, level, pool_errors
 
@@ -126,17 +127,34 @@ def test_levels_are_those_of_weighted_least_squares(
     )
 
 
-def test_a_link_whose_pairs_agree_by_chance_gets_the_spread_of_all() -> None:
+def test_a_link_whose_pairs_agree_by_chance_gets_the_spread_of_the_others() -> None:
     usual = [Link(k, k + 1, 0.0, 0.002, 20) for k in range(5)]
     *others, lucky = pool_errors([*usual, Link(5, 6, 0.0, 0.00001, 5)])
-    assert lucky.error == pytest.approx(0.004 * math.sqrt(95 / 99 * 20 / 24), rel=1e-3)
-    assert [each.error for each in others] == pytest.approx([0.002] * 5, rel=0.03)
+    assert lucky.error == pytest.approx(0.004 * math.sqrt(20 / 24) * t.ppf(0.975, 24) / 1.96, rel=1e-3)
+    assert [each.error for each in others] == pytest.approx([0.002 * t.ppf(0.975, 39) / 1.96] * 5, rel=0.02)
 
 
-def test_links_of_equal_programs_and_of_unknown_pairs_keep_their_errors() -> None:
-    links = [Link(0, 1, 0.0, 0.0), Link(1, 2, 0.0, 0.002), Link(2, 3, 0.0, 0.0, 20)]
-    assert pool_errors(links) == links
+def test_equal_pairs_are_not_equal_programs() -> None:
+    """A rounded time may be the same in five pairs."""
+    *_, rounded, same = pool_errors(
+        [Link(0, 1, 0.0, 0.002, 20), Link(1, 2, 0.0, 0.0, 5), Link(2, 3, 0.0, 0.0)]
+    )
+    assert rounded.error > 0.003
+    assert same.error == 0
+
+
+def test_a_lone_link_is_as_uncertain_as_its_pairs() -> None:
+    (alone,) = pool_errors([Link(0, 1, 0.0, 0.002, 5)])
+    assert alone.error == pytest.approx(0.002 * t.ppf(0.975, 4) / 1.96, rel=1e-4)
     assert pool_errors([]) == []
+
+
+def test_links_of_any_error_join_commits() -> None:
+    """A counter may scatter by a factor of a million, and 201 noisy links are one line."""
+    assert None not in level(202, [Link(k, k + 1, 0.0, 0.5) for k in range(201)], 0).levels
+    wild = level(4, [Link(0, 1, 0.0, 30.0), Link(2, 3, 0.0, 0.001), Link(1, 3, 0.5, 0.001)], 3)
+    assert _at(wild, 1).log == pytest.approx(-0.5, abs=1e-3)
+    assert _at(wild, 2).log == pytest.approx(0, abs=1e-3)
 
 
 @pytest.mark.parametrize("spread", [0.003, 0.01])

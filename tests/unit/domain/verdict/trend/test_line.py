@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ def _step(
     parent: str, revision: str, log: float | None = 0.0, error: float | None = 0.002, **more: int
 ) -> Step:
     moment = START + timedelta(hours=more.get("hour", ord(revision[0])))
-    return Step(revision, parent, moment, log, error, more.get("pairs", 20))
+    return Step(revision, parent, moment, log, error, more.get("pairs", 0))
 
 
 def _drawn(line: LevelledLine) -> dict[str, float]:
@@ -41,7 +42,7 @@ def test_levels_are_relative_to_the_chosen_commit() -> None:
 
 
 def test_a_commit_that_touches_nothing_is_no_gap() -> None:
-    line = level_line([_step("a", "b", 0.02), _step("b", "c", 0.0, 0.0, pairs=0), _step("c", "d", 0.01)])
+    line = level_line([_step("a", "b", 0.02), _step("b", "c", 0.0, 0.0), _step("c", "d", 0.01)])
     assert _drawn(line)["d"] == 0.03
     assert line.levels["d"].since == "a"
     assert line.levels["d"].error == pytest.approx(0.002 * math.sqrt(2))
@@ -74,7 +75,7 @@ def test_a_branch_that_was_set_back_goes_on_with_the_later_commit() -> None:
 
 def test_the_spread_of_a_few_pairs_is_drawn_to_that_of_the_others() -> None:
     """Five pairs may agree by chance: their error would be far too small."""
-    others = [_step(f"{k}", f"{k + 1}", 0.0, 0.002) for k in range(5)]
+    others = [_step(f"{k}", f"{k + 1}", 0.0, 0.002, pairs=20) for k in range(5)]
     line = level_line([*others, _step("5", "6", 0.0, 0.00001, pairs=5)])
     added = line.levels["6"].error ** 2 - line.levels["5"].error ** 2
     assert math.sqrt(added) > 0.003
@@ -95,3 +96,23 @@ def test_any_history_has_each_commit_once_with_a_level(drawn: list[tuple[str, st
     line = level_line(steps)
     assert sorted(line.commits) == sorted({name for each in steps for name in (each.parent, each.revision)})
     assert line.levels.keys() == {*line.commits}
+
+
+def test_a_commit_that_is_measured_again_keeps_its_place() -> None:
+    """Also if the branch was set back to its parent in the meantime."""
+    line = level_line(
+        [_step("a", "b", hour=1), _step("a", "c", hour=2), _step("c", "d", hour=3), _step("a", "b", hour=4)]
+    )
+    assert line.commits[:3] == ("a", "c", "d")
+    assert {line.levels[name].since for name in "acd"} == {"a"}
+
+
+def test_a_noisy_series_has_all_its_levels() -> None:
+    line = level_line([_step(f"{k}", f"{k + 1}", 0.0, 0.5, hour=k) for k in range(250)])
+    assert line.levels.keys() == {*line.commits}
+
+
+def test_many_gaps_take_no_longer_than_the_commits_between_them() -> None:
+    before = process_time()
+    level_line([_step(f"{2 * k}", f"{2 * k + 1}", 0.01, 0.001, hour=k) for k in range(5000)])
+    assert process_time() - before < 10
