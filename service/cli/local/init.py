@@ -18,7 +18,7 @@ from service.cli import EXIT_OK
 from service.cli.local.progress import TerminalProgress
 from service.cli.local.trial import Trial, try_job
 from service.domain.project.project_file import FILE_NAME, parse_project_file
-from service.domain.project.starter.cmake_files import FOREIGN, PRESETS
+from service.domain.project.starter.cmake_files import FOREIGN, PRESETS, benchmark_projects
 from service.domain.project.starter.fetched import fetched_from
 from service.domain.project.starter.file import (
     BUILD_FILES,
@@ -157,7 +157,7 @@ def _look_at(directory: Path) -> ProjectFacts:
     not_asked = dict[BuildSystem, _NotAskedError]()
     libraries = libraries_in(_sources(directory))
     facts: ProjectFacts | None = None
-    for system in _systems_of(directory):
+    for system in _systems_of(directory, libraries):
         try:
             facts = _ask(directory, system, libraries)
             break
@@ -215,11 +215,13 @@ def _ask(directory: Path, system: BuildSystem, libraries: Mapping[str, Format]) 
             raise _NotAskedError(f"{system} could not be asked: {failed}") from None
 
 
-def _systems_of(directory: Path) -> tuple[BuildSystem, ...]:
+def _systems_of(directory: Path, libraries: Mapping[str, Format]) -> tuple[BuildSystem, ...]:
     """Return the build systems that can list their programs; else the first of the others."""
     found = [
         system for system, names in BUILD_FILES.items() if any((directory / name).is_file() for name in names)
     ]
+    if not found and benchmark_projects(dict(_build_files(directory, BuildSystem.CMAKE)), libraries):
+        found = [BuildSystem.CMAKE]  # several projects, and none at the top
     return tuple(system for system in found if system in _TOOLS) or (*found, BuildSystem.OTHER)[:1]
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from service.steps.project.init_inquiry import Inquiry
 
 _API: Final = ".cmake/api/v1"
+_MOST_NAMED: Final = 10  # projects in one note
 _RELEASE: Final = ("-DCMAKE_BUILD_TYPE=Release",)
 _KEEP_GOING: Final[Mapping[str, tuple[str, ...]]] = {
     "Ninja": ("--", "-k", "0"),
@@ -90,7 +91,8 @@ def ask_cmake(inquiry: Inquiry, files: Mapping[str, str]) -> ProjectFacts:
 
 def _ask_below(inquiry: Inquiry, files: Mapping[str, str], others: list[_Configured]) -> ProjectFacts | None:
     """Ask the projects below the top that have benchmarks; return None if none links Google Benchmark."""
-    for number, directory in enumerate(benchmark_projects(files, without_google(inquiry.libraries))):
+    projects = benchmark_projects(files, inquiry.libraries)
+    for number, directory in enumerate(projects):
         inquiry.progress.note(f"looking at {directory}, a project of its own with benchmarks")
         scratch = inquiry.scratch / f"below-{number}"
         scratch.mkdir()
@@ -100,9 +102,17 @@ def _ask_below(inquiry: Inquiry, files: Mapping[str, str], others: list[_Configu
             if path.startswith(f"{directory}/")
         }
         try:
-            return _ask(_Project(replace(inquiry, scratch=scratch), own, directory), others)
+            facts = _ask(_Project(replace(inquiry, scratch=scratch), own, directory), others)
         except (CommandFailed, NotFound) as failed:
             inquiry.progress.note(f"{directory} is not used: {failed}")
+            continue
+        if further := projects[number + 1 :]:
+            more = ", …" if len(further) > _MOST_NAMED else ""
+            inquiry.progress.note(
+                f"only {directory} is in the file; write a job for each of the other projects with "
+                f"benchmarks: {', '.join(further[:_MOST_NAMED])}{more}"
+            )
+        return facts
     return None
 
 

@@ -254,6 +254,25 @@ def test_the_next_build_system_counts_if_one_has_no_benchmark_programs(tmp_path:
     assert "no program of this CMake project links Google Benchmark" in done.stderr
 
 
+def test_the_first_of_several_projects_below_the_top_is_asked_and_the_others_are_named(
+    tmp_path: Path,
+) -> None:
+    nothing_there = PROJECT["CMakeLists.txt"].replace("add_subdirectory(bench)", "# nothing to build")
+    files = {f"labs/{name}/{path}": text for name in ("b", "c") for path, text in PROJECT.items()}
+    files |= {f"labs/a/{path}": text for path, text in PROJECT.items()} | {
+        "labs/a/CMakeLists.txt": nothing_there
+    }
+    done = init(tmp_path / "project", {**files, "README": "three labs"})
+
+    assert done.returncode == 0, done.stderr
+    (job,) = parse_project_file((tmp_path / "project" / "benchgate.yaml").read_text()).jobs
+    assert "cmake -S labs/b -B build" in job.benchmark.build.configure
+    assert (
+        "only labs/b is in the file; write a job for each of the other projects with benchmarks: labs/c"
+        in (done.stderr)
+    )
+
+
 def test_a_project_without_benchmark_programs_ends_with_one_sentence(tmp_path: Path) -> None:
     done = init(tmp_path / "project", {**NOTHING, "meson.build": "# no programs\n", "Makefile": ""})
 

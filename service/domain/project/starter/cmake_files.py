@@ -28,6 +28,7 @@ _COMMENT: Final = re.compile(r"#.*")
 _PROJECT: Final = re.compile(r"\bproject\s*\(", re.IGNORECASE)
 # Matches also cmake_dependent_option and the projects' own wrappers, such as option_if_not_defined.
 _OPTION: Final = re.compile(r"\b\w*option\w*\s*\(\s*\"?((?:[\w.-]|\$\{\w+\})+)", re.IGNORECASE)
+_GUARD: Final = re.compile(r"\bif\s*\(\s*(?:DEFINED\s+)?([A-Z]\w*_[A-Z]\w*)\s*\)", re.IGNORECASE)
 LIBRARY: Final = r"\s(?:benchmark::)?benchmark(?:_main)?[\s)]"
 """Google Benchmark among the libraries that a target links."""
 _LINK: Final = re.compile(rf"target_link_libraries\s*\([^)]*?{LIBRARY}", re.IGNORECASE)
@@ -57,7 +58,7 @@ def benchmark_options(
 ) -> tuple[str, ...]:
     """Find options that may enable benchmarks: named like it, off, and declared by the project itself.
 
-    The likely ones come first.
+    The likely ones come first. A variable that the project asks for in ``if(…)`` and never sets is one, too.
 
     A directory below the top that calls ``project()`` is another project, such as Google Benchmark, most of
     whose options do harm if they are on, unless it is one of :func:`benchmark_projects`.
@@ -77,7 +78,12 @@ def benchmark_options(
         and entry.value.upper() in _OFF
         and any(pattern.fullmatch(name) for pattern in declared)
     )
-    return tuple(sorted(found, key=lambda name: _unlikely(name, words)))
+    asked = (
+        name
+        for name in _GUARD.findall("\n".join(_own_code(files)))
+        if name not in cache and any(word in name.upper() for word in words)
+    )
+    return tuple(sorted({*found, *asked}, key=lambda name: (*_unlikely(name, words), name)))
 
 
 def _unlikely(name: str, words: Sequence[str]) -> tuple[bool, bool, int]:
@@ -100,26 +106,35 @@ def options_of_tests(files: Mapping[str, str], cache: Mapping[str, CacheEntry]) 
     )
 
 
-def _declared(files: Mapping[str, str]) -> tuple[re.Pattern[str], ...]:
-    """Return patterns of the options that the project itself declares."""
+def _own_code(files: Mapping[str, str]) -> list[str]:
+    """Return the CMake code of the project itself, without comments."""
     code = {path: _COMMENT.sub("", text) for path, text in files.items()}
     # Header-only libraries often have such a project for their tests.
     own_projects = benchmark_projects(files)
     others = tuple(f"{directory}/" for directory in _projects_below(code) if directory not in own_projects)
-    own = [text for path, text in code.items() if not path.startswith(others)]
+    return [text for path, text in code.items() if not path.startswith(others)]
+
+
+def _declared(files: Mapping[str, str]) -> tuple[re.Pattern[str], ...]:
+    """Return patterns of the options that the project itself declares."""
     # A name that is only a variable could match any option.
-    names = [name for text in own for name in _OPTION.findall(text) if _REFERENCE.sub("", name).strip("_")]
+    names = [
+        name
+        for text in _own_code(files)
+        for name in _OPTION.findall(text)
+        if _REFERENCE.sub("", name).strip("_")
+    ]
     return tuple(map(_pattern, names))
 
 
-def benchmark_projects(files: Mapping[str, str], others: Iterable[str] = ()) -> tuple[str, ...]:
+def benchmark_projects(files: Mapping[str, str], sources: Iterable[str] = ()) -> tuple[str, ...]:
     """Find projects below the top that link Google Benchmark, except in directories of third-party code.
 
-    Also those with ``others``: sources that use another library.
+    Also those with ``sources`` that use a library of benchmarks, which a file elsewhere may link.
     """
     code = {path: _COMMENT.sub("", text) for path, text in files.items()}
     linking = [posixpath.dirname(path) for path, text in code.items() if _LINK.search(text)]
-    linking += map(posixpath.dirname, others)
+    linking += map(posixpath.dirname, sources)
     return tuple(
         directory
         for directory in sorted(_projects_below(code), key=lambda each: (each.count("/"), each))

@@ -35,6 +35,14 @@ def test_an_option_for_benchmarks_that_is_off_and_declared_is_found(declared: st
     assert options(declared, {"QUEUE_BENCHMARKS": OFF, "QUEUE_TESTS": OFF}) == ("QUEUE_BENCHMARKS",)
 
 
+@pytest.mark.parametrize("guard", ["if(QUEUE_BUILD_BENCHMARKS)", "IF ( DEFINED QUEUE_BUILD_BENCHMARKS )"])
+def test_a_variable_that_is_only_asked_for_is_an_option(guard: str) -> None:
+    text = f"{guard}\n  add_subdirectory(bench)\nendif()"
+    assert options(text, {}) == ("QUEUE_BUILD_BENCHMARKS",)
+    assert options(f"# {guard}", {}) == ()
+    assert options(text, {"QUEUE_BUILD_BENCHMARKS": CacheEntry("INTERNAL", "OFF")}) == ()
+
+
 def test_the_name_of_an_option_may_have_dots_and_dashes() -> None:
     cache = {"queue.bench-marks": OFF, "queue": OFF}
     assert options("cmake_dependent_option(queue.bench-marks x OFF TOP OFF)", cache) == ("queue.bench-marks",)
