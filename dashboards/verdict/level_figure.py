@@ -17,6 +17,7 @@ from dashboards.verdict.trend_figure import (
     legend,
     markers,
     page_of,
+    scaled,
 )
 from service.domain.values.identity import RunKind
 from service.domain.values.text import change, interval
@@ -55,15 +56,22 @@ def level_figure(trend: SeriesWithPoints, since: str = "") -> dict[str, Any]:
     label = f"{metric_label(trend.series.metric)} since {chosen[:_SHORT]} ({trend.series.better} is better)"
     layout["yaxis"] |= {"title": {"text": escaped(label, 90), "standoff": 12}, "tickformat": "+~r"}
     layout["yaxis"] |= {"ticksuffix": " %", "zeroline": True, "zerolinecolor": GREY}
+    ends = [end for each in merged for end in _ends(line.levels[each.revision])]
     return {
         "data": [
             _band(parts, line.levels),
             _trace("merged", trend, gapped, heights, line.levels),
-            _trace("patch sets", trend, [point for point, _ in proposed], [y for _, y in proposed], {}),
+            _trace(
+                "patch sets",
+                trend,
+                [each for each, _ in proposed],
+                [_percent(log) for _, log in proposed],
+                {},
+            ),
             legend("merged", mode="lines+markers", is_open=False),
             legend("patch sets", mode="markers", is_open=True),
         ],
-        "layout": layout,
+        "layout": scaled(layout, [*map(ratio_of, ends)], [ratio_of(log) for _, log in proposed], _in_percent),
     }
 
 
@@ -82,14 +90,14 @@ def _merged(points: Iterable[Point], line: LevelledLine) -> Iterator[Point]:
 
 
 def _proposed(points: Iterable[Point], levels: Mapping[str, CommitLevel]) -> Iterator[tuple[Point, float]]:
-    """Yield each patch set with its height; one whose parent is unknown follows the last merged commit."""
+    """Yield each patch set with its level; one whose parent is unknown follows the last merged commit."""
     last = 0.0
     for point in points:
         if point.kind is RunKind.POST_SUBMIT:
             last = _drawn(levels[point.revision]) if point.revision in levels else last
         elif point.ratio:
             base = _drawn(levels[point.parent]) if point.parent and point.parent in levels else last
-            yield point, _percent(base + math.log(point.ratio))
+            yield point, base + math.log(point.ratio)
 
 
 def _trace(
@@ -112,7 +120,8 @@ def _trace(
         "hovertext": [
             point and hover(point, trend.series, texts.get(point.revision, "")) for point in points
         ],
-        "line": {"color": BLUE, "width": 1.5},
+        # A level holds until a commit changes it; commits that touch nothing have no marker.
+        "line": {"color": BLUE, "width": 1.5, "shape": "hv"},
         "marker": markers(points, trend.series, is_open=is_open),
         "legendgroup": name,
         "showlegend": False,
@@ -124,10 +133,12 @@ def _band(parts: Sequence[Sequence[Point]], levels: Mapping[str, CommitLevel]) -
     y: list[float | None] = []
     for part in parts:
         moments = [stamp(point.measured_at) for point in part]
-        own = [levels[point.revision] for point in part]
-        x += [*moments, *reversed(moments), None]
-        y += [_percent(each.offset + each.high) for each in own]
-        y += [*reversed([_percent(each.offset + each.low) for each in own]), None]
+        lows, highs = zip(*(map(_percent, _ends(levels[point.revision])) for point in part), strict=True)
+        # Steps: each commit has the end before it, and its own.
+        there = [moment for moment in moments for _ in (0, 1)][1:]
+        x += [*there, *reversed(there), None]
+        y += [end for each in highs for end in (each, each)][:-1]
+        y += [*reversed([end for each in lows for end in (each, each)][:-1]), None]
     return {
         "type": "scatter",
         "name": "95 % interval",
@@ -152,5 +163,13 @@ def _is_measured(point: Point) -> bool:
     return step is not None and step.log is not None
 
 
+def _ends(level: CommitLevel) -> tuple[float, float]:
+    return level.offset + level.low, level.offset + level.high
+
+
 def _percent(log: float) -> float:
-    return 100 * (ratio_of(log) - 1)
+    return _in_percent(ratio_of(log))
+
+
+def _in_percent(ratio: float) -> float:
+    return 100 * (ratio - 1)

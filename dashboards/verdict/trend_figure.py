@@ -14,7 +14,7 @@ from service.domain.values.text import plain
 from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from service.ports.verdict import Point, Series, SeriesWithPoints
 
@@ -61,7 +61,7 @@ def trend_figure(trend: SeriesWithPoints) -> dict[str, Any]:
             legend("merged", mode="lines+markers", is_open=False),
             legend("patch sets", mode="markers", is_open=True),
         ],
-        "layout": _scaled(layout_of(trend.series, epochs_of(merged)), merged, proposed),
+        "layout": scaled(layout_of(trend.series, epochs_of(merged)), _values(merged), _values(proposed)),
     }
 
 
@@ -174,14 +174,25 @@ def epochs_of(merged: Sequence[Point]) -> list[str]:
     ]
 
 
-def _scaled(layout: dict[str, Any], merged: Sequence[Point], proposed: Sequence[Point]) -> dict[str, Any]:
-    """Leave patch sets far from the line beyond the scale, and say how many: they would make it flat."""
-    line = [point.patch for point in merged if point.patch is not None]
-    others = [point.patch for point in proposed if point.patch is not None]
+def _values(points: Sequence[Point]) -> list[float]:
+    return [point.patch for point in points if point.patch is not None]
+
+
+def scaled(
+    layout: dict[str, Any],
+    line: Sequence[float],
+    others: Sequence[float],
+    height: Callable[[float], float] = float,
+) -> dict[str, Any]:
+    """Leave patch sets far from the line beyond the scale, and say how many: they would make it flat.
+
+    ``line`` and ``others`` have the values of merged commits and patch sets; ``height`` is where each is.
+    """
     if len(line) < _MANY:
         return layout
-    shown = [*line, *(value for value in others if min(line) / _FAR <= value <= max(line) * _FAR)]
-    beyond = len(line) + len(others) - len(shown)
+    near = [value for value in others if min(line) / _FAR <= value <= max(line) * _FAR]
+    shown = [*map(height, (*line, *near))]
+    beyond = len(others) - len(near)
     if not beyond:
         return layout
     margin = (max(shown) - min(shown)) / 8 or abs(shown[0]) / 20

@@ -60,7 +60,8 @@ def test_a_commit_that_was_not_measured_leaves_a_gap() -> None:
     figure = level_figure(trend_of(points[0], points[2], points[3]))
     assert heights(figure, "merged") == [10.0, None, 21.0, 33.1]
     band = next(each for each in figure["data"] if each["name"] == "95 % interval")
-    assert [y is None for y in band["y"]] == [False, False, True, False, False, False, False]
+    assert [y is None for y in band["y"]] == [False, False, True, *[False] * 6]
+    assert len(band["x"]) == len(band["y"])
 
 
 def test_a_commit_that_touches_nothing_leaves_none() -> None:
@@ -91,7 +92,8 @@ def test_patch_sets_are_at_the_level_of_their_parent_times_their_own_ratio() -> 
 def test_the_interval_widens_with_the_distance() -> None:
     points = [trend_point(k, 1.0, ratio=1.0, error=0.01, pairs=0) for k in range(4)]
     band = level_figure(trend_of(*points))["data"][0]["y"]
-    assert band[:4] == pytest.approx([100 * math.expm1(1.96 * 0.01 * math.sqrt(k)) for k in (1, 2, 3, 4)])
+    assert band[:7:2] == pytest.approx([100 * math.expm1(1.96 * 0.01 * math.sqrt(k)) for k in (1, 2, 3, 4)])
+    assert band[1:7:2] == band[:6:2], "a level and its interval hold until the next commit"
 
 
 def test_verdicts_keep_their_markers() -> None:
@@ -116,3 +118,14 @@ def test_a_series_whose_commits_have_no_pairs_any_more_has_no_levels() -> None:
 def test_the_largest_changes_are_drawn() -> None:
     points = [trend_point(k, 1.0, ratio=1e300, error=1.0) for k in range(4)]
     assert all(math.isfinite(y) for y in heights(level_figure(trend_of(*points)), "merged") if y is not None)
+
+
+def test_a_patch_set_far_from_the_line_does_not_flatten_it() -> None:
+    merged = [trend_point(k, 1.0, ratio=1.01) for k in range(10)]
+    near, far = (trend_point(11, 1.0, kind=RunKind.CHECK, ratio=ratio) for ratio in (1.3, 1300.0))
+    layout = level_figure(trend_of(*merged, near, far))["layout"]
+    low, high = layout["yaxis"]["range"]
+    assert -30 < low < 0
+    assert 40 < high < 60
+    assert layout["annotations"][-1]["text"] == "1 patch set is beyond this scale: double-click"
+    assert "range" not in level_figure(trend_of(*merged, near))["layout"]["yaxis"]
