@@ -58,6 +58,12 @@ def confirming(job: str, benchmarks: Sequence[str], seconds: float) -> str:
     )
 
 
+def relinks_outlook(relinks: int, seconds: float) -> str:
+    """Say how long it takes to the next decision: each relink takes ``seconds``, unknown if 0."""
+    following = next((look for look in sorted(LOOKS) if look > relinks), relinks)
+    return f", about {duration((following - relinks) * seconds)} for {following}" if seconds else ""
+
+
 def relinks_cut_short(relinks: int, seconds: float, *, is_asked: bool) -> str:
     """Explain that too little machine time is left for relinks; they take ``seconds``, unknown if 0."""
     takes = f", which take about {duration(seconds)}" if seconds else ""

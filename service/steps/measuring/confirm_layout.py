@@ -22,7 +22,7 @@ from service.domain.verdict.comparison.link_layout import (
 )
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import layout_not_checked, relink_failed, relinks_short
-from service.domain.wording.outlook import confirming, relinks_cut_short
+from service.domain.wording.outlook import confirming, relinks_cut_short, relinks_outlook
 from service.domain.wording.reasons import side_name
 from service.steps.building.build_sides import relinked_tree
 from service.steps.measuring.launching import Launcher, SideFailed
@@ -98,14 +98,19 @@ class _Relinks:
 
     def hindrance(self, suspected: Sequence[Comparison]) -> str:
         """Measure the variants in turn; return why that cannot decide every suspect, or an empty text."""
-        longest, place = 0.0, 0
+        longest, place, begun, clock = 0.0, 0, None, self.launcher.session.host.clock
         try:
             for place, variant in enumerate(VARIANTS):
                 relinked = replace(self.launcher, variant=variant)
                 if not _missing(relinked, suspected, self.launches):
                     continue
                 self._must_last(longest * (min(LOOKS) - place))
-                seconds = _measure(relinked, suspected, self.launches, self.left)
+                # With building, which does not count against the machine time.
+                whole = 0.0 if begun is None else clock() - begun
+                begun = clock()
+                seconds = _measure(
+                    relinked, suspected, self.launches, self.left, relinks_outlook(place, whole)
+                )
                 self.left -= seconds
                 longest = max(longest, seconds)
         except CommandFailed as error:
@@ -137,11 +142,12 @@ def _measure(
     suspected: Sequence[Comparison],
     by_variant: Mapping[int, list[Launch]],
     left: float,
+    outlook: str,
 ) -> float:
     """Launch the missing pairs of the launcher's variant; return the seconds, building excluded.
 
-    ``by_variant`` are the launches so far; the new ones are added. A benchmark that sometimes gives no
-    result gets as many more pairs as on a disturbed machine.
+    ``by_variant`` are the launches so far; the new ones are added. Progress reports ``outlook``. A
+    benchmark that sometimes gives no result gets as many more pairs as on a disturbed machine.
 
     Raises:
         _Spent: more than ``left`` seconds are used.
@@ -150,7 +156,7 @@ def _measure(
     launches, wanted = by_variant[variant], _missing(launcher, suspected, by_variant)
     clock, progress = session.host.clock, session.progress
     place = f"{session.claimed.name}: relink {VARIANTS.index(variant) + 1} of up to {len(VARIANTS)}"
-    progress.say(f"{place}, linking again")
+    progress.say(f"{place}, linking again{outlook}")
     with ExitStack() as stack:
         found = {side: _tree(session, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
         trees = {side: tree for side, (tree, _) in found.items()}

@@ -13,9 +13,9 @@ from service.domain.runs.health import PoolQueue
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Result
 from service.domain.values.errors import Ambiguous, NotFound, Transient
-from service.domain.values.identity import BuildName, ChangeAddress, ChangeKey, RunKind
+from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.wording.health import HIDDEN_ERROR, failure_sentences
+from service.domain.wording.health import failure_sentences
 from service.domain.wording.standing import waiting
 from service.ports.reading import Reading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
@@ -32,6 +32,7 @@ from service.ports.verdict import (
     SeriesWithPoints,
     UntouchedCommit,
 )
+from tests.support.reading.hiding import as_seen
 from tests.support.reading.views import (
     ENVIRONMENT,
     healthy,
@@ -41,7 +42,7 @@ from tests.support.reading.views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from service.domain.runs.health import Condition, FailingStep
@@ -84,7 +85,7 @@ class FakeReading(Reading):
     @override
     def seen_by(self, viewer: Viewer | None) -> FakeReading:
         seen = viewer.sees(self.hidden) if viewer and self.hidden else frozenset()
-        return replace(_as_seen(self, self.hidden - seen), viewer=viewer)
+        return replace(as_seen(self, self.hidden - seen), viewer=viewer)
 
     @property
     def change_rows(self) -> Sequence[Change]:
@@ -404,7 +405,6 @@ class FakeReading(Reading):
         )
 
 
-_ONE_SERVER = "gerrit"  # of runs without a change
 _OF_RUN = ("kind", "revision", "parent", "subject", "author", "change", "change_address", "patch_set")
 # As the page of changes orders builds to name the cause of the worst.
 _WORST_FIRST = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS)
@@ -417,51 +417,3 @@ def _rank(build: BuildOfRun) -> int:
 def _names_of(series: Series) -> str:
     names = (series.benchmark, series.metric, series.suite, series.job, series.project, series.branch)
     return " ".join((*names, series.machine_class))
-
-
-def _as_seen(store: FakeReading, hidden: Collection[ChangeKey]) -> FakeReading:
-    """Leave out what belongs to hidden changes only, and what is on closed branches."""
-    sees_more = len(hidden) < len(store.hidden)
-    closed = set() if sees_more else store.closed  # a memory has one branch
-
-    def shows_run(run: Run) -> bool:
-        if run.change_address is None:
-            return (_ONE_SERVER, run.project, run.branch) not in closed
-        address = ChangeAddress.parse(run.change_address)
-        return not any(
-            key.number == address.number and address.instance in {None, key.instance} for key in hidden
-        )
-
-    def shows_series(series: Series) -> bool:
-        return (series.instance, series.project, series.branch) not in closed
-
-    seen = replace(store, runs=[run for run in store.runs if shows_run(run.run)])
-    names = {BuildName(each.build.job, each.build.number): each.build.id for each in seen.builds}
-    visible = set(names.values())
-    rows = {build_id: rows for build_id, rows in store.rows.items() if build_id in visible}
-    measured = {row.series_id for each in rows.values() for row in each}
-
-    def seen_failure(failing: FailingStep) -> FailingStep:
-        numbers = {key.number for key in store.hidden}
-        is_hidden = failing.change is None or ChangeAddress.parse(failing.change).number in numbers
-        return replace(failing, change=None, error=HIDDEN_ERROR) if is_hidden else failing
-
-    return replace(
-        seen,
-        merged_runs=store.runs if sees_more else None,
-        patch_set_rows=[
-            row
-            for row in store.patch_set_rows
-            if ChangeKey(row.change.instance, row.change.number) not in hidden
-        ],
-        rows=rows,
-        trends=[
-            trend for trend in store.trends if shows_series(trend.series) and trend.series.id in measured
-        ],
-        machine_rows=[
-            row if row.build is None or row.build in names else replace(row, build=None)
-            for row in store.machine_rows
-        ],
-        voting_status_rows=[row for row in store.voting_status_rows if shows_series(row.series)],
-        failing=[seen_failure(each) for each in store.failing],
-    )

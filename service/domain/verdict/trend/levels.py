@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Positions = NDArray[np.intp]
 
-_UNKNOWN: Final = 100.0  # times the variance of all measured links together, for a link that nobody measured
+# Times the largest variance of a measured link, and at least this: the variance of one that nobody measured.
+_UNKNOWN: Final = 100.0
 _UPPER: Final = 0.975
 _NORMAL: Final = 1.96  # quantile of the normal distribution
 _LEAST: Final = 1e-12  # variance of an anchor between equal programs: two of them must not be singular

@@ -325,6 +325,19 @@ def test_progress_reports_that_programs_are_linked_again(machine: Machine) -> No
     assert relinking[1].startswith("relink 1 of up to 12, pair 1, at most ")
 
 
+def test_progress_says_how_long_the_relinks_take_with_building(tmp_path: Path) -> None:
+    """Building comes on top of the machine time, so nobody else says it."""
+    machine = Machine(tmp_path, policy="{machine_time: 10m}")
+    machine.sandbox.build_seconds = 300
+    said: list[str] = []
+    machine.work(Listener(said))
+
+    linking = [text for text in said if "linking again" in text]
+    assert linking[0].endswith("relink 1 of up to 12, linking again")
+    assert linking[1].endswith("relink 2 of up to 12, linking again, about 60 min for 7")
+    assert linking[2].endswith("relink 3 of up to 12, linking again"), "the second one was linked at once"
+
+
 def test_building_does_not_count_as_machine_time(tmp_path: Path) -> None:
     machine = Machine(tmp_path, policy="{machine_time: 10m}")
     machine.sandbox.seconds = 5.0  # of a launch: 500 s for all pairs on relinks
