@@ -1,6 +1,6 @@
 """``python -m bench.simulations.levels [HISTORIES]``: check intervals of levels with the links of the rule.
 
-A history has 400 commits, four a working day, of which some make a benchmark slower or faster. Each is
+A history has 400 commits, four for each working day; some of them make a benchmark slower or faster. Each is
 compared with its parent on simulated pairs that follow the normal distribution, until the rule decides or 32
 pairs are measured. Anchors have a fixed number of pairs.
 """

@@ -62,9 +62,9 @@ def command(ctx: click.Context, file: Path, *, force: bool) -> None:
 
     Looks at the project in the directory of FILE. A project of CMake or Meson is configured and built in a
     temporary directory, with your own permissions and network, as if you called its tools yourself. Each
-    program that links Google Benchmark is asked for its benchmarks; if there is none, those of nanobench and
-    Catch2 are run once. In other projects, the lines to edit are marked. At the end, the project is built
-    once as FILE says and as a gate does it: in the sandbox, without network.
+    program that links Google Benchmark lists its benchmarks. If there is none, init runs the programs of
+    nanobench and Catch2 once. In other projects, the lines to edit are marked. At the end, the project is
+    built once as FILE says and as a gate does it: in the sandbox, without network.
 
     Exit code 0: FILE is written, and the project builds with it; 1: FILE is written and needs your work;
     2: wrong usage, or FILE exists; 3: the project has no benchmark program.

@@ -55,7 +55,7 @@ class _Project:
 class _Configured:
     """A project that is configured in a build directory, by a preset or without, and with options.
 
-    ``given`` are options with paths of this machine, instead of which the project file has others.
+    ``given`` are options with paths on this machine; in the project file, paths of builds replace them.
     """
 
     project: _Project

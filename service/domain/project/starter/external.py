@@ -31,7 +31,7 @@ class ExternalDownload:
 
 
 def variable_of(external: ExternalDownload, cache: Mapping[str, CacheEntry]) -> str:
-    """Find the project's variable for the directory of the download; empty if there is none.
+    """Find the project's variable for the directory of the download, or return an empty text.
 
     Projects that have one often download only if it is not set.
     """

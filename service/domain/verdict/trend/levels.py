@@ -113,6 +113,7 @@ def level(commits: int, links: Sequence[Link], reference: int) -> Levelled:
     logs = height - height[reference]
     variance = np.abs(spread - spread[reference])
     misfit = 1.0
+    part, redundant = joined_parts(commits, links)
     if anchors := [each for each in links if each.patch > each.base + 1]:
         starts, ends = (np.array([getattr(each, name) for each in anchors]) for name in ("base", "patch"))
         closure = np.array([each.log for each in anchors]) - (height[ends] - height[starts])
@@ -123,9 +124,8 @@ def level(commits: int, links: Sequence[Link], reference: int) -> Levelled:
         reach = np.sign(commit - reference)[:, None] * _shared(spread, path, (starts, ends))
         logs = logs + reach @ (weight @ closure)
         variance = np.maximum(variance - ((reach @ weight) * reach).sum(axis=1), 0.0)
-        misfit = _misfit(float(closure @ weight @ closure), _parts(commits, links)[1])
+        misfit = _misfit(float(closure @ weight @ closure), redundant)
     error = misfit * np.sqrt(variance)
-    part, _ = _parts(commits, links)
     is_known = [each == part[reference] for each in part]
     levels = (Level(float(logs[i]), float(error[i])) if is_known[i] else None for i in range(commits))
     return Levelled(tuple(levels), misfit)
@@ -152,7 +152,7 @@ def _shared(spread: Floats, one: tuple[Positions, Positions], other: tuple[Posit
     return np.where(first < last, spread[last] - spread[first], 0.0)
 
 
-def _parts(commits: int, links: Sequence[Link]) -> tuple[list[int], int]:
+def joined_parts(commits: int, links: Sequence[Link]) -> tuple[list[int], int]:
     """Return the part of each commit that links join, and how many pairs of commits could be left out."""
     part = list(range(commits))
 

@@ -71,7 +71,12 @@ def level_line(steps: Iterable[Step], since: str = "") -> LevelledLine:
 
     Of several steps of one commit all count. Takes O(n log n) for n steps.
     """
-    from service.domain.verdict.trend.levels import Link, level, pool_errors  # noqa: PLC0415 - loads SciPy
+    from service.domain.verdict.trend.levels import (  # noqa: PLC0415 - loads SciPy
+        Link,
+        joined_parts,
+        level,
+        pool_errors,
+    )
 
     known = [*steps]
     commits = _in_line(known)
@@ -82,7 +87,7 @@ def level_line(steps: Iterable[Step], since: str = "") -> LevelledLine:
         if each.log is not None and each.error is not None and position[each.parent] < position[each.revision]
     )
     levels: dict[str, CommitLevel] = {}
-    for part, between in _parts(len(commits), links):
+    for part, between in _parts(joined_parts(len(commits), links)[0], links):
         own = {place: number for number, place in enumerate(part)}
         first = position[since] if position.get(since) in own else part[0]
         inner = [replace(each, base=own[each.base], patch=own[each.patch]) for each in between]
@@ -116,23 +121,13 @@ def _in_line(steps: Sequence[Step]) -> tuple[str, ...]:
     return tuple(line)
 
 
-def _parts(commits: int, links: Sequence[Link]) -> Iterator[tuple[list[int], list[Link]]]:
-    """Yield the positions that links join to each other, in order, with these links; the first part first."""
-    parent = list(range(commits))
-
-    def root(place: int) -> int:
-        while parent[place] != place:
-            parent[place] = place = parent[parent[place]]
-        return place
-
-    for each in links:
-        one, other = root(each.base), root(each.patch)
-        parent[max(one, other)] = min(one, other)
+def _parts(of: Sequence[int], links: Sequence[Link]) -> Iterator[tuple[list[int], list[Link]]]:
+    """Yield the positions of each part in order, with its links; ``of`` is the part of each position."""
     parts: dict[int, tuple[list[int], list[Link]]] = {}
-    for place in range(commits):
-        parts.setdefault(root(place), ([], []))[0].append(place)
+    for place, part in enumerate(of):
+        parts.setdefault(part, ([], []))[0].append(place)
     for each in links:
-        parts[root(each.base)][1].append(each)
+        parts[of[each.base]][1].append(each)
     yield from parts.values()
 
 
