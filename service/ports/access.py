@@ -14,6 +14,21 @@ from service.domain.access.scopes import TokenScope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Person who changes a known failure or a regression.
+
+    Args:
+        account: on the review server.
+        name: as the review server shows it.
+        signed_in_as: the identity provider's name for the person; empty for a comment.
+    """
+
+    account: str
+    name: str
+    signed_in_as: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewSession:
     """A session to open; the arguments are those of :class:`service.domain.access.caller.User`."""
 

@@ -12,6 +12,7 @@ from service.domain.failures.evidence import ParentBuild, Rate, Sighting
 from service.domain.failures.failure import Failure
 from service.domain.failures.known import KnownFailure, KnownMatches, Scope, TriageState, complete
 from service.domain.failures.signature import Signature
+from service.ports.access import Author
 
 # Matches of a run: known failures by build and place in its list of failures.
 Matches = Mapping[tuple[int, int], KnownFailure]
@@ -35,21 +36,6 @@ class KnownNow:
     at: datetime
     known: tuple[KnownFailure, ...]
     expired: tuple[KnownFailure, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Author:
-    """The person who changes a known failure.
-
-    Args:
-        account: on the review server.
-        name: as the review server shows it.
-        signed_in_as: the identity provider's name for the person; empty for a comment.
-    """
-
-    account: str
-    name: str
-    signed_in_as: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

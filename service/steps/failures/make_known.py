@@ -11,7 +11,8 @@ from service.domain.failures.naming import names_cause
 from service.domain.failures.output.ends import is_specific
 from service.domain.failures.signature import signature_of
 from service.domain.wording.replies import made_known, own_errors
-from service.ports.failures.storing import Author, NewKnown
+from service.ports.access import Author
+from service.ports.failures.storing import NewKnown
 from service.steps.failures.match_known import place_of
 
 if TYPE_CHECKING:

@@ -8,10 +8,12 @@ from urllib.parse import parse_qsl
 
 from fastapi import Request  # noqa: TC002 - FastAPI reads the annotation
 
+from service.domain.review.comment_commands import is_bug
 from service.domain.values.errors import BadInput
+from service.domain.values.text import brief
 
 Form = Mapping[str, str]
-_MOST_FIELDS: Final = 20
+_MOST_FIELDS: Final = 120  # a list has a box in each of its rows
 _TYPE: Final = "application/x-www-form-urlencoded"
 
 
@@ -36,3 +38,11 @@ async def form_of(request: Request) -> Form:
     if len(form) != len(fields):
         raise BadInput("the form has a field twice", "form")
     return form
+
+
+def bug_in(form: Form) -> str:
+    """Read the bug; empty without one. Raises BadInput for a text that names none."""
+    bug = form.get("bug", "").strip()
+    if bug and not is_bug(bug):
+        raise BadInput(f"must be like MB-123, #123 or a URL, not {brief(bug)}", "bug")
+    return bug

@@ -13,9 +13,9 @@ from service.domain.values.errors import BadInput
 from service.domain.values.text import brief, plain
 from service.ports.failures.storing import KnownChange
 from service.web.access.authenticate import find_actor, person_of
-from service.web.access.forms import Form, form_of
+from service.web.access.forms import Form, bug_in, form_of
 from service.web.access.tickets import check_ticket, ticket_for
-from service.web.failures.fields import bug_in, days_in
+from service.web.failures.fields import days_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,22 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.known import MOST_DAYS
-from service.domain.review.comment_commands import is_bug
 from service.domain.values.errors import BadInput
-from service.domain.values.text import brief
 
 if TYPE_CHECKING:
     from service.web.access.forms import Form
 
 _DIGITS: Final = 3
-
-
-def bug_in(form: Form) -> str:
-    """Read the bug; empty without one. Raises BadInput for a text that names none."""
-    bug = form.get("bug", "").strip()
-    if bug and not is_bug(bug):
-        raise BadInput(f"must be like MB-123, #123 or a URL, not {brief(bug)}", "bug")
-    return bug
 
 
 def days_in(form: Form) -> int | None:

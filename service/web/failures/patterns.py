@@ -17,9 +17,9 @@ from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.text import plain
 from service.ports.failures.storing import NewKnown
 from service.web.access.authenticate import find_actor, person_of
-from service.web.access.forms import Form, form_of
+from service.web.access.forms import Form, bug_in, form_of
 from service.web.access.tickets import check_ticket, ticket_for
-from service.web.failures.fields import bug_in, days_in
+from service.web.failures.fields import days_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -12,7 +12,8 @@ from service.adapters.postgres.store import PostgresStore
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.known import Scope, TriageState
 from service.domain.failures.signature import signature_of
-from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown
+from service.ports.access import Author
+from service.ports.failures.storing import BuildFailures, KnownChange, NewKnown
 from tests.support.memory.old_logs import DAY, HOUR, MemoryOldLogs
 from tests.support.store_samples import named, post_submit_run, start
 

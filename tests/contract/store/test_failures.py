@@ -14,7 +14,8 @@ from service.domain.failures.known import KnownMatches, LookAlike, Scope, Triage
 from service.domain.failures.signature import signature_of
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import NotFound
-from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown, known_by_build
+from service.ports.access import Author
+from service.ports.failures.storing import BuildFailures, KnownChange, NewKnown, known_by_build
 from service.steps.failures.match_known import keep_matches
 from tests.support.store_samples import change, check_run, named, post_submit_run, start
 

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
     from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.failure import Failure
-    from service.ports.failures.storing import Author, KnownChange, Matches, NewKnown
+    from service.ports.access import Author
+    from service.ports.failures.storing import KnownChange, Matches, NewKnown
     from service.ports.runs.builds import BuildRecord
     from service.ports.runs.runs import RunRecord
 

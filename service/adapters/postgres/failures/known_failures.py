@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from service.domain.failures.known import KnownFailure
-    from service.ports.access import Audit
-    from service.ports.failures.storing import Author, KnownChange, NewKnown
+    from service.ports.access import Audit, Author
+    from service.ports.failures.storing import KnownChange, NewKnown
 
 # Sightings, and signatures, that are looked at at once. The newest come first: a new sighting brings its
 # signature to the front, with those before it. So a flood of failures hides nothing for long.

@@ -16,7 +16,8 @@ from service.domain.failures.known import Scope
 from service.domain.failures.signature import signature_of
 from service.domain.review.change import Account
 from service.domain.runs.vote import Outcome
-from service.ports.failures.storing import Author, BuildFailures, NewKnown
+from service.ports.access import Author
+from service.ports.failures.storing import BuildFailures, NewKnown
 from service.steps.failures.change_known import KnownChanges
 from service.web.failures.changes import PageKnownChanges
 from service.web.failures.patterns import PagePatterns

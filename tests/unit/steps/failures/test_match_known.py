@@ -10,7 +10,8 @@ from service.domain.access.audit import AuditKind
 from service.domain.failures.known import TriageState
 from service.domain.review.change import PatchSet, PatchSetKind
 from service.domain.runs.external import ExternalBuild, ReportedRevision
-from service.ports.failures.storing import Author, KnownChange
+from service.ports.access import Author
+from service.ports.failures.storing import KnownChange
 from service.steps.failures.match_known import keep_matches, propose_known
 from tests.support.building.build_host import MemorySource
 from tests.support.fakes import WRITTEN
