@@ -26,6 +26,7 @@ class AuditKind(StrEnum):
     KNOWN_CREATED = "known failure created"
     KNOWN_CHANGED = "known failure changed"
     KNOWN_CLOSED = "known failure closed"
+    REGRESSION_CHANGED = "regression changed"
     TOKEN_CREATED = "token created"
     TOKEN_REVOKED = "token revoked"
     SESSIONS_ENDED = "sessions ended"
