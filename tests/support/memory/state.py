@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from service.domain.measuring.listing import Listing
     from service.domain.review.change import Change, Review
     from service.domain.runs.overrides import Override
+    from service.domain.trunk.regression import GateSaid, RegressionState
     from service.domain.values.identity import ChangeKey, SeriesKey
     from service.domain.verdict.calibration.evidence import Session
     from service.domain.verdict.calibration.schedule import IdleJob
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from service.ports.runs.decisions import NewDecision
     from service.ports.runs.queue import Hint, Task
     from service.ports.runs.runs import RunRecord
+    from service.ports.trunk import SlowerResult
     from service.ports.verdict import StoredComparison, StoredPair, StoredResult
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -105,6 +107,16 @@ class Results:
     comparisons: Sequence[StoredComparison]
 
 
+@dataclass(frozen=True)
+class StoredRegression:
+    run_id: int
+    state: RegressionState
+    results: tuple[tuple[SlowerResult, GateSaid], ...]
+    assignee: str = ""
+    bug: str = ""
+    note: str = ""
+
+
 @dataclass
 class Memory:
     """Everything that is remembered; numbers are places in lists, counted from 1.
@@ -157,6 +169,7 @@ class Memory:
     build_failures: dict[int, BuildFailures] = field(default_factory=dict)
     cleared: dict[int, tuple[Failure, ...]] = field(default_factory=dict)  # by build
     known: list[KnownFailure] = field(default_factory=list)
+    regressions: list[StoredRegression] = field(default_factory=list)
     known_since: dict[int, datetime] = field(default_factory=dict)
     known_matches: dict[tuple[int, int, int], int] = field(default_factory=dict)  # by run, build and place
 

@@ -97,6 +97,15 @@ JOIN patch_set AS p ON p.id = r.patch_set_id
 JOIN change AS c ON c.id = p.change_id
 WHERE NOT c.is_public
 """)
+# The changes of the newest regressions, as many as one question holds.
+OF_REGRESSIONS: Final = _with_branches(f"""
+{_HIDDEN_OF_RUNS} r.id IN (
+    SELECT run_id FROM regression WHERE id < :before ORDER BY id DESC LIMIT 100
+)
+""")  # noqa: S608 - put together from constants
+OF_REGRESSION: Final = _with_branches(f"""
+{_HIDDEN_OF_RUNS} r.id = (SELECT run_id FROM regression WHERE id = :regression_id)
+""")  # noqa: S608 - put together from constants
 # A renamed benchmark has a series for each of its names; together they are one trend.
 SAME_SERIES: Final = """(
     WITH RECURSIVE linked AS (

@@ -1,0 +1,1 @@
+"""Store regressions, and read them as a viewer sees them."""

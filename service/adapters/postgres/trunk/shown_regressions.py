@@ -1,0 +1,205 @@
+"""Read regressions as a viewer sees them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import text
+from typing_extensions import override
+
+from service.adapters.postgres.access.lookup_keys import ADDRESS, number_key
+from service.adapters.postgres.access.sight import (
+    OF_REGRESSION,
+    OF_REGRESSIONS,
+    Sighted,
+    measured_in_sight,
+    visible_run,
+)
+from service.adapters.postgres.failures.failures_in_scope import groups_of_scope
+from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.storable import LARGEST_BIGINT
+from service.domain.failures.known import Scope
+from service.domain.trunk.regression import RegressionList, RegressionState, Weight, list_of
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind
+from service.domain.verdict.inference.verdict import Verdict
+from service.ports.trunk import (
+    LEDGER_DAYS,
+    Ledger,
+    LedgerRow,
+    RegressedResult,
+    Regression,
+    RegressionDetail,
+    RegressionReading,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import RowMapping
+
+    from service.domain.values.search import Words
+
+_RANK: Final = f"array_position(ARRAY[{', '.join(repr(str(each)) for each in Weight)}], {{}}.weight)"
+_HEAVIEST_FIRST: Final = f"{_RANK.format('x')}, abs(ln(nullif(x.ratio, 0))) DESC NULLS LAST, x.series_id"
+_RESULT: Final = """
+x.series_id, b.job, coalesce(b.external_number, b.number) AS number, s.suite, s.benchmark, s.metric, s.unit,
+s.better, x.ratio, x.low, x.high, x.weight, x.gate_said
+"""
+_RECENT: Final = f"now() - interval '{LEDGER_DAYS} days'"
+
+
+def _regressions(chosen: str) -> str:
+    return f"""
+SELECT g.id, g.state, g.weight AS heaviest, r.instance, r.project, r.branch, r.revision, r.parent,
+       coalesce(nullif(r.subject, ''), p.subject, '') AS subject,
+       coalesce(nullif(r.author, ''), p.author, '') AS author,
+       c.number AS change, CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
+       p.number AS patch_set, g.run_id, g.found_at, g.assignee, g.bug, g.note, g.changed_by,
+       (SELECT count(*) FROM regressed_result AS x WHERE x.regression_id = g.id) AS results, worst.*
+FROM regression AS g
+JOIN run AS r ON r.id = g.run_id
+LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
+JOIN LATERAL (
+    SELECT {_RESULT}, NULL AS faster_since FROM regressed_result AS x
+    JOIN series AS s ON s.id = x.series_id JOIN build AS b ON b.id = x.build_id
+    WHERE x.regression_id = g.id ORDER BY {_HEAVIEST_FIRST} LIMIT 1
+) AS worst ON true
+WHERE {chosen} AND {visible_run("r")}
+"""  # noqa: S608 - put together from constants
+
+
+_IN_LIST: Final = """
+g.id < :before AND (g.state, g.weight) IN (
+    SELECT * FROM unnest(cast(:states AS text[]), cast(:weights AS text[]))
+)
+"""
+# strpos finds the words as they are written: nothing in them is a pattern.
+_LIST: Final = text(f"""
+{_regressions(_IN_LIST)}
+  AND NOT EXISTS (
+    SELECT FROM (
+        SELECT lower(concat_ws(' ', r.project, r.branch, r.subject, r.author, r.revision, p.subject,
+            p.author, g.assignee, g.bug, string_agg(its.benchmark, ' '))) AS words
+        FROM regressed_result AS x JOIN series AS its ON its.id = x.series_id WHERE x.regression_id = g.id
+    ) AS searched
+    WHERE EXISTS (SELECT FROM unnest(cast(:wanted AS text[])) AS word WHERE strpos(words, word) = 0)
+       OR EXISTS (SELECT FROM unnest(cast(:unwanted AS text[])) AS word WHERE strpos(words, word) > 0)
+  )
+ORDER BY g.id DESC LIMIT :limit
+""")  # noqa: S608 - put together from constants
+_ONE: Final = text(_regressions("g.id = :regression_id"))
+# The newest later commit of the branch that a viewer sees to be faster: perhaps the repair.
+_RESULTS: Final = text(f"""
+SELECT {_RESULT}, later.ratio AS faster_since
+FROM regression AS g
+JOIN regressed_result AS x ON x.regression_id = g.id
+JOIN series AS s ON s.id = x.series_id JOIN build AS b ON b.id = x.build_id
+LEFT JOIN LATERAL (
+    SELECT k.ratio FROM comparison AS k
+    WHERE k.series_id = x.series_id AND k.kind = 1 AND k.verdict = '{Verdict.FASTER}'
+      AND k.measured_at > b.created_at AND {measured_in_sight("k.build_id")}
+    ORDER BY k.measured_at DESC LIMIT 1
+) AS later ON true
+WHERE g.id = :regression_id ORDER BY {_HEAVIEST_FIRST}
+""")  # noqa: S608 - put together from constants
+_COUNTS: Final = text(f"""
+SELECT g.state, g.weight, count(*) AS regressions FROM regression AS g JOIN run AS r ON r.id = g.run_id
+WHERE {visible_run("r")} GROUP BY 1, 2
+""")  # noqa: S608 - put together from constants
+_MEASURED: Final = text(f"""
+SELECT count(*) AS measured, count(g.id) AS regressed
+FROM run AS r LEFT JOIN regression AS g ON g.run_id = r.id AND g.weight = '{Weight.COUNTS}'
+WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at > {_RECENT} AND {visible_run("r")} AND EXISTS (
+    SELECT FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
+    JOIN LATERAL (
+        SELECT FROM comparison AS k WHERE k.build_id = b.id AND k.measured_at = b.created_at LIMIT 1
+    ) AS k ON true
+    WHERE rb.run_id = r.id
+)
+""")  # noqa: S608 - put together from constants
+_LEDGER: Final = text(f"""
+SELECT x.gate_said, count(*) AS results, count(DISTINCT g.id) AS commits
+FROM regression AS g JOIN run AS r ON r.id = g.run_id JOIN regressed_result AS x ON x.regression_id = g.id
+WHERE g.found_at > {_RECENT} AND x.weight = '{Weight.COUNTS}' AND {visible_run("r")}
+GROUP BY 1 ORDER BY results DESC, 1
+""")  # noqa: S608 - put together from constants
+
+# Without builds on the branch lately, the groups of its own builds.
+_GROUPS_THEN: Final = text("""
+SELECT DISTINCT coalesce(b.spec -> 'groups' ->> 'override', '') AS named
+FROM regression AS g JOIN run_build AS rb ON rb.run_id = g.run_id JOIN build AS b ON b.id = rb.build_id
+WHERE g.id = :regression_id ORDER BY named
+""")
+
+
+class PostgresRegressionReading(Sighted, RegressionReading):
+    """Regressions in the database."""
+
+    @override
+    def regressions(
+        self, of: RegressionList | None, words: Words, limit: int, before: int | None = None
+    ) -> Sequence[Regression]:
+        chosen = [
+            (state.value, weight.value)
+            for state in RegressionState
+            for weight in Weight
+            if of in {None, list_of(state, weight)}
+        ]
+        states, weights = zip(*chosen, strict=True)
+        keys: dict[str, Any] = {
+            "before": LARGEST_BIGINT if before is None else min(before, LARGEST_BIGINT),
+            "states": list(states),
+            "weights": list(weights),
+            "wanted": list(words.wanted),
+            "unwanted": list(words.unwanted),
+            "limit": limit,
+        }
+        keys |= self._sight(OF_REGRESSIONS, before=keys["before"])
+        with self._begin() as connection:
+            return [_regression(row) for row in connection.execute(_LIST, keys).mappings()]
+
+    @override
+    def regression(self, regression_id: int) -> RegressionDetail:
+        keys: dict[str, Any] = {"regression_id": number_key(regression_id, LARGEST_BIGINT)}
+        keys |= self._sight(OF_REGRESSION, **keys)
+        with self._begin() as connection:
+            row = connection.execute(_ONE, keys).mappings().first()
+            if row is None:
+                raise NotFound(f"there is no regression {regression_id}")
+            found = _regression(row)
+            branch = Scope(instance=found.instance, project=found.project, branch=found.branch)
+            lately = groups_of_scope(connection, branch, keys)
+            return RegressionDetail(
+                found,
+                tuple(
+                    from_row(RegressedResult, each) for each in connection.execute(_RESULTS, keys).mappings()
+                ),
+                lately or tuple(connection.execute(_GROUPS_THEN, keys).scalars()),
+            )
+
+    @override
+    def counts(self) -> Mapping[RegressionList, int]:
+        sight = self._sight(OF_REGRESSIONS, before=LARGEST_BIGINT)
+        counts: dict[RegressionList, int] = {}
+        with self._begin() as connection:
+            for row in connection.execute(_COUNTS, sight):
+                of = list_of(RegressionState(row.state), Weight(row.weight))
+                counts[of] = counts.get(of, 0) + row.regressions
+        return counts
+
+    @override
+    def ledger(self) -> Ledger:
+        sight = self._sight(OF_REGRESSIONS, before=LARGEST_BIGINT)
+        with self._begin() as connection:
+            counted = connection.execute(_MEASURED, sight).one()
+            rows = connection.execute(_LEDGER, sight).mappings()
+            return Ledger(
+                measured=counted.measured,
+                regressed=counted.regressed,
+                rows=tuple(from_row(LedgerRow, row) for row in rows),
+            )
+
+
+def _regression(row: RowMapping) -> Regression:
+    return from_row(Regression, row, weight=Weight(row["heaviest"]), worst=from_row(RegressedResult, row))

@@ -1,0 +1,202 @@
+"""Regressions as steps store them and as pages and API show them.
+
+A field's ``metadata`` describes the field in the API's document. All times are in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Protocol
+
+from service.domain.measuring.metric import Better
+from service.domain.trunk.regression import (
+    Checked,
+    GateSaid,
+    RegressionList,
+    RegressionState,
+    Weight,
+    list_of,
+)
+from service.domain.values.search import Words
+from service.domain.values.text import change, interval
+from service.ports.access import Author
+from service.ports.reading import Viewer
+from service.ports.runs.shown import ADDRESS, PAGES_ONLY
+
+LEDGER_DAYS: Final = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowerResult:
+    """A slower result of a merged commit, and what its check had found; None: no check ended.
+
+    ``ratio`` is patch divided by base, ``low`` and ``high`` the ends of its interval.
+    """
+
+    series_id: int
+    build_id: int
+    ratio: float | None
+    low: float | None
+    high: float | None
+    weight: Weight
+    checked: Checked | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegressionChange:
+    """New values of regressions; None: as before."""
+
+    state: RegressionState | None = None
+    assignee: str | None = None
+    bug: str | None = None
+    note: str | None = None
+
+
+class Regressions(Protocol):
+    """Regressions in a unit of work; each act of a person is recorded in the audit log."""
+
+    def slower_results(self, run_id: int) -> Sequence[SlowerResult]:
+        """Return the slower results of a run on a merged commit; instructions are left out.
+
+        The newest finished check of the merged patch set counts, or of one before it with the same code,
+        perhaps on another parent.
+        """
+
+    def record(
+        self, run_id: int, state: RegressionState, results: Sequence[tuple[SlowerResult, GateSaid]]
+    ) -> None:
+        """Store a regression with its results; do nothing if its run has one."""
+
+    def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
+        """Change regressions, each of which must exist; raises NotFound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegressedResult:
+    """A benchmark that a merged commit made slower, measured in pairs against the commit's parent."""
+
+    series_id: int
+    job: str
+    number: int = field(metadata={"description": "of the build"})
+    suite: str
+    benchmark: str
+    metric: str
+    unit: str
+    better: Better
+    ratio: float | None = field(metadata={"description": "commit divided by parent"})
+    low: float | None = field(metadata={"description": "lower end of the ratio's interval"})
+    high: float | None = field(metadata={"description": "upper end of the ratio's interval"})
+    weight: Weight
+    gate_said: GateSaid = field(metadata={"description": "what the check before the merge said"})
+    faster_since: float | None = field(
+        default=None,
+        metadata={"description": "ratio of the newest later commit on the branch that made it faster"},
+    )
+
+    @property
+    def change_text(self) -> str:
+        """The ratio as a change, such as ``−12.3 %``; empty if there is none."""
+        return "" if self.ratio is None else change(self.ratio)
+
+    @property
+    def interval_text(self) -> str:
+        """The ratio's interval, such as ``[−13.1, −11.4]``; empty if there is none."""
+        return "" if self.low is None or self.high is None else interval(self.low, self.high, self.ratio)
+
+    @property
+    def faster_text(self) -> str:
+        """The later change to the faster, such as ``+8.1 %``; empty if there is none."""
+        return "" if self.faster_since is None else change(self.faster_since)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regression:
+    """A merged commit that made benchmarks slower; ``worst`` is the one that changed most."""
+
+    id: int
+    state: RegressionState
+    weight: Weight
+    instance: str
+    project: str
+    branch: str
+    revision: str
+    parent: str | None
+    subject: str
+    author: str
+    change: int | None
+    change_address: str | None = field(metadata=ADDRESS)
+    patch_set: int | None
+    run_id: int
+    found_at: datetime
+    assignee: str
+    bug: str
+    note: str
+    changed_by: str = field(metadata={"description": "the last person who judged it; empty: nobody"})
+    results: int = field(metadata={"description": "slower results"})
+    worst: RegressedResult
+
+    @property
+    def list(self) -> RegressionList:
+        """The list that it is in."""
+        return list_of(self.state, self.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionDetail:
+    """A regression with all its slower results, those that count most first.
+
+    ``groups`` may judge it: a person must be in each; an empty name: the branch names none.
+    """
+
+    regression: Regression
+    results: tuple[RegressedResult, ...]
+    groups: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRow:
+    """Frequency of an answer of the gate about results that the branch shows to be slower."""
+
+    gate_said: GateSaid
+    results: int
+    commits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """The gate beside the branch in the last 30 days.
+
+    ``measured`` are the merged commits that were measured, ``regressed`` those with a slower result that
+    counts. ``rows`` count these results, the most frequent first.
+    """
+
+    measured: int
+    regressed: int
+    rows: tuple[LedgerRow, ...]
+
+
+class RegressionReading(Protocol):
+    """Regressions as a viewer sees them: one is hidden with its run."""
+
+    def seen_by(self, viewer: Viewer | None) -> RegressionReading:
+        """Return the regressions of a viewer; None: of an anonymous reader."""
+
+    def regressions(
+        self, of: RegressionList | None, words: Words, limit: int, before: int | None = None
+    ) -> Sequence[Regression]:
+        """Return a page of a list (None: of all), the newest first; ``before`` ends the previous page.
+
+        Each word must occur in the name of project, branch, author, assignee, bug or a benchmark, in the
+        subject or the revision.
+        """
+
+    def regression(self, regression_id: int) -> RegressionDetail:
+        """Return a regression; raises NotFound."""
+
+    def counts(self) -> Mapping[RegressionList, int]:
+        """Return how many regressions each list has; an empty list is left out."""
+
+    def ledger(self) -> Ledger:
+        """Return the ledger of the last 30 days."""

@@ -1,0 +1,112 @@
+"""Regressions in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from service.domain.access.audit import AuditKind
+from service.domain.review.change import PatchSetKind
+from service.domain.runs.states import RunState
+from service.domain.trunk.regression import Checked, RegressionState, weight_of
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind
+from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
+from service.domain.verdict.inference.verdict import Verdict
+from service.ports.trunk import Regressions, SlowerResult
+from tests.support.memory.audit import MemoryAudit
+from tests.support.memory.state import StoredRegression
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from service.domain.trunk.regression import GateSaid, Weight
+    from service.domain.values.identity import SeriesKey
+    from service.ports.access import Author
+    from service.ports.runs.builds import BuildRecord
+    from service.ports.runs.runs import RunRecord
+    from service.ports.trunk import RegressionChange
+    from service.ports.verdict import StoredComparison
+
+
+class MemoryRegressions(MemoryAudit, Regressions):
+    def slower_results(self, run_id: int) -> Sequence[SlowerResult]:
+        check = self._check_before(self._m.runs[run_id - 1])
+        found = []
+        for build in self._builds_of(run_id):
+            for each in self._comparisons(build):
+                if each.verdict is Verdict.SLOWER and each.series.metric != INSTRUCTIONS.name:
+                    checked = None if check is None else self._checked(check, build.job, each.series)
+                    weight = self._weight(build, each)
+                    found.append(
+                        SlowerResult(
+                            series_id=self._series().index(each.series) + 1,
+                            build_id=build.id,
+                            ratio=each.ratio,
+                            low=each.low,
+                            high=each.high,
+                            weight=weight,
+                            checked=checked,
+                        )
+                    )
+        return found
+
+    def record(
+        self, run_id: int, state: RegressionState, results: Sequence[tuple[SlowerResult, GateSaid]]
+    ) -> None:
+        if all(each.run_id != run_id for each in self._m.regressions):
+            self._m.regressions.append(StoredRegression(run_id, state, tuple(results)))
+
+    def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
+        for missing in (each for each in sorted({*ids}) if not 0 < each <= len(self._m.regressions)):
+            raise NotFound(f"there is no regression {missing}")
+        values = {"state": change.state, "assignee": change.assignee, "bug": change.bug, "note": change.note}
+        given = {name: value for name, value in values.items() if value is not None}
+        details = given | {"person": author.name, "signed in as": author.signed_in_as}
+        for each in sorted({*ids}):
+            self._m.regressions[each - 1] = replace(self._m.regressions[each - 1], **given)  # type: ignore[arg-type]
+            kind, subject = AuditKind.REGRESSION_CHANGED, f"regression {each}"
+            self.record_act(kind, author.account, subject, {k: v for k, v in details.items() if v})
+
+    def _series(self) -> list[SeriesKey]:
+        return list(dict.fromkeys(key for each in self._m.results.values() for key in each.series))
+
+    def _builds_of(self, run_id: int) -> Iterator[BuildRecord]:
+        return (self._m.builds[build - 1] for run, build in self._m.run_builds if run == run_id)
+
+    def _comparisons(self, build: BuildRecord) -> Sequence[StoredComparison]:
+        found = self._m.results.get(build.id)
+        return () if found is None else found.comparisons
+
+    def _check_before(self, run: RunRecord) -> RunRecord | None:
+        if run.patch_set_id is None:
+            return None
+        merged = self._m.patch_sets[run.patch_set_id - 1]
+        before = [
+            (number, each)
+            for number, each in enumerate(self._m.patch_sets, 1)
+            if each.change_id == merged.change_id and each.number <= merged.number
+        ]
+        other_code = (each.number for _, each in before if each.kind is PatchSetKind.OTHER_CODE)
+        first = max(other_code, default=1)
+        same = {number for number, each in before if each.number >= first}
+        checks = (
+            each
+            for each in self._m.runs
+            if each.kind is RunKind.CHECK and each.state is RunState.FINISHED and each.patch_set_id in same
+        )
+        return max(checks, key=lambda each: each.id, default=None)
+
+    def _checked(self, check: RunRecord, job: str, series: SeriesKey) -> Checked:
+        votes = [each.vote for each in self._m.decisions if each.run_id == check.id]
+        vote = votes[-1] if votes else None
+        for build in self._builds_of(check.id):
+            for each in self._comparisons(build) if build.job == job else ():
+                if each.series == series:
+                    return Checked(each.verdict, self._weight(build, each), build.is_voting, vote)
+        return Checked(vote=vote)
+
+    def _weight(self, build: BuildRecord, row: StoredComparison) -> Weight:
+        key = (build.job, row.series.suite, row.series.benchmark, row.series.metric)
+        votes = build.slowdowns is None or any(each.key == key for each in build.slowdowns)
+        return weight_of({each.kind for each in row.reasons}, votes=votes)

@@ -1,0 +1,83 @@
+"""Checks and merged commits with results, to store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from service.domain.measuring.metric import Better
+from service.domain.runs.slowdown import Slowdown
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import SeriesKey
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
+from service.domain.wording.message import Header
+from service.ports.runs.decisions import NewDecision
+from tests.support.store_samples import change, check_run, compared, named, post_submit_run, start
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.ports.store import Transaction
+
+    Row = tuple[Verdict, tuple[Reason, ...]]
+SLOWER: Final = (Verdict.SLOWER, ())
+WITHHELD: Final = (Verdict.SLOWER, (Reason(ReasonKind.ON_PROBATION, (8, 40, 1, 3)),))
+
+
+def key(benchmark: str, metric: str = "real_time") -> SeriesKey:
+    return SeriesKey("review", "kv_engine", "master", "perf", "cv-perf", "executor", benchmark, metric)
+
+
+def measured(
+    tx: Transaction,
+    run_id: int,
+    rows: Mapping[SeriesKey, Row],
+    *,
+    votes: bool = True,
+    is_voting: bool = True,
+) -> int:
+    """A build of the run with these results; the slower ones vote unless they are withheld."""
+    run = tx.runs.lock(run_id)
+    build_id = tx.builds.add(run_id, 0, named("cv-perf", sequence="", is_voting=is_voting))
+    build = tx.builds.lock(build_id)
+    found = [compared(each, verdict, *reasons) for each, (verdict, reasons) in rows.items()]
+    found = [replace(each, position=place) for place, each in enumerate(found)]
+    tx.measurements.store_results(build, run.kind, dict.fromkeys(rows, ("s", "lower")), [], found)
+    slower = [each.benchmark for each, row in rows.items() if row == SLOWER]
+    slowdowns = [
+        Slowdown(each, "real_time", Better.LOWER, 0.1, 0.09, 0.11, "cv-perf", "executor")
+        for each in slower
+        if votes
+    ]
+    tx.measurements.store_slowdowns(build_id, slowdowns)
+    outcome = Outcome.SLOWER if slowdowns else Outcome.PASSED
+    tx.builds.finish(build_id, outcome, [], [each.benchmark for each in slowdowns])
+    return build_id
+
+
+def check(
+    tx: Transaction, rows: Mapping[SeriesKey, Row], *, number: int = 7, vote: int = 1, is_voting: bool = True
+) -> int:
+    """A finished check of a change with its vote; return the id of its patch set."""
+    record = tx.changes.upsert(change(number))
+    run = start(tx, check_run(record.patch_set_id, f"{number:040x}"))
+    measured(tx, run, rows, is_voting=is_voting)
+    tx.decisions.add(NewDecision(run, record.patch_set_id, 1, vote, Header.SUCCESSFUL, "message"))
+    tx.runs.end(run, RunState.FINISHED)
+    return record.patch_set_id
+
+
+def merge(
+    tx: Transaction,
+    patch_set_id: int | None,
+    rows: Mapping[SeriesKey, Row],
+    revision: str = "2" * 40,
+    *,
+    votes: bool = True,
+) -> int:
+    """A run on the merged commit; return its id."""
+    run = start(tx, replace(post_submit_run(revision), patch_set_id=patch_set_id))
+    measured(tx, run, rows, votes=votes)
+    return run
