@@ -8,6 +8,7 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.values.identity import RunKind
 from service.steps.runs.carry_overrides import carry_overrides
 from service.steps.runs.decide_run import decide_run
+from service.steps.runs.record_regression import record_regression
 
 if TYPE_CHECKING:
     from service.domain.review.links import Links
@@ -26,4 +27,6 @@ def finish_run(store: Store, links: Links, run_id: int) -> None:
         if run.kind is not RunKind.CALIBRATION:  # a branch against itself needs no decision
             carry_overrides(tx, run, builds)
             decide_run(tx, run, builds, links)
+        if run.kind is RunKind.POST_SUBMIT:
+            record_regression(tx, run, builds)
         tx.runs.end(run_id, RunState.FINISHED)

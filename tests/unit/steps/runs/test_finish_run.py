@@ -13,6 +13,7 @@ from service.domain.review.links import Links
 from service.domain.runs.machine_report import CHECKED, PATCH_BUILT, MachineReport
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
+from service.domain.trunk.regression import GateSaid, RegressionState, Weight
 from service.domain.values.identity import BuildName, RunKind
 from service.ports.failures.storing import BuildFailures
 from service.ports.runs.runs import NewRun
@@ -221,6 +222,23 @@ def test_a_run_of_the_branch_is_reported_on_its_change_without_a_vote(tmp_path: 
     assert "Next:" not in ended.message, "nobody can vote on it any more"
     assert ended.message.startswith("Benchmarks Failed \n\nhttps://bench.example.com/job/perf/1/ : FAILURE")
     assert started.labels == ended.labels == {}
+
+
+def test_what_a_merged_commit_makes_slower_is_a_regression(tmp_path: Path) -> None:
+    farm = Farm(tmp_path)
+    farm.service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="patch1"))
+    farm.service.source.refs["refs/heads/master"] = "patch1"
+    farm.service.plan()
+    farm.execute()
+    farm.analyse()
+    farm.service.vote()
+    farm.service.vote()
+
+    [found] = farm.service.store.memory.regressions
+    assert (found.run_id, found.state) == (1, RegressionState.UNTRIAGED)
+    assert [(each.build_id, each.weight, said) for each, said in found.results] == [
+        (1, Weight.COUNTS, GateSaid.NO_CHECK)
+    ]
 
 
 def test_a_patch_set_with_the_same_code_says_that_its_result_is_kept(tmp_path: Path) -> None:
