@@ -14,6 +14,7 @@ from dashboards.access.pages import account_renderer, create_audit
 from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
+from dashboards.trunk.pages import create_regressions
 from service.adapters.access.oidc import OidcProvider
 from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.access.sign_in_secret import read_secret
@@ -32,6 +33,7 @@ from service.steps.review.receive_event import receive_events
 from service.steps.runs.check_health import HealthCheck
 from service.steps.runs.record_external_build import record_once
 from service.steps.runs.record_tests import record_tests
+from service.steps.trunk.triage_regressions import RegressionTriage
 from service.web.access.account import create_account
 from service.web.access.address import Address
 from service.web.access.authenticate import known_caller
@@ -48,6 +50,8 @@ from service.web.review.actions import PageActions, create_actions
 from service.web.review.checks import create_gerrit_checks, origins_of
 from service.web.review.webhooks import create_webhooks
 from service.web.runs.external_builds import create_external_builds
+from service.web.trunk.api import create_regressions_api
+from service.web.trunk.regressions import PageRegressions, create_triage
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
 
@@ -56,6 +60,7 @@ if TYPE_CHECKING:
 
     from service.ports.failures.reading import FailureReading
     from service.ports.reading import Reading
+    from service.ports.trunk import RegressionReading
     from service.web.api import ReadingOf
     from service.wiring.control import Control
 
@@ -92,6 +97,7 @@ def create_app() -> FastAPI:
         create_health(public, registry, health=health, is_public=is_public),
         *_pages(plane, actions, health),
         *_failures(plane, answers, health),
+        *_regressions(plane, answers, health),
         create_account(plane.tokens, account_renderer(health)),
         create_audit(plane.audit_log, health),
     ]
@@ -172,6 +178,18 @@ def _failures(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tu
     page, patterns = PageKnownChanges(changes, reading_of), PagePatterns(changes, reading_of)
     pages = create_failures(reading_of, health, page.form_for, patterns, plane.addresses)
     return create_patterns(patterns), create_known_changes(page), pages
+
+
+def _regressions(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tuple[APIRouter, ...]:
+    """Create pages and API of regressions, and the route that receives a form's judgements."""
+    viewers = Viewers(answers)
+
+    def reading_of(request: Request) -> RegressionReading:
+        return plane.regressions.seen_by(viewers.of(known_caller(request)))
+
+    page = PageRegressions(RegressionTriage(plane.store, answers), reading_of)
+    pages = create_regressions(reading_of, health, page.form_for, plane.addresses)
+    return create_regressions_api(reading_of), create_triage(page), pages
 
 
 def _reading_by_caller(plane: Control, answers: RecentAnswers) -> ReadingOf:

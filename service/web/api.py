@@ -71,7 +71,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf) -> None:
         cursor: CursorText = None,
     ) -> schemas.MeasuredPatchSets:
         """The patch sets of a change that have comparisons, each against its own parent, newest first."""
-        before = None if cursor is None else _last_id(cursor)
+        before = None if cursor is None else last_id(cursor)
         measured = reading_of(request).measured_patch_sets(ChangeAddress.parse(change), limit, before)
         items = measured.patch_sets
         return schemas.MeasuredPatchSets(items=items, next=str(items[-1].number) if measured.older else None)
@@ -141,7 +141,7 @@ def _add_series(router: APIRouter, reading_of: ReadingOf) -> None:
         cursor: CursorText = None,
     ) -> schemas.SeriesPage:
         """Series whose names contain all words and none of those with a minus before them."""
-        series = tuple(reading_of(request).series(parse_words(q), limit + 1, _last_id(cursor)))
+        series = tuple(reading_of(request).series(parse_words(q), limit + 1, last_id(cursor)))
         page, more = series[:limit], len(series) > limit
         return schemas.SeriesPage(items=page, next=str(page[-1].id) if more else None)
 
@@ -161,7 +161,7 @@ def _add_machines(router: APIRouter, reading_of: ReadingOf) -> None:
         request: Request, limit: Limit = 50, cursor: CursorText = None
     ) -> schemas.VotingStatusPage:
         """Each series on each machine: noise, false alarms, and whether it may vote."""
-        begin = _last_id(cursor)
+        begin = last_id(cursor)
         statuses = reading_of(request).voting_statuses(limit + 1, begin)
         end = str(begin + limit) if len(statuses) > limit else None
         page = {"items": statuses[:limit], "next": end}
@@ -175,7 +175,8 @@ def _series_named(rows: Sequence[Comparison], wanted: tuple[str, str, str]) -> i
     raise NotFound("the build has no comparison of that suite, benchmark and metric")
 
 
-def _last_id(cursor: str | None) -> int:
+def last_id(cursor: str | None) -> int:
+    """Read the id in a cursor; 0 without one. Raises BadInput."""
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 20):  # noqa: PLR2004 - digits of 2⁶³

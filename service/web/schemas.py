@@ -12,6 +12,7 @@ from service.domain.sources.workspace import Workspace
 from service.domain.wording.reasons import sentence
 from service.ports.review.shown import Change, PatchSet
 from service.ports.runs.shown import BuildDetail, BuildOfRun, Decision, Override, Run
+from service.ports.trunk import Regression
 from service.ports.verdict import Comparison, MeasuredPatchSet, Series
 
 if TYPE_CHECKING:
@@ -45,6 +46,14 @@ class SeriesPage:
     """A page of series."""
 
     items: tuple[Series, ...]
+    next: str | None = field(metadata=_NEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class Regressions:
+    """A page of regressions."""
+
+    items: tuple[Regression, ...]
     next: str | None = field(metadata=_NEXT)
 
 

@@ -18,6 +18,7 @@ from service.adapters.postgres.listening import OutboxListener
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.stored_servers import record_url
+from service.adapters.postgres.trunk.shown_regressions import PostgresRegressionReading
 from service.adapters.postgres.upkeep import PostgresUpkeep
 from service.adapters.review.console.review import ConsoleReview
 from service.adapters.review.gerrit.events import ABOUT_CHANGES
@@ -60,6 +61,7 @@ class Control:
     upkeep: PostgresUpkeep
     reading: PostgresReading
     failures: PostgresFailureReading
+    regressions: PostgresRegressionReading
     tokens: PostgresTokens
     queue: CeleryQueue
     servers: Mapping[str, ReviewServer]  # by instance, in the order of their names
@@ -155,6 +157,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         upkeep=PostgresUpkeep(engine),
         reading=PostgresReading(engine),
         failures=PostgresFailureReading(engine),
+        regressions=PostgresRegressionReading(engine),
         tokens=PostgresTokens(engine),
         queue=CeleryQueue(settings.redis_url),
         servers=_review_servers(settings),

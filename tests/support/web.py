@@ -23,6 +23,7 @@ from dashboards.assets import create_assets
 from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
+from dashboards.trunk.pages import create_regressions
 from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.review.links import Links
 from service.domain.values.errors import NotFound
@@ -31,6 +32,7 @@ from service.steps.review.offered_actions import ActionOffers
 from service.steps.runs.check_health import HealthCheck
 from service.steps.runs.record_external_build import record_once
 from service.steps.runs.record_tests import record_tests
+from service.steps.trunk.triage_regressions import RegressionTriage
 from service.web.access.account import create_account
 from service.web.access.sign_in import WaysIn, create_sign_in
 from service.web.api import create_api
@@ -42,6 +44,8 @@ from service.web.review.actions import PageActions, create_actions
 from service.web.review.checks import create_gerrit_checks
 from service.web.review.webhooks import create_webhooks
 from service.web.runs.external_builds import create_external_builds
+from service.web.trunk.api import create_regressions_api
+from service.web.trunk.regressions import PageRegressions, create_triage
 from tests.support.access.callers import Callers
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.files import MemoryArtifacts
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
     from service.ports.access import AuditLog
     from service.ports.failures.reading import FailureReading
     from service.ports.reading import Reading
+    from service.ports.trunk import RegressionReading
     from service.web.access.authenticate import Access
 
     Receive = Callable[[str, Sequence[bytes]], Sequence[int | None]]
@@ -82,6 +87,7 @@ def build_app(
     store: MemoryStore | None = None,
     known: PageKnownChanges | None = None,
     patterns: PagePatterns | None = None,
+    regressions: PageRegressions | None = None,
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
@@ -121,6 +127,7 @@ def build_app(
             actions_of=actions.forms_for,
         ),
         *_known_failures(known, patterns, HealthCheck(reading)),
+        *_regressions(regressions, HealthCheck(reading)),
         create_account(tokens, account_renderer(HealthCheck(reading), lambda: tokens.memory.now)),
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
     ]
@@ -140,12 +147,30 @@ def _known_failures(
     )
 
 
+def _regressions(page: PageRegressions | None, health: HealthCheck) -> tuple[APIRouter, ...]:
+    page = page or PageRegressions(RegressionTriage(MemoryStore(), RecentAnswers({})), _no_regressions)
+    return (
+        create_regressions_api(page.reading_of),
+        create_triage(page),
+        create_regressions(page.reading_of, health, page.form_for),
+    )
+
+
+def build_regressions(access: Access, page: PageRegressions) -> FastAPI:
+    """Build the pages, forms and API of regressions alone."""
+    return _assemble([create_assets(), *_regressions(page, HealthCheck(FakeReading()))], access)
+
+
 def build_failures(access: Access, known: PageKnownChanges, patterns: PagePatterns) -> FastAPI:
     """Build the pages and forms of known failures alone, in a tenth of the time of all."""
     return _assemble([create_assets(), *_known_failures(known, patterns, HealthCheck(FakeReading()))], access)
 
 
 def _no_failures(request: Request) -> FailureReading:
+    raise NotFound(f"{request.url.path}: nothing is stored")
+
+
+def _no_regressions(request: Request) -> RegressionReading:
     raise NotFound(f"{request.url.path}: nothing is stored")
 
 

@@ -33,6 +33,8 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/api/v1/builds/{job}/{number}/samples"): Need.READ,
         ("GET", "/api/v1/series"): Need.READ,
         ("GET", "/api/v1/series/{series_id}"): Need.READ,
+        ("GET", "/api/v1/regressions"): Need.READ,
+        ("GET", "/api/v1/regressions/{regression_id}"): Need.READ,
         ("GET", "/api/v1/voting-statuses"): Need.READ,
         ("GET", "/api/v1/gerrit/checks"): Need.READ,
         # The route compares the token's project and job.
@@ -50,6 +52,9 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/job/{job}/{number}/tests.json"): Need.READ,
         ("GET", "/trends"): Need.READ,
         ("GET", "/trends/{series_id}/figure.json"): Need.READ,
+        ("GET", "/regressions"): Need.READ,
+        ("POST", "/regressions"): Need.ACT,
+        ("GET", "/regressions/{regression_id}"): Need.READ,
         ("GET", "/failures"): Need.READ,
         ("GET", "/failures/new"): Need.ACT,  # it searches the failures of a month
         ("POST", "/failures/new"): Need.ACT,

@@ -77,6 +77,7 @@ def test_a_site_without_a_way_in_offers_none(closed: FastAPI, path: str) -> None
     assert links_of(call(closed, "GET", path, headers=PAGE).text) == [
         "Changes",
         "Trends",
+        "Regressions",
         "Failures",
         "Machines",
     ]

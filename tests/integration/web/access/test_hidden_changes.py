@@ -45,13 +45,21 @@ QUERIES: Final[Mapping[str, str]] = {
     "/trends": "?q=BM&series=1",
 }
 ROUTES: Final = sorted(path for method, path in RIGHTS if method == "GET")
+REGRESSIONS: Final = ("/api/v1/regressions", "/api/v1/regressions/{regression_id}")
 # Pages of people and operators, files, a redirection, and texts that are the same for everybody. Failures are
-# read from the database, and hidden as postgres/reading/test_known_failures.py shows.
+# read from the database, and hidden as postgres/failures/test_known_failures.py shows; so are regressions.
 ELSEWHERE: Final = frozenset(
     path
     for path in ROUTES
-    if path.startswith(("/sign-in", "/account", "/audit", "/static", "/docs", "/failures"))
-) | {"/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/voting-statuses", "/job/{job}/{number}"}
+    if path.startswith(("/sign-in", "/account", "/audit", "/static", "/docs", "/failures", "/regressions"))
+) | {
+    "/healthz",
+    "/metrics",
+    "/api/v1/openapi.json",
+    "/api/v1/voting-statuses",
+    *REGRESSIONS,
+    "/job/{job}/{number}",
+}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,136 @@
+"""Route the pages of regressions: the lists with the ledger, and the page of each."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the annotation
+
+from dashboards.rendering import NO_URLS, Pages
+from service.domain.trunk.regression import GateSaid, RegressionList, Weight
+from service.domain.values.errors import BadInput
+from service.domain.values.search import parse_words
+from service.domain.values.text import plain
+from service.ports.trunk import LEDGER_DAYS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from service.ports.trunk import RegressionDetail, RegressionReading
+    from service.steps.runs.check_health import HealthCheck
+
+    FormOf = Callable[[Request, RegressionDetail | None], object]
+
+_PAGE: Final = 50
+TITLES: Final[Mapping[RegressionList, str]] = MappingProxyType(
+    {
+        RegressionList.NEW: "New",
+        RegressionList.OPEN: "Open",
+        RegressionList.SUSPECTED: "Suspected",
+        RegressionList.SMALL: "Small",
+        RegressionList.CLOSED: "Closed",
+    }
+)
+HINTS: Final[Mapping[RegressionList, str]] = MappingProxyType(
+    {
+        RegressionList.NEW: "Each of these merged commits is slower than its parent, measured in pairs.",
+        RegressionList.OPEN: "Confirmed by a person, and not fixed yet.",
+        RegressionList.SUSPECTED: "Slower, but these benchmarks do not vote yet: they may just be noisy.",
+        RegressionList.SMALL: "Slower by less than the limit of their job (vote_at).",
+        RegressionList.CLOSED: "Accepted, fixed, caused by a machine, or invalid.",
+    }
+)
+SAID: Final[Mapping[GateSaid, str]] = MappingProxyType(
+    {
+        GateSaid.NO_CHECK: "no check ended before the merge",
+        GateSaid.NOT_MEASURED: "not measured",
+        GateSaid.FASTER: "faster",
+        GateSaid.SAME: "the same",
+        GateSaid.UNDECIDED: "undecided",
+        GateSaid.NOT_COUNTED: "slower, not counted yet",
+        GateSaid.BELOW_LIMIT: "slower, below the limit",
+        GateSaid.NOT_VOTING: "slower, but its job does not vote",
+        GateSaid.WAIVED: "slower, overridden or accepted",
+        GateSaid.VOTED: "−1, merged nevertheless",
+    }
+)
+
+
+def create_regressions(
+    reading_of: Callable[[Request], RegressionReading],
+    health: HealthCheck,
+    form_of: FormOf,
+    review_urls: Mapping[str, str] = NO_URLS,
+) -> APIRouter:
+    """Create the routes of the pages.
+
+    Args:
+        reading_of: returns the regressions that the caller of a request may see.
+        health: the check whose problems every page shows.
+        form_of: returns the form that lets the caller judge a regression, or those of a list.
+        review_urls: the addresses of the Gerrits by instance.
+    """
+    pages = Pages(health, review_urls)
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/regressions")
+    def regressions(
+        request: Request,
+        of: Annotated[str, Query(alias="list", max_length=20)] = "",
+        q: Annotated[str, Query(max_length=200)] = "",
+        before: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)] = None,
+    ) -> HTMLResponse:
+        values = _list_of(reading_of(request), _named(of) if of else None, q, before)
+        return pages.render(request, "regressions.html", form=form_of(request, None), **values)
+
+    @router.get("/regressions/{regression_id}")
+    def regression(
+        request: Request, regression_id: Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
+    ) -> HTMLResponse:
+        detail = reading_of(request).regression(regression_id)
+        counting = [each for each in detail.results if each.weight is Weight.COUNTS]
+        return pages.render(
+            request,
+            "regression.html",
+            instance=detail.regression.instance,
+            detail=detail,
+            row=detail.regression,
+            title=TITLES[detail.regression.list],
+            of=detail.regression.list,
+            said=SAID,
+            is_back=bool(counting) and all(each.faster_since is not None for each in counting),
+            form=form_of(request, detail),
+        )
+
+    return router
+
+
+def _list_of(
+    reading: RegressionReading, asked: RegressionList | None, q: str, before: int | None
+) -> Mapping[str, Any]:
+    """Return the values for the page of a list; without a chosen one, of the first list that has rows."""
+    counts = reading.counts()
+    chosen = asked or next((each for each in TITLES if counts.get(each)), RegressionList.NEW)
+    rows = reading.regressions(chosen, parse_words(q), _PAGE + 1, before)
+    return {
+        "rows": rows[:_PAGE],
+        "has_more": len(rows) > _PAGE,
+        "is_first": before is None,
+        "chosen": chosen,
+        "q": q,
+        "counts": counts,
+        "titles": TITLES,
+        "hint": HINTS[chosen],
+        "ledger": reading.ledger(),
+        "days": LEDGER_DAYS,
+        "said": SAID,
+    }
+
+
+def _named(text: str) -> RegressionList:
+    try:
+        return RegressionList(text)
+    except ValueError:
+        raise BadInput(f"{plain(text, 30)!r} is not one of: {', '.join(RegressionList)}", "list") from None

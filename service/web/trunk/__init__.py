@@ -1,0 +1,1 @@
+"""Answer requests about regressions: the API, and the form that judges them."""

@@ -1,0 +1,98 @@
+"""A branch with measured merges, and the pages of regressions over it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode
+
+from service.adapters.access.recent_answers import RecentAnswers
+from service.adapters.postgres.store import PostgresStore
+from service.adapters.postgres.trunk.shown_regressions import PostgresRegressionReading
+from service.domain.access.caller import Role
+from service.domain.review.change import Account
+from service.domain.runs.states import RunState
+from service.domain.values.search import Words
+from service.domain.verdict.inference.verdict import Verdict
+from service.ports.access import Author
+from service.steps.runs.record_regression import record_regression
+from service.steps.trunk.triage_regressions import RegressionTriage
+from service.web.trunk.regressions import PageRegressions
+from tests.support.access.callers import Callers
+from tests.support.fakes import FakeReviewServer
+from tests.support.trunk import check, merge
+from tests.support.web import build_regressions, call
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import httpx
+
+    from service.domain.trunk.regression import RegressionState
+    from service.domain.values.identity import SeriesKey
+    from tests.support.postgres import Database
+    from tests.support.trunk import Row
+
+PEOPLE: Final = {"al@example.com": Account("1000003", "Al Ray"), "eve@example.com": Account("6", "Eve")}
+AL: Final = Author(account="1000003", name="Al Ray")
+UNDECIDED: Final = (Verdict.UNDECIDED, ())
+FASTER: Final = (Verdict.FASTER, ())
+SAME: Final = (Verdict.SAME, ())
+ANY: Final = Words()
+
+
+@dataclass
+class Site:
+    """A branch with measured merges, and pages over it; Al is in the group that may judge."""
+
+    database: Database
+    callers: Callers = field(default_factory=Callers)
+    merged: int = 0
+
+    def __post_init__(self) -> None:
+        self.store = PostgresStore(self.database.owner)
+        self.reading = PostgresRegressionReading(self.database.owner)
+        accounts = FakeReviewServer(accounts=dict(PEOPLE), members={("1000003", "reviewers")})
+        self.triage = RegressionTriage(self.store, RecentAnswers({"review": accounts}))
+        page = PageRegressions(self.triage, lambda _: self.reading)
+        self.app = build_regressions(self.callers.access(), page)
+        self.people = {
+            name: self.callers.as_person(role, name)
+            for name, role in (("al", Role.REVIEWER), ("eve", Role.REVIEWER), ("ro", Role.READER))
+        }
+
+    def merge(
+        self, rows: Mapping[SeriesKey, Row], before: Mapping[SeriesKey, Row] | None = None, **others: bool
+    ) -> int:
+        """Merge a change after a check with results; None: without a change. Return the run."""
+        self.merged += 1
+        with self.store.transaction() as tx:
+            patch_set = None if before is None else check(tx, before, number=10 + self.merged)
+            run = merge(tx, patch_set, rows, f"{self.merged:040x}", **others)
+        with self.store.transaction() as tx:
+            record = tx.runs.lock(run)
+            record_regression(tx, record, tx.builds.of_run(run))
+            tx.runs.end(run, RunState.FINISHED)
+        self.database.change(
+            "UPDATE build SET spec = jsonb_set(spec, '{groups}', cast(:groups AS jsonb))",
+            groups='{"override": "reviewers"}',
+        )
+        return run
+
+    def read(self, path: str, person: str = "al") -> str:
+        answer = call(self.app, "GET", path, headers=self.people[person])
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    def save(self, *chosen: int, person: str = "al", ticket: str = "", **fields: str) -> httpx.Response:
+        """Send the form of a list, or of a regression if ``fields`` has no list."""
+        page = f"/regressions?list={fields['list']}" if "list" in fields else f"/regressions/{chosen[0]}"
+        if not ticket:
+            [ticket] = re.findall(r'name="ticket" value="([^"]+)"', self.read(page, person))
+        form = {"ticket": ticket, **fields, **{f"regression-{each}": "yes" for each in chosen}}
+        headers = {"Content-Type": "application/x-www-form-urlencoded", **self.people[person]}
+        return call(self.app, "POST", "/regressions", content=urlencode(form), headers=headers)
+
+    def states(self) -> Mapping[int, RegressionState]:
+        return {each.id: each.state for each in self.reading.regressions(None, ANY, 100)}

@@ -1,0 +1,217 @@
+"""Show regressions on pages and in the API, and take people's judgements of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.trunk.regression import GateSaid, RegressionList, RegressionState, Weight
+from service.domain.values.errors import NotFound
+from service.domain.values.search import parse_words
+from service.ports.trunk import LedgerRow, RegressionChange
+from tests.contract.reading.seen_by import Person
+from tests.integration.postgres.trunk.regression_site import AL, ANY, FASTER, SAME, UNDECIDED, Site
+from tests.support.trunk import SLOWER, WITHHELD, key
+from tests.support.web import call
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def site(database: Database) -> Site:
+    return Site(database)
+
+
+class TestReading:
+    def test_a_regression_has_its_commit_its_worst_result_and_what_the_gate_had_said(
+        self, site: Site
+    ) -> None:
+        slow = {key("BM_a"): SLOWER, key("BM_b"): SLOWER, key("BM_same"): SAME}
+        run = site.merge(slow, {key("BM_a"): UNDECIDED, key("BM_b"): SAME})
+        [found] = site.reading.regressions(RegressionList.NEW, ANY, 10)
+        assert (found.id, found.run_id, found.state, found.weight) == (1, run, "untriaged", Weight.COUNTS)
+        assert (found.subject, found.author, found.change_address) == ("Make it quick", "Ann", "11")
+        assert (found.revision, found.parent) == (f"{1:040x}", "p" * 40)
+        assert (found.results, found.worst.benchmark, found.worst.ratio) == (2, "BM_a", 1.0)
+        detail = site.reading.regression(1)
+        assert detail.regression == found
+        assert [(each.benchmark, each.gate_said) for each in detail.results] == [
+            ("BM_a", GateSaid.UNDECIDED),
+            ("BM_b", GateSaid.SAME),
+        ]
+        assert detail.groups == ("reviewers",)
+
+    def test_a_run_without_a_slower_result_has_none(self, site: Site) -> None:
+        site.merge({key("BM_a"): SAME, key("BM_b"): FASTER})
+        assert site.reading.regressions(None, ANY, 10) == []
+        with pytest.raises(NotFound, match="no regression 1"):
+            site.reading.regression(1)
+
+    def test_each_regression_is_in_one_list(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER, key("BM_w"): WITHHELD})
+        site.merge({key("BM_w"): WITHHELD, key("BM_s"): SLOWER}, votes=False)
+        site.merge({key("BM_s"): SLOWER}, votes=False)
+        site.merge({key("BM_a"): SLOWER})
+        with site.store.transaction() as tx:
+            tx.regressions.change([4], RegressionChange(state=RegressionState.CONFIRMED), AL)
+        found = {
+            of: [each.id for each in site.reading.regressions(of, ANY, 10)] for of in (*RegressionList, None)
+        }
+        assert found == {
+            RegressionList.NEW: [1],
+            RegressionList.OPEN: [4],
+            RegressionList.SUSPECTED: [2],
+            RegressionList.SMALL: [3],
+            RegressionList.CLOSED: [],
+            None: [4, 3, 2, 1],
+        }
+        assert site.reading.counts() == {of: len(ids) for of, ids in found.items() if of and ids}
+        assert [each.id for each in site.reading.regressions(None, ANY, 2, before=3)] == [2, 1]
+
+    @pytest.mark.parametrize(
+        ("search", "count"),
+        [("", 1), ("bm_<IMG", 1), ("make quick ann", 1), ("kv_engine -bm_b", 0), ("%", 0), ("nobody", 0)],
+    )
+    def test_words_are_searched_in_commit_and_benchmarks(self, site: Site, search: str, count: int) -> None:
+        site.merge({key("BM_<img>"): SLOWER, key("BM_b"): SLOWER}, {})
+        assert len(site.reading.regressions(None, parse_words(search), 10)) == count
+
+    def test_a_later_commit_that_is_faster_is_named(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER, key("BM_b"): SLOWER})
+        site.merge({key("BM_a"): FASTER})
+        found = {each.benchmark: each.faster_since for each in site.reading.regression(1).results}
+        assert found == {"BM_a": 1.0, "BM_b": None}
+
+    def test_the_ledger_counts_what_the_gate_had_said(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER, key("BM_b"): SLOWER}, {key("BM_a"): UNDECIDED})
+        site.merge({key("BM_a"): SLOWER, key("BM_w"): WITHHELD}, {key("BM_a"): UNDECIDED})
+        site.merge({key("BM_w"): WITHHELD})
+        site.merge({key("BM_a"): SAME})
+        ledger = site.reading.ledger()
+        assert (ledger.measured, ledger.regressed) == (4, 2)
+        assert ledger.rows == (
+            LedgerRow(gate_said=GateSaid.UNDECIDED, results=2, commits=2),
+            LedgerRow(gate_said=GateSaid.NOT_MEASURED, results=1, commits=1),
+        )
+
+    def test_a_regression_is_hidden_with_its_change(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER}, {})
+        site.merge({key("BM_a"): SLOWER}, {})
+        with site.store.transaction() as tx:
+            tx.visibility.record_visible("review", [11, 12], [11])
+        public = site.reading.seen_by(None)
+        assert [each.id for each in public.regressions(None, ANY, 10)] == [1]
+        assert public.counts() == {RegressionList.NEW: 1}
+        assert (public.ledger().measured, public.ledger().regressed) == (1, 1)
+        with pytest.raises(NotFound):
+            public.regression(2)
+        person = site.reading.seen_by(Person([12]))
+        assert [each.id for each in person.regressions(None, ANY, 10)] == [2, 1]
+        assert person.regression(2).regression.change == 12
+
+
+class TestPages:
+    def test_the_lists_begin_with_the_first_that_has_rows(self, site: Site) -> None:
+        assert "There is none." in site.read("/regressions")
+        site.merge({key("BM_<b>"): SLOWER}, {key("BM_<b>"): UNDECIDED})
+        page = site.read("/regressions")
+        assert "<strong>1 of 1 merged commit</strong> measured in the last 30 days" in page
+        assert "BM_&lt;b&gt;" in page.replace("<wbr>", "")
+        assert "undecided" in page
+        assert "New 1</a>" in page
+
+    def test_the_page_of_a_regression_leads_to_the_trend_since_its_parent(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER}, {key("BM_a"): SAME})
+        page = site.read("/regressions/1")
+        assert f'href="/trends?series=1&amp;since={"p" * 40}"' in page
+        assert "The gate had said: the same." in page
+        assert "is it fixed?" not in page
+        site.merge({key("BM_a"): FASTER})
+        assert "is it fixed?" in site.read("/regressions/1")
+
+    def test_the_api_has_the_same(self, site: Site) -> None:
+        for _ in range(2):
+            site.merge({key("BM_a"): SLOWER}, {key("BM_a"): SAME})
+        path, headers = "/api/v1/regressions", site.people["al"]
+        first = call(site.app, "GET", f"{path}?limit=1&list=new", headers=headers).json()
+        assert [each["id"] for each in first["items"]] == [2]
+        assert first["items"][0]["worst"]["gate_said"] == "same"
+        rest = call(site.app, "GET", f"{path}?cursor={first['next']}", headers=headers).json()
+        assert ([each["id"] for each in rest["items"]], rest["next"]) == ([1], None)
+        one = call(site.app, "GET", f"{path}/1", headers=headers).json()
+        assert [each["benchmark"] for each in one["results"]] == ["BM_a"]
+        assert call(site.app, "GET", f"{path}?list=nothing", headers=headers).status_code == 422
+        assert call(site.app, "GET", f"{path}/9", headers=headers).status_code == 404
+
+
+class TestForms:
+    def test_a_person_of_the_group_judges_a_regression(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER}, {})
+        answer = site.save(1, state="accepted", bug="MB-7", assignee="Kim", note="worth\nit")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/regressions/1")
+        found = site.reading.regression(1).regression
+        assert (found.state, found.bug, found.assignee, found.note) == ("accepted", "MB-7", "Kim", "worth it")
+        assert found.changed_by == "Al Ray"
+        page = site.read("/regressions/1")
+        assert "by <bdi>Al Ray</bdi>" in page
+        assert site.save(1, state="fixed").status_code == 303  # its empty fields were emptied by the person
+        assert site.reading.regression(1).regression.bug == ""
+
+    def test_many_are_judged_at_once_and_keep_what_is_left_empty(self, site: Site) -> None:
+        for _ in range(3):
+            site.merge({key("BM_a"): SLOWER}, {})
+        assert site.save(1, bug="MB-1", state="confirmed").status_code == 303
+        answer = site.save(1, 3, list="new", state="fixed", bug="", assignee="", note="")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/regressions?list=new")
+        assert site.states() == {1: "fixed", 2: "untriaged", 3: "fixed"}
+        assert site.reading.regression(1).regression.bug == "MB-1"
+
+    def test_all_or_none_are_changed(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER}, {})
+        answer = site.save(1, 2, list="new", state="fixed")
+        assert answer.status_code == 404
+        assert site.states() == {1: "untriaged"}
+
+    @pytest.mark.parametrize(
+        ("fields", "wrong"),
+        [
+            ({"state": "untriaged"}, "state"),
+            ({"state": "<b>"}, "state"),
+            ({"state": "fixed", "bug": "none at all"}, "bug"),
+            ({"list": "new"}, "state"),
+        ],
+    )
+    def test_values_that_cannot_be_used_are_named(
+        self, site: Site, fields: Mapping[str, str], wrong: str
+    ) -> None:
+        site.merge({key("BM_a"): SLOWER}, {})
+        answer = site.save(1, **fields)
+        assert answer.status_code == 400
+        assert wrong in answer.text
+        assert site.states() == {1: "untriaged"}
+
+    def test_a_list_without_a_chosen_row_changes_nothing(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER}, {})
+        answer = site.save(list="new", state="fixed")
+        assert answer.status_code == 400
+        assert "tick the boxes" in answer.text
+
+    def test_a_person_outside_the_group_changes_nothing_and_reads_why(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER}, {})
+        assert "reviewers" in site.read("/regressions/1", "eve")
+        [ticket] = re.findall(r'name="ticket" value="([^"]+)"', site.read("/regressions", "eve"))
+        assert site.save(1, person="eve", ticket=ticket, state="fixed").status_code == 403
+        assert site.states() == {1: "untriaged"}
+
+    def test_a_reader_gets_no_form_and_another_session_s_ticket_does_not_serve(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER}, {})
+        assert "<select" not in site.read("/regressions", "ro") + site.read("/regressions/1", "ro")
+        [ticket] = re.findall(r'name="ticket" value="([^"]+)"', site.read("/regressions", "eve"))
+        assert site.save(1, ticket=ticket, state="fixed").status_code == 403
