@@ -140,11 +140,13 @@ class BuildSpec:
         """The identity of a sequence of pairs: same trees, configuration and rule.
 
         Builds of a sequence continue each other's pairs, however many each wants: a verdict depends only on
-        the pairs before it.
+        the pairs before it. A merged commit that its check compared with the same parent goes on where the
+        check ended: what is decided needs no pair, and the rest gets the machine time once more.
         """
         base = self.base.tree if self.base else ""
+        is_merged = self.kind is RunKind.POST_SUBMIT and self.job.compares
         parts = [
-            self.kind,
+            RunKind.CHECK if is_merged else self.kind,
             self.instance,
             self.project,
             base,

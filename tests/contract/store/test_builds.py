@@ -155,6 +155,11 @@ class TestAdoption:
         site.wait(7000.0)
         assert site.upkeep.overdue_builds() == []
 
+    def test_a_build_after_the_merge_is_not_adopted(self, store: Store) -> None:
+        spec = {**BUILD.spec, "kind": "post-submit"}
+        queue(store, named("a", sequence="trees", spec=spec))
+        assert self.adopt(store) is None
+
     def test_the_newest_is_adopted(self, store: Store) -> None:
         _, newest = queue(store, named("a", sequence="trees"), named("b", sequence="trees"))
         adopted = self.adopt(store)

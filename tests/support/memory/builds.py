@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.runs.states import UNFINISHED, BuildState
 from service.domain.runs.vote import LASTING
+from service.domain.values.identity import RunKind
 from service.domain.verdict.calibration.evidence import History
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, has_kind
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from service.domain.measuring.listing import Listing
     from service.domain.runs.slowdown import Slowdown
     from service.domain.runs.vote import Outcome
-    from service.domain.values.identity import RunKind, SeriesKey
+    from service.domain.values.identity import SeriesKey
     from service.domain.verdict.calibration.evidence import Session
     from service.ports.runs.builds import NewBuild
     from service.ports.runs.runs import RunRecord
@@ -66,7 +67,8 @@ class MemoryBuilds(InMemory, Builds):
             is_done = build.state is BuildState.FINISHED
             is_fit = build.outcome in LASTING if is_done else not build.cancel_requested
             digest = self._m.sequences[build.sequence_id - 1] if build.sequence_id else ""
-            if is_fit and build.spec.get("branch") == run.branch and sequence and digest == sequence:
+            is_here = build.spec.get("branch") == run.branch and build.spec.get("kind") != RunKind.POST_SUBMIT
+            if is_fit and is_here and sequence and digest == sequence:
                 waiting = self._m.waiting[build.id]
                 later = max(waiting.deadline, self._m.clock + deadline_seconds)
                 self._m.waiting[build.id] = replace(waiting, deadline=later)

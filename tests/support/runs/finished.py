@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from service.domain.measuring.pair_record import PairRecord
 from service.domain.runs.states import BuildState
 from service.ports.verdict import StoredPair
 from service.steps.machines.execute import execute_build
@@ -38,7 +39,14 @@ class Farm:
         memory = self.service.store.memory
         build = memory.builds[build_id - 1]
         assert build.sequence_id is not None
-        claimed = MemoryClaimed(spec=build.spec)
+        stored = memory.pairs.get(build.sequence_id, ())
+        claimed = MemoryClaimed(
+            fixed=memory.listings.get(build.sequence_id, ()),
+            records=[
+                PairRecord(each.pair, self.artifacts.get(each.artifact), each.variant) for each in stored
+            ],
+            spec=build.spec,
+        )
         host = memory_host(self.service.source, self.sandbox, self.scratch, artifacts=self.artifacts)
         execution = execute_build(claimed, host, Silence())
         memory.listings[build.sequence_id] = claimed.fixed

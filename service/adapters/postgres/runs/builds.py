@@ -16,6 +16,7 @@ from service.adapters.postgres.rows import from_row
 from service.domain.building.findings import findings_from
 from service.domain.runs.states import UNFINISHED, BuildState
 from service.domain.runs.vote import CONSEQUENCES, LASTING, Outcome
+from service.domain.values.identity import RunKind
 from service.ports.runs.builds import BuildRecord, Builds
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class PostgresBuilds(Connected, Builds):
             .join(t.sequence)
             .where(t.sequence.c.digest == sequence, is_fit | has_result)
             .where(t.build.c.spec["branch"].astext == run.branch)
+            # One after the merge may share the sequence, but has a later turn.
+            .where(t.build.c.spec["kind"].astext.is_distinct_from(RunKind.POST_SUBMIT.value))
             .order_by(t.build.c.id.desc())
             .limit(1)
             .with_for_update(of=t.build, key_share=True)

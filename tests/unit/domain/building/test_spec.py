@@ -57,7 +57,7 @@ def test_a_spec_of_a_previous_version_names_permissions_without_their_groups() -
         replace(SPEC, job=parse_job("perf", {**CONFIG, "instructions": "report"})),
         replace(SPEC, job=parse_job("other", CONFIG)),
         replace(SPEC, project="other"),
-        replace(SPEC, kind=RunKind.POST_SUBMIT),
+        replace(SPEC, kind=RunKind.CALIBRATION),
         replace(SPEC, workspace=ALL),
     ],
 )
@@ -69,6 +69,14 @@ def test_a_new_patch_set_with_the_same_trees_continues_the_sequence() -> None:
     again = replace(SPEC, patch=replace(PATCH, commit="q" * 40, ref="refs/changes/01/1/2"))
 
     assert again.sequence == SPEC.sequence
+
+
+def test_a_merged_commit_continues_the_pairs_of_its_check() -> None:
+    again = replace(SPEC, kind=RunKind.POST_SUBMIT, patch=replace(PATCH, commit="m" * 40, ref=""))
+    of_tests = replace(SPEC, job=parse_job("unit", {"kind": "ctest", "pool": "perf"}))
+
+    assert again.sequence == SPEC.sequence
+    assert replace(of_tests, kind=RunKind.POST_SUBMIT).sequence != of_tests.sequence
 
 
 def test_a_moved_repository_beside_the_project_makes_other_pairs_and_programs() -> None:

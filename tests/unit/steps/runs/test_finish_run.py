@@ -241,6 +241,27 @@ def test_what_a_merged_commit_makes_slower_is_a_regression(tmp_path: Path) -> No
     ]
 
 
+def test_a_merged_commit_that_its_check_measured_needs_no_more_pairs(tmp_path: Path) -> None:
+    farm = Farm(tmp_path)
+    farm.review()
+    farm.execute()
+    farm.analyse()
+    farm.service.vote()
+    pairs = [*farm.service.store.memory.pairs[1]]
+    farm.service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="patch1"))
+    farm.service.source.refs["refs/heads/master"] = "patch1"
+    farm.service.plan(2)
+    farm.execute(2)
+    farm.analyse(2)
+    farm.service.vote(2)
+
+    memory = farm.service.store.memory
+    assert {sequence: [*stored] for sequence, stored in memory.pairs.items()} == {1: pairs}
+    assert memory.results[1].comparisons == memory.results[2].comparisons
+    [found] = memory.regressions
+    assert [said for _, said in found.results] == [GateSaid.VOTED]
+
+
 def test_a_patch_set_with_the_same_code_says_that_its_result_is_kept(tmp_path: Path) -> None:
     farm = farm_with(tmp_path)
     finish(farm, Outcome.FAILED)
