@@ -25,6 +25,7 @@ from service.config import ControlSettings
 from service.domain.access.caller import Role
 from service.domain.runs.health import LISTEN, RECONCILE, Patience
 from service.domain.wording.health import git_url_problem
+from service.steps.access.override_rights import OverrideRights
 from service.steps.access.refused_sign_ins import RefusedSignIns
 from service.steps.access.sign_in import ProviderSignIn
 from service.steps.failures.change_known import KnownChanges
@@ -33,7 +34,6 @@ from service.steps.review.receive_event import receive_events
 from service.steps.runs.check_health import HealthCheck
 from service.steps.runs.record_external_build import record_once
 from service.steps.runs.record_tests import record_tests
-from service.steps.trunk.triage_regressions import RegressionTriage
 from service.web.access.account import create_account
 from service.web.access.address import Address
 from service.web.access.authenticate import known_caller
@@ -174,8 +174,9 @@ def _failures(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tu
     def reading_of(request: Request) -> FailureReading:
         return plane.failures.seen_by(viewers.of(known_caller(request)))
 
-    changes = KnownChanges(plane.store, answers)
-    page, patterns = PageKnownChanges(changes, reading_of), PagePatterns(changes, reading_of)
+    changes, rights = KnownChanges(plane.store), OverrideRights(answers)
+    page = PageKnownChanges(changes, rights, reading_of)
+    patterns = PagePatterns(changes, rights, reading_of)
     pages = create_failures(reading_of, health, page.form_for, patterns, plane.addresses)
     return create_patterns(patterns), create_known_changes(page), pages
 
@@ -187,7 +188,7 @@ def _regressions(plane: Control, answers: RecentAnswers, health: HealthCheck) ->
     def reading_of(request: Request) -> RegressionReading:
         return plane.regressions.seen_by(viewers.of(known_caller(request)))
 
-    page = PageRegressions(RegressionTriage(plane.store, answers), reading_of)
+    page = PageRegressions(plane.store, OverrideRights(answers), reading_of)
     pages = create_regressions(reading_of, health, page.form_for, plane.addresses)
     return create_regressions_api(reading_of), create_triage(page), pages
 

@@ -18,10 +18,10 @@ from service.ports.trunk import LEDGER_DAYS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from service.ports.trunk import RegressionDetail, RegressionReading
+    from service.ports.trunk import RegressionReading
     from service.steps.runs.check_health import HealthCheck
 
-    FormOf = Callable[[Request, RegressionDetail | None], object]
+    FormOf = Callable[[Request, int | None], object]
 
 _PAGE: Final = 50
 TITLES: Final[Mapping[RegressionList, str]] = MappingProxyType(
@@ -98,10 +98,9 @@ def create_regressions(
             detail=detail,
             row=detail.regression,
             title=TITLES[detail.regression.list],
-            of=detail.regression.list,
             said=SAID,
-            is_back=bool(counting) and all(each.faster_since is not None for each in counting),
-            form=form_of(request, detail),
+            is_regained=bool(counting) and all(each.is_regained for each in counting),
+            form=form_of(request, regression_id),
         )
 
     return router
@@ -117,7 +116,7 @@ def _list_of(
     return {
         "rows": rows[:_PAGE],
         "has_more": len(rows) > _PAGE,
-        "is_first": before is None,
+        "before": before,
         "chosen": chosen,
         "q": q,
         "counts": counts,

@@ -21,6 +21,7 @@ def upgrade() -> None:
         bug        text NOT NULL DEFAULT '',
         note       text NOT NULL DEFAULT '',
         changed_by text NOT NULL DEFAULT '',
+        changed_at timestamptz,
         found_at   timestamptz NOT NULL DEFAULT now()
     )
     """)

@@ -5,8 +5,9 @@ A field's ``metadata`` describes the field in the API's document. All times are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -17,13 +18,12 @@ from service.domain.trunk.regression import (
     RegressionList,
     RegressionState,
     Weight,
-    list_of,
 )
 from service.domain.values.search import Words
 from service.domain.values.text import change, interval
 from service.ports.access import Author
 from service.ports.reading import Viewer
-from service.ports.runs.shown import ADDRESS, PAGES_ONLY
+from service.ports.runs.shown import ADDRESS
 
 LEDGER_DAYS: Final = 30
 
@@ -44,6 +44,14 @@ class SlowerResult:
     checked: Checked | None
 
 
+@dataclass(frozen=True, slots=True)
+class SlowerResults:
+    """The slower results of a merged commit; ``check_id`` is the run that checked it, None if none ended."""
+
+    results: tuple[SlowerResult, ...]
+    check_id: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegressionChange:
     """New values of regressions; None: as before."""
@@ -54,10 +62,26 @@ class RegressionChange:
     note: str | None = None
 
 
+JUDGED: Final = tuple(each.name for each in fields(RegressionChange))
+
+
+def given_in(change: RegressionChange) -> dict[str, str]:
+    """Return the new values by name."""
+    values = ((name, getattr(change, name)) for name in JUDGED)
+    return {name: str(value) for name, value in values if value is not None}
+
+
+def change_details(was: Mapping[str, str], values: Mapping[str, str], author: Author) -> Mapping[str, str]:
+    """Return a changed regression's details for the audit log: the old and the new value of each change."""
+    changed = {name: f"{was[name]} → {value}" for name, value in values.items() if value != was[name]}
+    by = {"person": author.name, "signed in as": author.signed_in_as}
+    return changed | {name: value for name, value in by.items() if value}
+
+
 class Regressions(Protocol):
     """Regressions in a unit of work; each act of a person is recorded in the audit log."""
 
-    def slower_results(self, run_id: int) -> Sequence[SlowerResult]:
+    def slower_results(self, run_id: int) -> SlowerResults:
         """Return the slower results of a run on a merged commit; instructions are left out.
 
         The newest finished check of the merged patch set counts, or of one before it with the same code,
@@ -70,7 +94,7 @@ class Regressions(Protocol):
         """Store a regression with its results; do nothing if its run has one."""
 
     def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
-        """Change regressions, each of which must exist; raises NotFound."""
+        """Change regressions; raises NotFound unless all exist. A value that stays is no change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +116,7 @@ class RegressedResult:
     gate_said: GateSaid = field(metadata={"description": "what the check before the merge said"})
     faster_since: float | None = field(
         default=None,
-        metadata={"description": "ratio of the newest later commit on the branch that made it faster"},
+        metadata={"description": "while it is open: ratio of the newest later commit that made it faster"},
     )
 
     @property
@@ -106,6 +130,13 @@ class RegressedResult:
         return "" if self.low is None or self.high is None else interval(self.low, self.high, self.ratio)
 
     @property
+    def is_regained(self) -> bool:
+        """Return whether a later commit regained at least half of the slow-down."""
+        if not self.ratio or not self.faster_since:
+            return False
+        return abs(math.log(self.faster_since)) >= abs(math.log(self.ratio)) / 2
+
+    @property
     def faster_text(self) -> str:
         """The later change to the faster, such as ``+8.1 %``; empty if there is none."""
         return "" if self.faster_since is None else change(self.faster_since)
@@ -113,9 +144,13 @@ class RegressedResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regression:
-    """A merged commit that made benchmarks slower; ``worst`` is the one that changed most."""
+    """A merged commit that made benchmarks slower.
+
+    ``worst`` is, of those that count most, the one that changed most.
+    """
 
     id: int
+    list: RegressionList
     state: RegressionState
     weight: Weight
     instance: str
@@ -134,25 +169,28 @@ class Regression:
     bug: str
     note: str
     changed_by: str = field(metadata={"description": "the last person who judged it; empty: nobody"})
+    changed_at: datetime | None
     results: int = field(metadata={"description": "slower results"})
     worst: RegressedResult
-
-    @property
-    def list(self) -> RegressionList:
-        """The list that it is in."""
-        return list_of(self.state, self.weight)
 
 
 @dataclass(frozen=True, slots=True)
 class RegressionDetail:
-    """A regression with all its slower results, those that count most first.
-
-    ``groups`` may judge it: a person must be in each; an empty name: the branch names none.
-    """
+    """A regression with all its slower results, those that count most first."""
 
     regression: Regression
     results: tuple[RegressedResult, ...]
-    groups: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """The groups whose members may judge regressions: a person must be in each.
+
+    An empty name: a branch names none.
+    """
+
+    instances: tuple[str, ...]
+    groups: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +216,10 @@ class Ledger:
 
 
 class RegressionReading(Protocol):
-    """Regressions as a viewer sees them: one is hidden with its run."""
+    """Regressions as a viewer sees them.
+
+    One is as visible as its branch, unless its change is private: the branch has the commit.
+    """
 
     def seen_by(self, viewer: Viewer | None) -> RegressionReading:
         """Return the regressions of a viewer; None: of an anonymous reader."""
@@ -194,6 +235,9 @@ class RegressionReading(Protocol):
 
     def regression(self, regression_id: int) -> RegressionDetail:
         """Return a regression; raises NotFound."""
+
+    def judges_of(self, ids: Sequence[int]) -> Judges:
+        """Return who may judge regressions; raises NotFound unless the viewer sees each of them."""
 
     def counts(self) -> Mapping[RegressionList, int]:
         """Return how many regressions each list has; an empty list is left out."""

@@ -22,6 +22,7 @@ from service.ports.failures.reading import (
     PatternMatches,
     SightingRow,
 )
+from service.steps.access.override_rights import OverrideRights
 from service.steps.failures.change_known import KnownChanges
 from service.web.failures.changes import PageKnownChanges
 from tests.support.memory.store import MemoryStore
@@ -98,8 +99,8 @@ class OneKnown(FailureReading):
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    changes = KnownChanges(MemoryStore(), RecentAnswers({}))
-    known = PageKnownChanges(changes, lambda _: OneKnown())
+    nobody = OverrideRights(RecentAnswers({}))
+    known = PageKnownChanges(KnownChanges(MemoryStore()), nobody, lambda _: OneKnown())
     with serving(build_app(sample_project(), known=known)) as address:
         yield address
 

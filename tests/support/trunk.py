@@ -12,8 +12,6 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.identity import SeriesKey
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.wording.message import Header
-from service.ports.runs.decisions import NewDecision
 from tests.support.store_samples import change, check_run, compared, named, post_submit_run, start
 
 if TYPE_CHECKING:
@@ -57,14 +55,11 @@ def measured(
     return build_id
 
 
-def check(
-    tx: Transaction, rows: Mapping[SeriesKey, Row], *, number: int = 7, vote: int = 1, is_voting: bool = True
-) -> int:
-    """A finished check of a change with its vote; return the id of its patch set."""
+def check(tx: Transaction, rows: Mapping[SeriesKey, Row], *, number: int = 7, is_voting: bool = True) -> int:
+    """A finished check of a change; return the id of its patch set."""
     record = tx.changes.upsert(change(number))
-    run = start(tx, check_run(record.patch_set_id, f"{number:040x}"))
+    run = start(tx, check_run(record.patch_set_id, change(number).current.revision))
     measured(tx, run, rows, is_voting=is_voting)
-    tx.decisions.add(NewDecision(run, record.patch_set_id, 1, vote, Header.SUCCESSFUL, "message"))
     tx.runs.end(run, RunState.FINISHED)
     return record.patch_set_id
 

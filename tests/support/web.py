@@ -27,12 +27,12 @@ from dashboards.trunk.pages import create_regressions
 from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.review.links import Links
 from service.domain.values.errors import NotFound
+from service.steps.access.override_rights import OverrideRights
 from service.steps.failures.change_known import KnownChanges
 from service.steps.review.offered_actions import ActionOffers
 from service.steps.runs.check_health import HealthCheck
 from service.steps.runs.record_external_build import record_once
 from service.steps.runs.record_tests import record_tests
-from service.steps.trunk.triage_regressions import RegressionTriage
 from service.web.access.account import create_account
 from service.web.access.sign_in import WaysIn, create_sign_in
 from service.web.api import create_api
@@ -137,9 +137,9 @@ def build_app(
 def _known_failures(
     known: PageKnownChanges | None, patterns: PagePatterns | None, health: HealthCheck
 ) -> tuple[APIRouter, ...]:
-    nobody = KnownChanges(MemoryStore(), RecentAnswers({}))
-    known = known or PageKnownChanges(nobody, _no_failures)
-    patterns = patterns or PagePatterns(nobody, _no_failures)
+    changes, nobody = KnownChanges(MemoryStore()), OverrideRights(RecentAnswers({}))
+    known = known or PageKnownChanges(changes, nobody, _no_failures)
+    patterns = patterns or PagePatterns(changes, nobody, _no_failures)
     return (
         create_failures(known.reading_of, health, known.form_for, patterns),
         create_patterns(patterns),
@@ -148,7 +148,7 @@ def _known_failures(
 
 
 def _regressions(page: PageRegressions | None, health: HealthCheck) -> tuple[APIRouter, ...]:
-    page = page or PageRegressions(RegressionTriage(MemoryStore(), RecentAnswers({})), _no_regressions)
+    page = page or PageRegressions(MemoryStore(), OverrideRights(RecentAnswers({})), _no_regressions)
     return (
         create_regressions_api(page.reading_of),
         create_triage(page),

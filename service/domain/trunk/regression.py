@@ -102,19 +102,19 @@ _SAID_BY_VERDICT: Final[Mapping[Verdict, GateSaid | None]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The newest check of a merged patch set, on one series.
+    """Result of a merged patch set's newest check on one series.
 
     Args:
         verdict: None if the check did not measure the series.
         weight: of a slower result.
         is_voting: of the job.
-        vote: of the patch set's newest decision before the merge was measured; None if there was none.
+        build_id: None like the verdict.
     """
 
     verdict: Verdict | None = None
     weight: Weight = Weight.COUNTS
     is_voting: bool = True
-    vote: int | None = None
+    build_id: int | None = None
 
 
 def weight_of(reasons: Collection[ReasonKind], *, votes: bool) -> Weight:
@@ -129,8 +129,13 @@ def weight_of(reasons: Collection[ReasonKind], *, votes: bool) -> Weight:
     return Weight.COUNTS if votes else Weight.BELOW_LIMIT
 
 
-def gate_said(checked: Checked | None) -> GateSaid:
-    """Return why the gate let a slow-down in; None: the patch set has no finished check."""
+def gate_said(checked: Checked | None, waived: Collection[int] = ()) -> GateSaid:
+    """Return why the gate let a slow-down in.
+
+    Args:
+        checked: None: no check of the patch set ended.
+        waived: the builds of the check with a failure that a person waived.
+    """
     if checked is None:
         return GateSaid.NO_CHECK
     if checked.verdict is None:
@@ -140,7 +145,7 @@ def gate_said(checked: Checked | None) -> GateSaid:
         return said
     if not checked.is_voting:
         return GateSaid.NOT_VOTING
-    return GateSaid.VOTED if checked.vote is not None and checked.vote < 0 else GateSaid.WAIVED
+    return GateSaid.WAIVED if checked.build_id in waived else GateSaid.VOTED
 
 
 def first_state(results: Iterable[tuple[Weight, bool]]) -> RegressionState:

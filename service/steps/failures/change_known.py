@@ -7,25 +7,21 @@ from typing import TYPE_CHECKING
 from service.domain.failures.known import ACTIVE, require_transition
 from service.domain.values.errors import BadInput
 from service.ports.access import Author
-from service.steps.access.overriders import Overriders
 
 if TYPE_CHECKING:
     from service.domain.review.change import Account
     from service.ports.failures.storing import KnownChange, NewKnown
-    from service.ports.review.server import AccountRights
     from service.ports.store import Store
 
 
-class KnownChanges(Overriders):
+class KnownChanges:
     """Apply the changes that people make on the pages of known failures.
 
     Args:
         store: keeps the known failures.
-        answers: of the review servers; their groups decide.
     """
 
-    def __init__(self, store: Store, answers: AccountRights) -> None:
-        super().__init__(answers)
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     def change(self, known_id: int, change: KnownChange, account: Account, *, signed_in_as: str) -> None:

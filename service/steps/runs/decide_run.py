@@ -120,10 +120,11 @@ def waivers_on(
     failures: Failures, overrides: Overrides, run: RunRecord, builds: Sequence[BuildRecord]
 ) -> tuple[Waiver | None, ...]:
     """Find the waiver of each finished build's failure; None for a build without one."""
-    return waived_by(_judged(failures, run, builds), _overrides_of(overrides, run), run.revision)
+    return waived_by(judged_of(failures, run, builds), _overrides_of(overrides, run), run.revision)
 
 
-def _judged(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> Sequence[JudgedBuild]:
+def judged_of(stored: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> Sequence[JudgedBuild]:
+    """Return the finished builds of a run as waivers need them."""
     known = known_by_build(stored, run.id)
     return [
         JudgedBuild(build.id, outcome_of(build), build.blamed, known.get(build.id), build.slowdowns)
@@ -138,7 +139,7 @@ def _lines_beyond(
     made = _overrides_of(overrides, run)
     if not any(each.kind is OverrideKind.ACCEPT for each in made):
         return {}
-    judged = _judged(failures, run, builds)
+    judged = judged_of(failures, run, builds)
     return {e.id: beyond_sentences(beyond_acceptance(e, made, run.revision)) for e in judged}
 
 

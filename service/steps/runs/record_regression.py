@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.runs.overrides import Override, OverrideKind
+from service.domain.runs.waivers import waived_by
 from service.domain.trunk.regression import first_state, gate_said
-from service.steps.runs.decide_run import waivers_on
+from service.steps.runs.decide_run import judged_of, waivers_on
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from service.ports.runs.builds import BuildRecord
     from service.ports.runs.runs import RunRecord
@@ -19,16 +21,42 @@ if TYPE_CHECKING:
 def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]) -> None:
     """Store the regression of a finished run on a merged commit; do nothing if nothing is slower.
 
-    What the gate said is stored as it was at the merge: later overrides and reruns do not change it.
+    What the gate said is stored as it is now: later overrides and reruns do not change it.
     """
-    results = tx.regressions.slower_results(run.id)
-    if not results:
+    found = tx.regressions.slower_results(run.id)
+    if not found.results:
         return
-    waivers = zip(builds, waivers_on(tx.failures, tx.overrides, run, builds), strict=True)
-    accepted = {
+    waived: Collection[int] = ()
+    accepted: Collection[int] = ()
+    if found.check_id is not None:
+        check = tx.runs.lock(found.check_id)
+        waived = _waived(tx, check)
+        accepted = _accepted(tx, run, builds, check)
+    state = first_state((each.weight, each.build_id in accepted) for each in found.results)
+    said = [(each, gate_said(each.checked, waived)) for each in found.results]
+    tx.regressions.record(run.id, state, said)
+
+
+def _waived(tx: Transaction, check: RunRecord) -> Collection[int]:
+    """Return the builds of a check whose failures do not count."""
+    checked = tx.builds.of_run(check.id)
+    waivers = waivers_on(tx.failures, tx.overrides, check, checked)
+    return {build.id for build, waiver in zip(checked, waivers, strict=True) if waiver is not None}
+
+
+def _accepted(
+    tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], check: RunRecord
+) -> Collection[int]:
+    """Return the builds whose slow-downs a reviewer accepted on the checked patch set, up to its level.
+
+    The merged commit may be another one: a submit may rebase.
+    """
+    if check.patch_set_id is None:
+        return ()
+    judged = [replace(each, known=None) for each in judged_of(tx.failures, run, builds)]
+    waivers = waived_by(judged, tx.overrides.of(check.patch_set_id), check.revision)
+    return {
         build.id
-        for build, waiver in waivers
+        for build, waiver in zip(builds, waivers, strict=True)
         if isinstance(waiver, Override) and waiver.kind is OverrideKind.ACCEPT
     }
-    state = first_state((each.weight, each.build_id in accepted) for each in results)
-    tx.regressions.record(run.id, state, [(each, gate_said(each.checked)) for each in results])

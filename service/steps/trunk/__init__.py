@@ -1,1 +1,1 @@
-"""Record regressions of merged commits, and store what people make of them."""
+"""Store people's judgements of regressions."""

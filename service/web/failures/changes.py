@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from service.domain.access.caller import User
     from service.ports.failures.reading import FailureReading, KnownDetail
+    from service.steps.access.override_rights import OverrideRights
     from service.steps.failures.change_known import KnownChanges
 
     FailureReadingOf = Callable[[Request], FailureReading]
@@ -50,11 +51,13 @@ class PageKnownChanges:
 
     Args:
         changes: of known failures.
+        rights: of the people who make them.
         reading_of: returns the known failures that the caller of a request may see.
     """
 
-    def __init__(self, changes: KnownChanges, reading_of: FailureReadingOf) -> None:
+    def __init__(self, changes: KnownChanges, rights: OverrideRights, reading_of: FailureReadingOf) -> None:
         self._changes = changes
+        self._rights = rights
         self.reading_of = reading_of
 
     def form_for(self, request: Request, detail: KnownDetail) -> KnownForm | None:
@@ -62,7 +65,7 @@ class PageKnownChanges:
         person = find_actor(request)
         if person is None:
             return None
-        missing = self._changes.refusal(person.email, detail.row.instance, detail.groups)
+        missing = self._rights.refusal(person.email, detail.row.instance, detail.groups)
         state = detail.row.state
         states = [each for each in TriageState if each is state or each in TRANSITIONS[state]]
         return KnownForm(states, f"/failures/{detail.row.id}", person, str(missing or ""))
@@ -80,7 +83,7 @@ class PageKnownChanges:
         # The ticket is not kept: the same change twice does no harm.
         check_ticket(person, f"POST /failures/{known_id}", form.get("ticket", ""))
         detail = self.reading_of(request).known_failure(known_id)
-        account = self._changes.account_for(person.email, detail.row.instance, detail.groups)
+        account = self._rights.account_for(person.email, detail.row.instance, detail.groups)
         self._changes.change(known_id, _change_of(form), account, signed_in_as=person.subject)
         return RedirectResponse(f"/failures/{known_id}", _SEE_OTHER)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from service.domain.access.caller import User
     from service.ports.failures.reading import FailureReading, PatternMatches
+    from service.steps.access.override_rights import OverrideRights
     from service.steps.failures.change_known import KnownChanges
 
     FailureReadingOf = Callable[[Request], FailureReading]
@@ -67,11 +68,13 @@ class PagePatterns:
 
     Args:
         changes: of known failures.
+        rights: of the people who make them.
         reading_of: returns the known failures that the caller of a request may see.
     """
 
-    def __init__(self, changes: KnownChanges, reading_of: FailureReadingOf) -> None:
+    def __init__(self, changes: KnownChanges, rights: OverrideRights, reading_of: FailureReadingOf) -> None:
         self._changes = changes
+        self._rights = rights
         self._reading_of = reading_of
 
     def may_begin(self, request: Request) -> bool:
@@ -92,7 +95,7 @@ class PagePatterns:
             found = reading.matching(pattern_of(new.pattern), new.scope)
         except BadInput as error:
             return PatternForm(person=person, projects=projects, values=values, problem=str(error))
-        missing = self._changes.refusal(person.email, new.scope.instance, groups)
+        missing = self._rights.refusal(person.email, new.scope.instance, groups)
         return PatternForm(
             person=person, projects=projects, values=values, problem=str(missing or ""), found=found
         )
@@ -110,7 +113,7 @@ class PagePatterns:
         check_ticket(person, f"POST {PATH}", form.get("ticket", ""))
         new = _new_of(form)
         groups = _groups(self._reading_of(request), new.scope)
-        account = self._changes.account_for(person.email, new.scope.instance, groups)
+        account = self._rights.account_for(person.email, new.scope.instance, groups)
         known = self._changes.add(new, account, signed_in_as=person.subject)
         return RedirectResponse(f"/failures/{known}", _SEE_OTHER)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse
@@ -12,6 +13,7 @@ from service.domain.trunk.regression import CHOOSABLE, RegressionState
 from service.domain.values.errors import BadInput
 from service.domain.values.text import brief, plain
 from service.ports.trunk import RegressionChange
+from service.steps.trunk.judge_regressions import judge_regressions
 from service.web.access.authenticate import find_actor, person_of
 from service.web.access.forms import Form, bug_in, form_of
 from service.web.access.tickets import check_ticket, ticket_for
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from service.domain.access.caller import User
-    from service.ports.trunk import RegressionDetail, RegressionReading
-    from service.steps.trunk.triage_regressions import RegressionTriage
+    from service.ports.store import Store
+    from service.ports.trunk import RegressionReading
+    from service.steps.access.override_rights import OverrideRights
 
     RegressionReadingOf = Callable[[Request], RegressionReading]
 
@@ -52,23 +55,26 @@ class PageRegressions:
     """The judgements that the callers of the pages may make.
 
     Args:
-        triage: applies them.
+        store: keeps the regressions.
+        rights: of the people who judge.
         reading_of: returns the regressions that the caller of a request may see.
     """
 
-    def __init__(self, triage: RegressionTriage, reading_of: RegressionReadingOf) -> None:
-        self._triage = triage
+    def __init__(self, store: Store, rights: OverrideRights, reading_of: RegressionReadingOf) -> None:
+        self._store = store
+        self._rights = rights
         self.reading_of = reading_of
 
-    def form_for(self, request: Request, detail: RegressionDetail | None = None) -> RegressionForm | None:
-        """Return the form of a regression, or of a list (the groups of its rows decide when it is sent).
+    def form_for(self, request: Request, regression: int | None = None) -> RegressionForm | None:
+        """Return the form of a regression, or of a list (None), whose groups decide when it is sent.
 
         Returns None if the caller may not act at all.
         """
         person = find_actor(request)
-        if person is None or detail is None:
+        if person is None or regression is None:
             return None if person is None else RegressionForm(person)
-        missing = self._triage.refusal(person.email, detail.regression.instance, detail.groups)
+        judges = self.reading_of(request).judges_of([regression])
+        missing = self._rights.refusal(person.email, judges.instances[0], judges.groups)
         return RegressionForm(person, str(missing or ""))
 
     def change(self, request: Request, form: Form) -> RedirectResponse:
@@ -84,16 +90,13 @@ class PageRegressions:
         # The ticket is not kept: the same change twice does no harm.
         check_ticket(person, f"POST {PATH}", form.get("ticket", ""))
         chosen, change = _chosen(form), _change_of(form)
-        reading = self.reading_of(request)
-        details = [reading.regression(each) for each in chosen]
-        instance = details[0].regression.instance
-        if any(each.regression.instance != instance for each in details):
+        judges = self.reading_of(request).judges_of(chosen)
+        if len(judges.instances) > 1:
             raise BadInput("must be of one review server", "regressions")
-        groups = sorted({group for each in details for group in each.groups})
-        account = self._triage.account_for(person.email, instance, groups)
-        self._triage.change(chosen, change, account, signed_in_as=person.subject)
-        is_one = len(chosen) == 1 and "list" not in form
-        return RedirectResponse(f"{PATH}/{chosen[0]}" if is_one else _list_in(form), _SEE_OTHER)
+        account = self._rights.account_for(person.email, judges.instances[0], judges.groups)
+        judge_regressions(self._store, chosen, change, account, signed_in_as=person.subject)
+        where = _list_in(form) if "list" in form else f"{PATH}/{chosen[0]}"
+        return RedirectResponse(where, _SEE_OTHER)
 
 
 def create_triage(page: PageRegressions) -> APIRouter:
@@ -108,8 +111,9 @@ def create_triage(page: PageRegressions) -> APIRouter:
 
 
 def _list_in(form: Form) -> str:
-    of = plain(form.get("list", ""), 20)
-    return f"{PATH}?list={of}" if of.isascii() and of.isalpha() else PATH
+    """Return the address of the list that the form came from."""
+    shown = {name: form.get(name, "")[:_MAX_NAME] for name in ("list", "q", "before")}
+    return f"{PATH}?{urlencode({name: value for name, value in shown.items() if value})}"
 
 
 def _chosen(form: Form) -> list[int]:
@@ -127,16 +131,20 @@ def _chosen(form: Form) -> list[int]:
 
 
 def _change_of(form: Form) -> RegressionChange:
-    """Read the new values; in a list, an empty field keeps what each row has."""
-    state = form.get("state", "")
+    """Read the new values; what the page showed, and what is empty in a list, stays as it is."""
+    state = _new(form, "state", form.get("state", ""))
     if state and state not in {each.value for each in CHOOSABLE}:
         raise BadInput(f"must be one of {', '.join(CHOOSABLE)}, not {brief(state)}", "state")
-    keeps = "list" in form
-    texts = (plain(form.get("assignee", ""), _MAX_NAME), bug_in(form), plain(form.get("note", ""), _MAX_NOTE))
-    assignee, bug, note = (None if keeps and not each else each for each in texts)
     change = RegressionChange(
-        state=RegressionState(state) if state else None, assignee=assignee, bug=bug, note=note
+        state=RegressionState(state) if state else None,
+        assignee=_new(form, "assignee", plain(form.get("assignee", ""), _MAX_NAME)),
+        bug=_new(form, "bug", bug_in(form)),
+        note=_new(form, "note", plain(form.get("note", ""), _MAX_NOTE)),
     )
-    if change == RegressionChange():
+    if "list" in form and change == RegressionChange():
         raise BadInput("is missing: choose one, or fill in another field", "state")
     return change
+
+
+def _new(form: Form, name: str, value: str) -> str | None:
+    return None if value == form.get(f"was-{name}", "") else value

@@ -29,43 +29,43 @@ class TestSlowerResults:
     def test_a_commit_without_a_change_was_checked_by_nobody(self, store: Store) -> None:
         with store.transaction() as tx:
             run = merge(tx, None, {key("BM_a"): SLOWER, key("BM_b"): (Verdict.SAME, ())})
-            [found] = tx.regressions.slower_results(run)
+            [found] = tx.regressions.slower_results(run).results
         assert (found.weight, found.checked) == (Weight.COUNTS, None)
         assert (found.ratio, found.low, found.high) == (1.0, 0.99, 1.01)
 
     def test_results_that_may_not_vote_and_small_ones_weigh_less(self, store: Store) -> None:
         with store.transaction() as tx:
             rows = {key("BM_withheld"): WITHHELD, key("BM_small"): SLOWER}
-            found = tx.regressions.slower_results(merge(tx, None, rows, votes=False))
+            found = tx.regressions.slower_results(merge(tx, None, rows, votes=False)).results
         assert [each.weight for each in found] == [Weight.NOT_COUNTED, Weight.BELOW_LIMIT]
 
     def test_counted_instructions_are_no_slow_down(self, store: Store) -> None:
         with store.transaction() as tx:
             run = merge(tx, None, {key("BM_a", "instructions"): SLOWER})
-            assert tx.regressions.slower_results(run) == []
+            assert tx.regressions.slower_results(run).results == ()
 
     @pytest.mark.parametrize(
         ("row", "is_voting", "checked"),
         [
-            (SLOWER, True, Checked(Verdict.SLOWER, Weight.COUNTS, vote=-1)),
-            (SLOWER, False, Checked(Verdict.SLOWER, Weight.COUNTS, is_voting=False, vote=-1)),
-            (WITHHELD, True, Checked(Verdict.SLOWER, Weight.NOT_COUNTED, vote=-1)),
-            ((Verdict.UNDECIDED, ()), True, Checked(Verdict.UNDECIDED, Weight.BELOW_LIMIT, vote=-1)),
+            (SLOWER, True, Checked(Verdict.SLOWER, Weight.COUNTS)),
+            (SLOWER, False, Checked(Verdict.SLOWER, Weight.COUNTS, is_voting=False)),
+            (WITHHELD, True, Checked(Verdict.SLOWER, Weight.NOT_COUNTED)),
+            ((Verdict.UNDECIDED, ()), True, Checked(Verdict.UNDECIDED, Weight.BELOW_LIMIT)),
         ],
     )
     def test_the_check_of_the_patch_set_has_its_verdict_on_the_series(
         self, store: Store, row: Row, *, is_voting: bool, checked: Checked
     ) -> None:
         with store.transaction() as tx:
-            patch_set = check(tx, {key("BM_a"): row}, vote=-1, is_voting=is_voting)
-            [found] = tx.regressions.slower_results(merge(tx, patch_set, {key("BM_a"): SLOWER}))
-        assert found.checked == checked
+            patch_set = check(tx, {key("BM_a"): row}, is_voting=is_voting)
+            [found] = tx.regressions.slower_results(merge(tx, patch_set, {key("BM_a"): SLOWER})).results
+        assert found.checked == replace(checked, build_id=1)
 
     def test_a_check_that_did_not_measure_the_series_has_no_verdict(self, store: Store) -> None:
         with store.transaction() as tx:
             patch_set = check(tx, {key("BM_b"): SLOWER})
-            [found] = tx.regressions.slower_results(merge(tx, patch_set, {key("BM_a"): SLOWER}))
-        assert found.checked == Checked(vote=1)
+            [found] = tx.regressions.slower_results(merge(tx, patch_set, {key("BM_a"): SLOWER})).results
+        assert found.checked == Checked()
 
     def test_the_check_before_a_rebase_counts_until_other_code_comes(self, store: Store) -> None:
         with store.transaction() as tx:
@@ -74,19 +74,19 @@ class TestSlowerResults:
             rebased = replace(made, current=replace(made.current, kind=PatchSetKind.REBASED))
             second = tx.changes.upsert(rebased).patch_set_id
             run = merge(tx, second, {key("BM_a"): SLOWER})
-            [found] = tx.regressions.slower_results(run)
+            [found] = tx.regressions.slower_results(run).results
             assert found.checked is not None
             assert found.checked.verdict is Verdict.SAME
             third = tx.changes.upsert(change(7, 3, minutes=3)).patch_set_id
             other = merge(tx, third, {key("BM_a"): SLOWER}, "3" * 40)
-            [found] = tx.regressions.slower_results(other)
+            [found] = tx.regressions.slower_results(other).results
             assert found.checked is None
 
     def test_a_check_that_did_not_end_said_nothing(self, store: Store) -> None:
         with store.transaction() as tx:
             patch_set = tx.changes.upsert(change()).patch_set_id
             measured(tx, start(tx, check_run(patch_set)), {key("BM_a"): SLOWER})
-            [found] = tx.regressions.slower_results(merge(tx, patch_set, {key("BM_a"): SLOWER}))
+            [found] = tx.regressions.slower_results(merge(tx, patch_set, {key("BM_a"): SLOWER})).results
         assert found.checked is None
 
 
@@ -94,7 +94,7 @@ class TestRegressions:
     def test_the_regression_of_a_run_is_stored_once(self, store: Store, audit_log: AuditLog) -> None:
         with store.transaction() as tx:
             run = merge(tx, None, {key("BM_a"): SLOWER})
-            results = [(each, GateSaid.NO_CHECK) for each in tx.regressions.slower_results(run)]
+            results = [(each, GateSaid.NO_CHECK) for each in tx.regressions.slower_results(run).results]
             for _ in range(2):
                 tx.regressions.record(run, RegressionState.UNTRIAGED, results)
             tx.regressions.change([1], RegressionChange(state=RegressionState.FIXED), AL)
@@ -106,7 +106,7 @@ class TestRegressions:
         with store.transaction() as tx:
             for revision in ("2" * 40, "3" * 40):
                 run = merge(tx, None, {key("BM_a"): SLOWER}, revision)
-                results = [(each, GateSaid.NO_CHECK) for each in tx.regressions.slower_results(run)]
+                results = [(each, GateSaid.NO_CHECK) for each in tx.regressions.slower_results(run).results]
                 tx.regressions.record(run, RegressionState.UNTRIAGED, results)
         with store.transaction() as tx:
             both = RegressionChange(state=RegressionState.CONFIRMED, bug="MB-7", note="")
@@ -117,8 +117,8 @@ class TestRegressions:
             (AuditKind.REGRESSION_CHANGED, "1000003", "regression 2"),
         ]
         assert entries[0].details == {
-            "state": "confirmed",
-            "bug": "MB-7",
+            "state": "untriaged → confirmed",
+            "bug": " → MB-7",
             "person": "Al Ray",
             "signed in as": "al",
         }

@@ -13,7 +13,14 @@ from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.trunk import Regressions, SlowerResult
+from service.ports.trunk import (
+    JUDGED,
+    Regressions,
+    SlowerResult,
+    SlowerResults,
+    change_details,
+    given_in,
+)
 from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.state import StoredRegression
 
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class MemoryRegressions(MemoryAudit, Regressions):
-    def slower_results(self, run_id: int) -> Sequence[SlowerResult]:
+    def slower_results(self, run_id: int) -> SlowerResults:
         check = self._check_before(self._m.runs[run_id - 1])
         found = []
         for build in self._builds_of(run_id):
@@ -49,7 +56,7 @@ class MemoryRegressions(MemoryAudit, Regressions):
                             checked=checked,
                         )
                     )
-        return found
+        return SlowerResults(tuple(found), check.id if check and found else None)
 
     def record(
         self, run_id: int, state: RegressionState, results: Sequence[tuple[SlowerResult, GateSaid]]
@@ -60,13 +67,15 @@ class MemoryRegressions(MemoryAudit, Regressions):
     def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
         for missing in (each for each in sorted({*ids}) if not 0 < each <= len(self._m.regressions)):
             raise NotFound(f"there is no regression {missing}")
-        values = {"state": change.state, "assignee": change.assignee, "bug": change.bug, "note": change.note}
-        given = {name: value for name, value in values.items() if value is not None}
-        details = given | {"person": author.name, "signed in as": author.signed_in_as}
         for each in sorted({*ids}):
-            self._m.regressions[each - 1] = replace(self._m.regressions[each - 1], **given)  # type: ignore[arg-type]
-            kind, subject = AuditKind.REGRESSION_CHANGED, f"regression {each}"
-            self.record_act(kind, author.account, subject, {k: v for k, v in details.items() if v})
+            stored = self._m.regressions[each - 1]
+            was = {name: str(getattr(stored, name)) for name in JUDGED}
+            values = was | given_in(change)
+            if values != was:
+                state = RegressionState(values["state"])
+                self._m.regressions[each - 1] = replace(stored, **{**values, "state": state})  # type: ignore[arg-type]
+                details, subject = change_details(was, values, author), f"regression {each}"
+                self.record_act(AuditKind.REGRESSION_CHANGED, author.account, subject, details)
 
     def _series(self) -> list[SeriesKey]:
         return list(dict.fromkeys(key for each in self._m.results.values() for key in each.series))
@@ -98,13 +107,11 @@ class MemoryRegressions(MemoryAudit, Regressions):
         return max(checks, key=lambda each: each.id, default=None)
 
     def _checked(self, check: RunRecord, job: str, series: SeriesKey) -> Checked:
-        votes = [each.vote for each in self._m.decisions if each.run_id == check.id]
-        vote = votes[-1] if votes else None
         for build in self._builds_of(check.id):
             for each in self._comparisons(build) if build.job == job else ():
                 if each.series == series:
-                    return Checked(each.verdict, self._weight(build, each), build.is_voting, vote)
-        return Checked(vote=vote)
+                    return Checked(each.verdict, self._weight(build, each), build.is_voting, build.id)
+        return Checked()
 
     def _weight(self, build: BuildRecord, row: StoredComparison) -> Weight:
         key = (build.job, row.series.suite, row.series.benchmark, row.series.metric)

@@ -97,15 +97,6 @@ JOIN patch_set AS p ON p.id = r.patch_set_id
 JOIN change AS c ON c.id = p.change_id
 WHERE NOT c.is_public
 """)
-# The changes of the newest regressions, as many as one question holds.
-OF_REGRESSIONS: Final = _with_branches(f"""
-{_HIDDEN_OF_RUNS} r.id IN (
-    SELECT run_id FROM regression WHERE id < :before ORDER BY id DESC LIMIT 100
-)
-""")  # noqa: S608 - put together from constants
-OF_REGRESSION: Final = _with_branches(f"""
-{_HIDDEN_OF_RUNS} r.id = (SELECT run_id FROM regression WHERE id = :regression_id)
-""")  # noqa: S608 - put together from constants
 # A renamed benchmark has a series for each of its names; together they are one trend.
 SAME_SERIES: Final = """(
     WITH RECURSIVE linked AS (
@@ -162,6 +153,14 @@ def visible_run(run: str) -> str:
     return _visible_run(run, "false")
 
 
+def merged_in_sight(run: str) -> str:
+    """Return the condition for a row of ``run`` on a merged commit, which the branch has.
+
+    Nobody is asked about each change: one that is not private is as visible as its branch.
+    """
+    return _visible_run(run, _LIKE_ITS_BRANCH)
+
+
 def visible_build(build: str) -> str:
     """Return the condition for the id of a build: one of its runs is visible, also one that replaced it."""
     return _visible_build(build, "false")
@@ -172,7 +171,7 @@ def measured_in_sight(build: str) -> str:
 
     Nobody is asked about each change that had one: one that is not private is as visible as its branch.
     """
-    return _visible_build(build, f"NOT its.is_private AND {_has_seen_change('its')}")
+    return _visible_build(build, _LIKE_ITS_BRANCH)
 
 
 def visible_series(series: str) -> str:
@@ -189,6 +188,9 @@ def _has_seen_change(row: str) -> str:
         AND (seen_one.instance, seen_one.project, seen_one.branch)
             = ({row}.instance, {row}.project, {row}.branch)
     )"""
+
+
+_LIKE_ITS_BRANCH: Final = f"NOT its.is_private AND {_has_seen_change('its')}"
 
 
 def _visible_run(run: str, otherwise: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
@@ -18,10 +17,10 @@ from service.domain.values.errors import NotFound
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.trunk import Regressions, SlowerResult
+from service.ports.trunk import JUDGED, Regressions, SlowerResult, SlowerResults, change_details, given_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, RowMapping
 
@@ -29,11 +28,13 @@ if TYPE_CHECKING:
     from service.ports.access import Audit, Author
     from service.ports.trunk import RegressionChange
 
+    _Voting = frozenset[tuple[str, ...]] | None
+
 _KINDS: Final = frozenset(map(str, ReasonKind))  # a later version may have stored others
 # Each build's comparisons are looked up with its own moment, so that only their partition is opened.
 _SLOWER: Final = text(f"""
 WITH checked AS (
-    SELECT c.id, d.vote FROM run AS r
+    SELECT c.id FROM run AS r
     JOIN patch_set AS merged ON merged.id = r.patch_set_id
     -- A rebase while it was merged, or another message, makes a patch set that needs no check of its own.
     JOIN patch_set AS p ON p.change_id = merged.change_id AND p.number BETWEEN (
@@ -42,15 +43,12 @@ WITH checked AS (
           AND kind = '{PatchSetKind.OTHER_CODE}'
     ) AND merged.number
     JOIN run AS c ON c.patch_set_id = p.id AND c.kind = 'check' AND c.state = 'finished'
-    LEFT JOIN LATERAL (
-        SELECT vote FROM decision WHERE run_id = c.id ORDER BY number DESC LIMIT 1
-    ) AS d ON true
     WHERE r.id = :run_id ORDER BY c.id DESC LIMIT 1
 )
-SELECT k.series_id, b.id AS build_id, k.ratio, k.low, k.high, k.reasons, b.job, b.slowdowns,
-       s.suite, s.benchmark, s.metric, checked.id AS check_id, checked.vote,
+SELECT k.series_id, b.id AS build_id, k.ratio, k.low, k.high, k.reasons, b.job,
+       s.suite, s.benchmark, s.metric, checked.id AS check_id,
        before.verdict AS verdict_before, before.reasons AS reasons_before,
-       b_before.slowdowns AS slowdowns_before, b_before.is_voting
+       b_before.id AS build_before, b_before.is_voting
 FROM run_build AS rb
 JOIN build AS b ON b.id = rb.build_id
 JOIN LATERAL (
@@ -68,6 +66,7 @@ LEFT JOIN LATERAL (
 WHERE rb.run_id = :run_id
 ORDER BY rb.position, k.position, k.series_id
 """)  # noqa: S608 - put together from constants
+_SLOWDOWNS: Final = text("SELECT id, slowdowns FROM build WHERE id = ANY(cast(:ids AS bigint[]))")
 _RECORD: Final = text("""
 INSERT INTO regression (run_id, state, weight) VALUES (:run_id, :state, :weight)
 ON CONFLICT (run_id) DO NOTHING RETURNING id
@@ -77,11 +76,14 @@ INSERT INTO regressed_result (regression_id, series_id, build_id, weight, gate_s
 VALUES (:regression_id, :series_id, :build_id, :weight, :gate_said, :ratio, :low, :high)
 """)
 # In order of the ids, so that two people who change the same ones wait for each other instead of deadlocking.
-_LOCK: Final = text("SELECT id FROM regression WHERE id = ANY(cast(:ids AS bigint[])) ORDER BY id FOR UPDATE")
+_LOCK: Final = text("""
+SELECT id, state, assignee, bug, note FROM regression
+WHERE id = ANY(cast(:ids AS bigint[])) ORDER BY id FOR UPDATE
+""")
 _CHANGE: Final = text("""
-UPDATE regression SET changed_by = :person, state = coalesce(:state, state),
-    assignee = coalesce(:assignee, assignee), bug = coalesce(:bug, bug), note = coalesce(:note, note)
-WHERE id = ANY(cast(:ids AS bigint[]))
+UPDATE regression SET changed_by = :person, changed_at = now(),
+    state = :state, assignee = :assignee, bug = :bug, note = :note
+WHERE id = :id
 """)
 
 
@@ -98,8 +100,14 @@ class PostgresRegressions(Connected, Regressions):
         self._audit = audit
 
     @override
-    def slower_results(self, run_id: int) -> Sequence[SlowerResult]:
-        return [_slower(row) for row in self._execute(_SLOWER, {"run_id": run_id}).mappings()]
+    def slower_results(self, run_id: int) -> SlowerResults:
+        rows = self._execute(_SLOWER, {"run_id": run_id}).mappings().all()
+        ids = {row[name] for row in rows for name in ("build_id", "build_before")} - {None}
+        builds = self._execute(_SLOWDOWNS, {"ids": sorted(ids)})
+        voting = {build.id: _voting(build.slowdowns) for build in builds}
+        return SlowerResults(
+            tuple(_slower(row, voting) for row in rows), next((row["check_id"] for row in rows), None)
+        )
 
     @override
     def record(
@@ -127,39 +135,48 @@ class PostgresRegressions(Connected, Regressions):
     @override
     def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
         wanted = sorted({*ids})
-        found = [row.id for row in self._execute(_LOCK, {"ids": wanted})]
-        for missing in (each for each in wanted if each not in found):
+        stored = {row["id"]: row for row in self._execute(_LOCK, {"ids": wanted}).mappings()}
+        for missing in (each for each in wanted if each not in stored):
             raise NotFound(f"there is no regression {missing}")
-        values = {"state": change.state, "assignee": change.assignee, "bug": change.bug, "note": change.note}
-        self._execute(_CHANGE, {**values, "ids": wanted, "person": author.name})
-        details = {**values, "person": author.name, "signed in as": author.signed_in_as}
-        given = {name: str(value) for name, value in details.items() if value}
         for each in wanted:
-            self._audit.record_act(AuditKind.REGRESSION_CHANGED, author.account, f"regression {each}", given)
+            was = {name: stored[each][name] for name in JUDGED}
+            values = was | given_in(change)
+            if values == was:
+                continue
+            self._execute(_CHANGE, {**values, "id": each, "person": author.name})
+            self._audit.record_act(
+                AuditKind.REGRESSION_CHANGED,
+                author.account,
+                f"regression {each}",
+                change_details(was, values, author),
+            )
 
 
-def _slower(row: RowMapping) -> SlowerResult:
-    checked = None
-    if row["check_id"] is not None:
-        checked = Checked(vote=row["vote"])
-    if checked is not None and row["verdict_before"] is not None:
-        checked = replace(
-            checked,
+def _slower(row: RowMapping, voting: Mapping[int, _Voting]) -> SlowerResult:
+    checked = None if row["check_id"] is None else Checked()
+    if row["verdict_before"] is not None:
+        checked = Checked(
             verdict=Verdict(row["verdict_before"]),
-            weight=_weight(row, row["reasons_before"], row["slowdowns_before"]),
+            weight=_weight(row, row["reasons_before"], voting[row["build_before"]]),
             is_voting=row["is_voting"],
+            build_id=row["build_before"],
         )
-    weight = _weight(row, row["reasons"], row["slowdowns"])
+    weight = _weight(row, row["reasons"], voting[row["build_id"]])
     return from_row(SlowerResult, row, weight=weight, checked=checked)
 
 
-def _weight(
-    row: RowMapping,
-    reasons: Sequence[Mapping[str, Any]] | None,
-    slowdowns: Sequence[Mapping[str, Any]] | None,
-) -> Weight:
-    """Weigh the row of a series by its build; one of a version that stored no slow-downs counts."""
-    stored = slowdowns_from(slowdowns)
-    key = tuple(row[name] for name in ("job", "suite", "benchmark", "metric"))
+def _weight(row: RowMapping, reasons: Sequence[Mapping[str, Any]] | None, voting: _Voting) -> Weight:
     kinds = {ReasonKind(each["kind"]) for each in reasons or () if each["kind"] in _KINDS}
-    return weight_of(kinds, votes=stored is None or any(each.key == key for each in stored))
+    return weight_of(kinds, votes=voting is None or not voting.isdisjoint(_keys(row)))
+
+
+def _keys(row: RowMapping) -> Iterator[tuple[str, ...]]:
+    """Yield the key of a row among slow-downs, and that which an earlier version stored."""
+    yield tuple(row[name] for name in ("job", "suite", "benchmark", "metric"))
+    yield ("", "", row["benchmark"], row["metric"])
+
+
+def _voting(slowdowns: Sequence[Mapping[str, Any]] | None) -> _Voting:
+    """Return the keys of a build's slow-downs that vote; None (all do) if an earlier version stored none."""
+    stored = slowdowns_from(slowdowns)
+    return None if stored is None else frozenset(each.key for each in stored)

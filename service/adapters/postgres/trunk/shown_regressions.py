@@ -9,11 +9,10 @@ from typing_extensions import override
 
 from service.adapters.postgres.access.lookup_keys import ADDRESS, number_key
 from service.adapters.postgres.access.sight import (
-    OF_REGRESSION,
-    OF_REGRESSIONS,
+    OF_BRANCHES,
     Sighted,
     measured_in_sight,
-    visible_run,
+    merged_in_sight,
 )
 from service.adapters.postgres.failures.failures_in_scope import groups_of_scope
 from service.adapters.postgres.rows import from_row
@@ -25,6 +24,7 @@ from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.trunk import (
     LEDGER_DAYS,
+    Judges,
     Ledger,
     LedgerRow,
     RegressedResult,
@@ -46,6 +46,8 @@ _RESULT: Final = """
 x.series_id, b.job, coalesce(b.external_number, b.number) AS number, s.suite, s.benchmark, s.metric, s.unit,
 s.better, x.ratio, x.low, x.high, x.weight, x.gate_said
 """
+_MOST_LATER: Final = 500  # merged commits
+_OPEN: Final = [RegressionState.UNTRIAGED.value, RegressionState.CONFIRMED.value]
 _RECENT: Final = f"now() - interval '{LEDGER_DAYS} days'"
 
 
@@ -55,7 +57,7 @@ SELECT g.id, g.state, g.weight AS heaviest, r.instance, r.project, r.branch, r.r
        coalesce(nullif(r.subject, ''), p.subject, '') AS subject,
        coalesce(nullif(r.author, ''), p.author, '') AS author,
        c.number AS change, CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
-       p.number AS patch_set, g.run_id, g.found_at, g.assignee, g.bug, g.note, g.changed_by,
+       p.number AS patch_set, g.run_id, g.found_at, g.assignee, g.bug, g.note, g.changed_by, g.changed_at,
        (SELECT count(*) FROM regressed_result AS x WHERE x.regression_id = g.id) AS results, worst.*
 FROM regression AS g
 JOIN run AS r ON r.id = g.run_id
@@ -65,7 +67,7 @@ JOIN LATERAL (
     JOIN series AS s ON s.id = x.series_id JOIN build AS b ON b.id = x.build_id
     WHERE x.regression_id = g.id ORDER BY {_HEAVIEST_FIRST} LIMIT 1
 ) AS worst ON true
-WHERE {chosen} AND {visible_run("r")}
+WHERE {chosen} AND {merged_in_sight("r")}
 """  # noqa: S608 - put together from constants
 
 
@@ -89,28 +91,43 @@ _LIST: Final = text(f"""
 ORDER BY g.id DESC LIMIT :limit
 """)  # noqa: S608 - put together from constants
 _ONE: Final = text(_regressions("g.id = :regression_id"))
-# The newest later commit of the branch that a viewer sees to be faster: perhaps the repair.
+# The newest commit since that a viewer sees to be faster, perhaps under the benchmark's next name. A closed
+# regression needs none.
 _RESULTS: Final = text(f"""
 SELECT {_RESULT}, later.ratio AS faster_since
 FROM regression AS g
 JOIN regressed_result AS x ON x.regression_id = g.id
 JOIN series AS s ON s.id = x.series_id JOIN build AS b ON b.id = x.build_id
 LEFT JOIN LATERAL (
-    SELECT k.ratio FROM comparison AS k
-    WHERE k.series_id = x.series_id AND k.kind = 1 AND k.verdict = '{Verdict.FASTER}'
-      AND k.measured_at > b.created_at AND {measured_in_sight("k.build_id")}
+    SELECT k.ratio FROM (
+        SELECT * FROM comparison
+        WHERE series_id = ANY(ARRAY[x.series_id, (SELECT id FROM series WHERE continues = x.series_id)])
+          AND kind = 1 AND measured_at > b.created_at
+        ORDER BY measured_at DESC LIMIT {_MOST_LATER}
+    ) AS k
+    WHERE k.verdict = '{Verdict.FASTER}' AND {measured_in_sight("k.build_id")}
     ORDER BY k.measured_at DESC LIMIT 1
-) AS later ON true
+) AS later ON g.state = ANY(cast(:open AS text[]))
 WHERE g.id = :regression_id ORDER BY {_HEAVIEST_FIRST}
 """)  # noqa: S608 - put together from constants
+_CHOSEN: Final = text(f"""
+SELECT g.id, r.instance, r.project, r.branch FROM regression AS g JOIN run AS r ON r.id = g.run_id
+WHERE g.id = ANY(cast(:ids AS bigint[])) AND {merged_in_sight("r")} ORDER BY g.id
+""")  # noqa: S608 - put together from constants
+# Without builds on the branch lately, the groups of the regressions' own builds.
+_GROUPS_THEN: Final = text("""
+SELECT DISTINCT coalesce(b.spec -> 'groups' ->> 'override', '') AS named
+FROM regression AS g JOIN run_build AS rb ON rb.run_id = g.run_id JOIN build AS b ON b.id = rb.build_id
+WHERE g.id = ANY(cast(:ids AS bigint[])) ORDER BY named
+""")
 _COUNTS: Final = text(f"""
 SELECT g.state, g.weight, count(*) AS regressions FROM regression AS g JOIN run AS r ON r.id = g.run_id
-WHERE {visible_run("r")} GROUP BY 1, 2
+WHERE {merged_in_sight("r")} GROUP BY 1, 2
 """)  # noqa: S608 - put together from constants
 _MEASURED: Final = text(f"""
 SELECT count(*) AS measured, count(g.id) AS regressed
 FROM run AS r LEFT JOIN regression AS g ON g.run_id = r.id AND g.weight = '{Weight.COUNTS}'
-WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at > {_RECENT} AND {visible_run("r")} AND EXISTS (
+WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at > {_RECENT} AND {merged_in_sight("r")} AND EXISTS (
     SELECT FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
     JOIN LATERAL (
         SELECT FROM comparison AS k WHERE k.build_id = b.id AND k.measured_at = b.created_at LIMIT 1
@@ -121,16 +138,9 @@ WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at > {_RECENT} AND {visible
 _LEDGER: Final = text(f"""
 SELECT x.gate_said, count(*) AS results, count(DISTINCT g.id) AS commits
 FROM regression AS g JOIN run AS r ON r.id = g.run_id JOIN regressed_result AS x ON x.regression_id = g.id
-WHERE g.found_at > {_RECENT} AND x.weight = '{Weight.COUNTS}' AND {visible_run("r")}
+WHERE g.found_at > {_RECENT} AND x.weight = '{Weight.COUNTS}' AND {merged_in_sight("r")}
 GROUP BY 1 ORDER BY results DESC, 1
 """)  # noqa: S608 - put together from constants
-
-# Without builds on the branch lately, the groups of its own builds.
-_GROUPS_THEN: Final = text("""
-SELECT DISTINCT coalesce(b.spec -> 'groups' ->> 'override', '') AS named
-FROM regression AS g JOIN run_build AS rb ON rb.run_id = g.run_id JOIN build AS b ON b.id = rb.build_id
-WHERE g.id = :regression_id ORDER BY named
-""")
 
 
 class PostgresRegressionReading(Sighted, RegressionReading):
@@ -155,32 +165,42 @@ class PostgresRegressionReading(Sighted, RegressionReading):
             "unwanted": list(words.unwanted),
             "limit": limit,
         }
-        keys |= self._sight(OF_REGRESSIONS, before=keys["before"])
+        keys |= self._sight(OF_BRANCHES)
         with self._begin() as connection:
             return [_regression(row) for row in connection.execute(_LIST, keys).mappings()]
 
     @override
     def regression(self, regression_id: int) -> RegressionDetail:
-        keys: dict[str, Any] = {"regression_id": number_key(regression_id, LARGEST_BIGINT)}
-        keys |= self._sight(OF_REGRESSION, **keys)
+        keys: dict[str, Any] = {"regression_id": number_key(regression_id, LARGEST_BIGINT), "open": _OPEN}
+        keys |= self._sight(OF_BRANCHES)
         with self._begin() as connection:
             row = connection.execute(_ONE, keys).mappings().first()
             if row is None:
                 raise NotFound(f"there is no regression {regression_id}")
-            found = _regression(row)
-            branch = Scope(instance=found.instance, project=found.project, branch=found.branch)
-            lately = groups_of_scope(connection, branch, keys)
+            results = connection.execute(_RESULTS, keys).mappings()
             return RegressionDetail(
-                found,
-                tuple(
-                    from_row(RegressedResult, each) for each in connection.execute(_RESULTS, keys).mappings()
-                ),
-                lately or tuple(connection.execute(_GROUPS_THEN, keys).scalars()),
+                _regression(row), tuple(from_row(RegressedResult, each) for each in results)
             )
 
     @override
+    def judges_of(self, ids: Sequence[int]) -> Judges:
+        keys = {"ids": [number_key(each, LARGEST_BIGINT) for each in ids], **self._sight(OF_BRANCHES)}
+        with self._begin() as connection:
+            rows = connection.execute(_CHOSEN, keys).all()
+            for missing in (each for each in ids if each not in {row.id for row in rows}):
+                raise NotFound(f"there is no regression {missing}")
+            branches = {(row.instance, row.project, row.branch) for row in rows}
+            groups: set[str] = set()
+            for instance, project, branch in sorted(branches):
+                scope = Scope(instance=instance, project=project, branch=branch)
+                own = [row.id for row in rows if (row.project, row.branch) == (project, branch)]
+                lately = groups_of_scope(connection, scope, keys)
+                groups |= {*(lately or connection.execute(_GROUPS_THEN, {"ids": own}).scalars())}
+        return Judges(tuple(sorted({each for each, *_ in branches})), tuple(sorted(groups)))
+
+    @override
     def counts(self) -> Mapping[RegressionList, int]:
-        sight = self._sight(OF_REGRESSIONS, before=LARGEST_BIGINT)
+        sight = self._sight(OF_BRANCHES)
         counts: dict[RegressionList, int] = {}
         with self._begin() as connection:
             for row in connection.execute(_COUNTS, sight):
@@ -190,7 +210,7 @@ class PostgresRegressionReading(Sighted, RegressionReading):
 
     @override
     def ledger(self) -> Ledger:
-        sight = self._sight(OF_REGRESSIONS, before=LARGEST_BIGINT)
+        sight = self._sight(OF_BRANCHES)
         with self._begin() as connection:
             counted = connection.execute(_MEASURED, sight).one()
             rows = connection.execute(_LEDGER, sight).mappings()
@@ -202,4 +222,7 @@ class PostgresRegressionReading(Sighted, RegressionReading):
 
 
 def _regression(row: RowMapping) -> Regression:
-    return from_row(Regression, row, weight=Weight(row["heaviest"]), worst=from_row(RegressedResult, row))
+    state, weight = RegressionState(row["state"]), Weight(row["heaviest"])
+    return from_row(
+        Regression, row, list=list_of(state, weight), weight=weight, worst=from_row(RegressedResult, row)
+    )

@@ -18,6 +18,7 @@ from service.domain.review.change import Account
 from service.domain.runs.vote import Outcome
 from service.ports.access import Author
 from service.ports.failures.storing import BuildFailures, NewKnown
+from service.steps.access.override_rights import OverrideRights
 from service.steps.failures.change_known import KnownChanges
 from service.web.failures.changes import PageKnownChanges
 from service.web.failures.patterns import PagePatterns
@@ -52,9 +53,9 @@ class Site:
         self.store = PostgresStore(self.database.owner)
         self.reading = PostgresFailureReading(self.database.owner)
         accounts = FakeReviewServer(accounts=dict(PEOPLE), members={("1000003", "reviewers")})
-        self.changes = KnownChanges(self.store, RecentAnswers({"review": accounts}))
-        page = PageKnownChanges(self.changes, lambda _: self.reading)
-        patterns = PagePatterns(self.changes, lambda _: self.reading)
+        self.changes, rights = KnownChanges(self.store), OverrideRights(RecentAnswers({"review": accounts}))
+        page = PageKnownChanges(self.changes, rights, lambda _: self.reading)
+        patterns = PagePatterns(self.changes, rights, lambda _: self.reading)
         self.app = build_failures(self.callers.access(), page, patterns)
 
     def fail(self, number: int = 7, *found: Failure, outcome: Outcome = Outcome.FAILED) -> int:

@@ -16,8 +16,8 @@ from service.domain.runs.states import RunState
 from service.domain.values.search import Words
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.access import Author
+from service.steps.access.override_rights import OverrideRights
 from service.steps.runs.record_regression import record_regression
-from service.steps.trunk.triage_regressions import RegressionTriage
 from service.web.trunk.regressions import PageRegressions
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer
@@ -54,8 +54,8 @@ class Site:
         self.store = PostgresStore(self.database.owner)
         self.reading = PostgresRegressionReading(self.database.owner)
         accounts = FakeReviewServer(accounts=dict(PEOPLE), members={("1000003", "reviewers")})
-        self.triage = RegressionTriage(self.store, RecentAnswers({"review": accounts}))
-        page = PageRegressions(self.triage, lambda _: self.reading)
+        rights = OverrideRights(RecentAnswers({"review": accounts}))
+        page = PageRegressions(self.store, rights, lambda _: self.reading)
         self.app = build_regressions(self.callers.access(), page)
         self.people = {
             name: self.callers.as_person(role, name)
@@ -88,9 +88,11 @@ class Site:
     def save(self, *chosen: int, person: str = "al", ticket: str = "", **fields: str) -> httpx.Response:
         """Send the form of a list, or of a regression if ``fields`` has no list."""
         page = f"/regressions?list={fields['list']}" if "list" in fields else f"/regressions/{chosen[0]}"
-        if not ticket:
-            [ticket] = re.findall(r'name="ticket" value="([^"]+)"', self.read(page, person))
-        form = {"ticket": ticket, **fields, **{f"regression-{each}": "yes" for each in chosen}}
+        shown = dict(
+            re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]+)"', self.read(page, person))
+        )
+        form = shown | fields | {f"regression-{each}": "yes" for each in chosen}
+        form["ticket"] = ticket or form["ticket"]
         headers = {"Content-Type": "application/x-www-form-urlencoded", **self.people[person]}
         return call(self.app, "POST", "/regressions", content=urlencode(form), headers=headers)
 

@@ -10,7 +10,7 @@ import pytest
 from service.domain.trunk.regression import GateSaid, RegressionList, RegressionState, Weight
 from service.domain.values.errors import NotFound
 from service.domain.values.search import parse_words
-from service.ports.trunk import LedgerRow, RegressionChange
+from service.ports.trunk import Judges, LedgerRow, RegressionChange
 from tests.contract.reading.seen_by import Person
 from tests.integration.postgres.trunk.regression_site import AL, ANY, FASTER, SAME, UNDECIDED, Site
 from tests.support.trunk import SLOWER, WITHHELD, key
@@ -46,7 +46,7 @@ class TestReading:
             ("BM_a", GateSaid.UNDECIDED),
             ("BM_b", GateSaid.SAME),
         ]
-        assert detail.groups == ("reviewers",)
+        assert site.reading.judges_of([1]) == Judges(("review",), ("reviewers",))
 
     def test_a_run_without_a_slower_result_has_none(self, site: Site) -> None:
         site.merge({key("BM_a"): SAME, key("BM_b"): FASTER})
@@ -88,6 +88,9 @@ class TestReading:
         site.merge({key("BM_a"): FASTER})
         found = {each.benchmark: each.faster_since for each in site.reading.regression(1).results}
         assert found == {"BM_a": 1.0, "BM_b": None}
+        with site.store.transaction() as tx:
+            tx.regressions.change([1], RegressionChange(state=RegressionState.FIXED), AL)
+        assert {each.faster_since for each in site.reading.regression(1).results} == {None}
 
     def test_the_ledger_counts_what_the_gate_had_said(self, site: Site) -> None:
         site.merge({key("BM_a"): SLOWER, key("BM_b"): SLOWER}, {key("BM_a"): UNDECIDED})
@@ -101,20 +104,26 @@ class TestReading:
             LedgerRow(gate_said=GateSaid.NOT_MEASURED, results=1, commits=1),
         )
 
-    def test_a_regression_is_hidden_with_its_change(self, site: Site) -> None:
-        site.merge({key("BM_a"): SLOWER}, {})
-        site.merge({key("BM_a"): SLOWER}, {})
+    def test_a_regression_is_as_visible_as_its_branch_unless_its_change_is_private(self, site: Site) -> None:
+        for _ in range(3):
+            site.merge({key("BM_a"): SLOWER}, {})
+        site.merge({key("BM_a"): SAME}, {})
+        site.database.change("UPDATE change SET is_private = true WHERE number = 13")
+        public, member = site.reading.seen_by(None), site.reading.seen_by(Person([14]))
+        assert (public.regressions(None, ANY, 10), public.counts()) == ([], {})
+        assert (public.ledger().measured, public.ledger().regressed) == (0, 0)
+        assert [each.id for each in member.regressions(None, ANY, 10)] == [2, 1]
+        assert member.counts() == {RegressionList.NEW: 2}
+        assert (member.ledger().measured, member.ledger().regressed) == (3, 2)
+        assert member.regression(2).regression.change == 12
+        assert member.judges_of([1, 2]).groups == ("reviewers",)
+        with pytest.raises(NotFound, match="no regression 3"):
+            member.regression(3)
+        with pytest.raises(NotFound, match="no regression 3"):
+            member.judges_of([1, 3])
         with site.store.transaction() as tx:
-            tx.visibility.record_visible("review", [11, 12], [11])
-        public = site.reading.seen_by(None)
+            tx.visibility.record_visible("review", [11, 12, 13, 14], [11])
         assert [each.id for each in public.regressions(None, ANY, 10)] == [1]
-        assert public.counts() == {RegressionList.NEW: 1}
-        assert (public.ledger().measured, public.ledger().regressed) == (1, 1)
-        with pytest.raises(NotFound):
-            public.regression(2)
-        person = site.reading.seen_by(Person([12]))
-        assert [each.id for each in person.regressions(None, ANY, 10)] == [2, 1]
-        assert person.regression(2).regression.change == 12
 
 
 class TestPages:
@@ -161,8 +170,17 @@ class TestForms:
         assert found.changed_by == "Al Ray"
         page = site.read("/regressions/1")
         assert "by <bdi>Al Ray</bdi>" in page
-        assert site.save(1, state="fixed").status_code == 303  # its empty fields were emptied by the person
-        assert site.reading.regression(1).regression.bug == ""
+        assert site.save(1, state="fixed", bug="", assignee="Kim", note="worth it").status_code == 303
+        found = site.reading.regression(1).regression
+        assert (found.state, found.bug, found.note) == ("fixed", "", "worth it")
+
+    def test_what_a_page_showed_does_not_replace_what_another_person_wrote_since(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER}, {})
+        old = {"was-state": "", "was-bug": "", "was-assignee": "", "was-note": ""}
+        assert site.save(1, state="confirmed", bug="MB-7").status_code == 303
+        assert site.save(1, **old, state="", bug="", assignee="", note="mine").status_code == 303
+        found = site.reading.regression(1).regression
+        assert (found.state, found.bug, found.note) == ("confirmed", "MB-7", "mine")
 
     def test_many_are_judged_at_once_and_keep_what_is_left_empty(self, site: Site) -> None:
         for _ in range(3):

@@ -43,23 +43,22 @@ def test_a_slower_result_weighs_by_its_vote_and_by_the_evidence_of_its_series(
     [
         (None, GateSaid.NO_CHECK),
         (Checked(), GateSaid.NOT_MEASURED),
-        (Checked(Verdict.NEW, vote=1), GateSaid.NOT_MEASURED),
-        (Checked(Verdict.BROKEN, vote=-1), GateSaid.NOT_MEASURED),
-        (Checked(Verdict.SAME, vote=1), GateSaid.SAME),
-        (Checked(Verdict.FASTER, vote=-1), GateSaid.FASTER),
-        (Checked(Verdict.UNDECIDED, vote=1), GateSaid.UNDECIDED),
-        (Checked(SLOWER, Weight.NOT_COUNTED, vote=1), GateSaid.NOT_COUNTED),
-        (Checked(SLOWER, Weight.BELOW_LIMIT, vote=-1), GateSaid.BELOW_LIMIT),
-        (Checked(SLOWER, is_voting=False, vote=1), GateSaid.NOT_VOTING),
-        (Checked(SLOWER, vote=1), GateSaid.WAIVED),
-        (Checked(SLOWER, vote=None), GateSaid.WAIVED),
-        (Checked(SLOWER, vote=-1), GateSaid.VOTED),
+        (Checked(Verdict.NEW), GateSaid.NOT_MEASURED),
+        (Checked(Verdict.BROKEN), GateSaid.NOT_MEASURED),
+        (Checked(Verdict.SAME), GateSaid.SAME),
+        (Checked(Verdict.FASTER), GateSaid.FASTER),
+        (Checked(Verdict.UNDECIDED), GateSaid.UNDECIDED),
+        (Checked(SLOWER, Weight.NOT_COUNTED, build_id=3), GateSaid.NOT_COUNTED),
+        (Checked(SLOWER, Weight.BELOW_LIMIT, build_id=3), GateSaid.BELOW_LIMIT),
+        (Checked(SLOWER, is_voting=False, build_id=3), GateSaid.NOT_VOTING),
+        (Checked(SLOWER, build_id=3), GateSaid.WAIVED),
+        (Checked(SLOWER, build_id=4), GateSaid.VOTED),
     ],
 )
 def test_the_check_of_the_patch_set_tells_why_a_slow_down_got_in(
     checked: Checked | None, said: GateSaid
 ) -> None:
-    assert gate_said(checked) is said
+    assert gate_said(checked, waived={3}) is said
 
 
 @pytest.mark.parametrize("verdict", Verdict)

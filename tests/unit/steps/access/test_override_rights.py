@@ -1,4 +1,4 @@
-"""Choose the account for a person's change of a known failure."""
+"""Find the account that lets a person act for a branch."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import pytest
 from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.review.change import Account
 from service.domain.values.errors import Transient
-from service.steps.failures.change_known import KnownChanges
+from service.steps.access.override_rights import OverrideRights
 from tests.support.fakes import FakeReviewServer
-from tests.support.memory.store import MemoryStore
 
 BOB = "bob@example.com"
 
@@ -18,7 +17,7 @@ BOB = "bob@example.com"
 def test_a_refusal_during_an_outage_of_the_review_server_names_the_wait(method: str) -> None:
     accounts = FakeReviewServer(accounts={BOB: Account("7", "Bob")}, members={("7", "reviewers")})
     accounts.faults[method] = Transient("too busy", retry_after=42.0)
-    changes = KnownChanges(MemoryStore(), RecentAnswers({"review": accounts}))
+    rights = OverrideRights(RecentAnswers({"review": accounts}))
     with pytest.raises(Transient, match="cannot say now which groups you are in") as refused:
-        changes.account_for(BOB, "review", ["reviewers"])
+        rights.account_for(BOB, "review", ["reviewers"])
     assert refused.value.retry_after == 42.0

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from service.ports.review.server import AccountRights
 
 
-class Overriders:
-    """People who may override: the members of the groups that the branches name.
+class OverrideRights:
+    """Rights to override: those of the members of the groups that the branches name.
 
     Args:
         answers: of the review servers; their groups decide.
