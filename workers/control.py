@@ -26,6 +26,7 @@ from service.steps.runs.analyse import analyse
 from service.steps.runs.calibrate import calibrate
 from service.steps.runs.finish_run import finish_run
 from service.steps.runs.plan_run import plan_run
+from service.steps.trunk.follow_branches import follow_branches
 from service.wiring.control import Control, build_control
 from workers.app import app
 
@@ -94,6 +95,12 @@ def _reconcile(plane: Control, entity: int) -> str | None:
     return None
 
 
+def _follow(plane: Control, place: int) -> None:
+    for instance, server in _server_at(plane, place):
+        with _naming(plane, instance):
+            follow_branches(plane.store, plane.source_of(instance), instance, server.now())
+
+
 def _read_bugs(plane: Control, _: int) -> None:
     """Read bugs, and then post counts if the settings allow it: not if the tracker did not answer."""
     read_bugs(plane.bugs, plane.bug_notes)
@@ -129,6 +136,7 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
         Task.DELIVER: _deliver,
         Task.RECONCILE: _reconcile,
         Task.CALIBRATE: lambda plane, _: calibrate(plane.store, plane.upkeep, plane.source_of),
+        Task.FOLLOW: _follow,
         Task.READ_BUGS: _read_bugs,
     }
 )

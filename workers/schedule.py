@@ -43,6 +43,7 @@ def main() -> None:
         PeriodicJob("reconcile", settings.reconcile_seconds, lambda: _reconcile(plane, is_full=False)),
         PeriodicJob("reconcile all", _ALL_SECONDS, lambda: _reconcile(plane, is_full=True)),
         PeriodicJob("calibrate", 60.0, lambda: plane.queue.send(Task.CALIBRATE, 0, "")),
+        PeriodicJob("follow", 600.0, lambda: _follow(plane)),
         PeriodicJob("ask", 30.0, lambda: ask_for_heartbeats(plane.upkeep, plane.queue)),
         PeriodicJob("propose", 300.0, lambda: propose_known(plane.store)),
         PeriodicJob("bugs", 300.0, lambda: _read_bugs(plane)),
@@ -99,6 +100,11 @@ def _read_bugs(plane: Control) -> None:
 def _reconcile(plane: Control, *, is_full: bool) -> None:
     for place in range(len(plane.servers)):
         plane.queue.send(Task.RECONCILE, reconciliation(place, is_full=is_full), "")
+
+
+def _follow(plane: Control) -> None:
+    for place in range(len(plane.servers)):
+        plane.queue.send(Task.FOLLOW, place, "")
 
 
 def _sweep(plane: Control) -> None:

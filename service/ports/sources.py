@@ -11,6 +11,7 @@ from service.domain.building.spec import Merge
 from service.domain.measuring.lint.touched_lines import Lines
 from service.domain.project.dependencies import Dependency
 from service.domain.project.manifest_key import ManifestKey
+from service.domain.sources.commit import BranchCommit
 from service.domain.sources.workspace import Workspace
 
 
@@ -50,6 +51,9 @@ class CommitGraph(Protocol):
 
     def parent(self, project: str, revision: str) -> str | None:
         """Return the commit ID of the first parent; None for a root commit."""
+
+    def line(self, project: str, branch: str, most: int) -> Sequence[BranchCommit]:
+        """Return the newest commits along the first parents of a branch, as last fetched, newest first."""
 
     def merge(self, project: str, merge: Merge) -> str | None:
         """Merge a commit, and return the commit ID of the result; None if there is a conflict.

@@ -13,7 +13,7 @@ from service.ports.runs.builds import Builds, ExternalBuilds
 from service.ports.runs.decisions import Decisions, Outbox, Overrides
 from service.ports.runs.history import RunHistory
 from service.ports.runs.runs import Runs
-from service.ports.trunk import Regressions
+from service.ports.trunk import Branches, Regressions
 from service.ports.verdict import Evidence, Measurements
 
 
@@ -33,6 +33,7 @@ class Transaction:
     evidence: Evidence
     failures: Failures
     known: KnownFailures
+    branches: Branches
     regressions: Regressions
     overrides: Overrides
     decisions: Decisions

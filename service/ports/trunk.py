@@ -6,7 +6,7 @@ A field's ``metadata`` describes the field in the API's document. All times are 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Final, Protocol
@@ -76,6 +76,18 @@ def change_details(was: Mapping[str, str], values: Mapping[str, str], author: Au
     changed = {name: f"{was[name]} → {value}" for name, value in values.items() if value != was[name]}
     by = {"person": author.name, "signed in as": author.signed_in_as}
     return changed | {name: value for name, value in by.items() if value}
+
+
+class Branches(Protocol):
+    """Branches of the review servers, and the runs on their merged commits."""
+
+    def followed(self, instance: str) -> Sequence[tuple[str, str]]:
+        """Return project and name of each branch that a run of the last 30 days checked or measured."""
+
+    def measured(
+        self, instance: str, project: str, branch: str, revisions: Collection[str]
+    ) -> frozenset[str]:
+        """Return those of these commits of a branch that have a run as merged commits, in any state."""
 
 
 class Regressions(Protocol):

@@ -65,6 +65,7 @@ class Step(StrEnum):
     DELIVER = auto()
     RECONCILE = auto()
     CALIBRATE = auto()
+    FOLLOW = auto()
     READ_BUGS = auto()
 
 

@@ -20,6 +20,7 @@ class Task(StrEnum):
     DELIVER = "deliver"
     RECONCILE = "reconcile"
     CALIBRATE = "calibrate"
+    FOLLOW = "follow"
     READ_BUGS = "read_bugs"
     HEARTBEAT = "heartbeat"
 

@@ -119,6 +119,18 @@ class TestCommitGraph:
         child = site.commit({"x": "2"}, root)
         assert (site.source.parent(PROJECT, child), site.source.parent(PROJECT, root)) == (root, None)
 
+    def test_the_line_of_a_branch_follows_first_parents_newest_first(self, site: SourceSite) -> None:
+        commits = [site.commit({"x": "1"})]
+        for number in range(3):
+            commits.append(site.commit({"x": str(number)}, commits[-1]))
+        found = site.source.line(PROJECT, "master", 3)
+        assert [each.revision for each in found] == commits[:0:-1]
+        assert [each.parents for each in found] == [(each,) for each in commits[-2::-1]]
+        assert {(bool(each.author), bool(each.subject)) for each in found} == {(True, True)}
+        assert [each.parents for each in site.source.line(PROJECT, "master", 9)][-1] == ()
+        with pytest.raises(NotFound):
+            site.source.line(PROJECT, "gone", 3)
+
     def test_a_merge_has_the_differences_of_both_sides(self, site: SourceSite) -> None:
         root = site.commit({"x": "1", "y": "1"})
         head = site.commit({"x": "2", "y": "1"}, root)

@@ -298,3 +298,27 @@ class TestDurations:
             assert [round(seconds) for seconds in durations] == [120, 60]
             assert len(tx.history.last_durations(now, 5)) == 3
             assert tx.history.last_durations(tx.runs.lock(other), 5) == []
+
+
+class TestBranches:
+    def test_the_measured_commits_of_a_branch_are_those_with_a_run_after_the_merge(
+        self, store: Store
+    ) -> None:
+        with store.transaction() as tx:
+            start(tx, post_submit_run("2" * 40))
+            patch_set = tx.changes.upsert(change()).patch_set_id
+            start(tx, check_run(patch_set, "3" * 40))
+            here = ("review", "kv_engine", "master")
+            assert tx.branches.measured(*here, ["2" * 40, "3" * 40]) == {"2" * 40}
+            assert tx.branches.measured("review", "kv_engine", "other", ["2" * 40]) == frozenset()
+            assert tx.branches.measured(*here, []) == frozenset()
+
+    def test_branches_are_followed_for_a_month_after_their_last_run(self, site: StoreSite) -> None:
+        with site.store.transaction() as tx:
+            for branch, revision in (("master", "2"), ("8.0", "2"), ("8.0", "3")):
+                start(tx, replace(post_submit_run(revision * 40), branch=branch))
+            assert tx.branches.followed("review") == [("kv_engine", "8.0"), ("kv_engine", "master")]
+            assert tx.branches.followed("other") == []
+        site.wait(31 * 86400)
+        with site.store.transaction() as tx:
+            assert tx.branches.followed("review") == []

@@ -9,12 +9,15 @@ import random
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from service.domain.building.sandbox_command import Completed
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.machines.environment import Load
+from service.domain.sources.commit import BranchCommit
 from service.domain.values.errors import Incomplete, LeaseLost, NotFound
 from service.domain.values.identity import RunKind
 from service.kinds.runners import RUNNERS
@@ -59,6 +62,10 @@ class Commit:
     parent: str | None
     files: Mapping[str, str]
     incomplete: Incomplete | None = None  # why its sources cannot be had
+    merged: str = ""  # the second parent
+    committed_at: datetime = datetime(2026, 11, 21, tzinfo=UTC)
+    author: str = "Ann"
+    subject: str = "Make it quick"
 
 
 @dataclass
@@ -93,6 +100,14 @@ class MemorySource(MemoryManifest):
 
     def parent(self, project: str, revision: str) -> str | None:
         return self._commit(revision).parent
+
+    def line(self, project: str, branch: str, most: int) -> Sequence[BranchCommit]:
+        found = islice(self._ancestors(self.head(project, branch)), most)
+        return [self._on_branch(each, self._commit(each)) for each in found]
+
+    def _on_branch(self, revision: str, commit: Commit) -> BranchCommit:
+        parents = tuple(filter(None, (commit.parent, commit.merged)))
+        return BranchCommit(revision, parents, commit.committed_at, commit.author, commit.subject)
 
     def merge(self, project: str, merge: Merge) -> str | None:
         """Merge whole files; a change of one file on both sides is a conflict."""

@@ -21,7 +21,7 @@ from tests.support.memory.intake import (
 )
 from tests.support.memory.reports import MemoryExternalBuilds
 from tests.support.memory.runs import MemoryRunHistory, MemoryRuns
-from tests.support.memory.trunk import MemoryRegressions
+from tests.support.memory.trunk import MemoryBranches, MemoryRegressions
 from tests.support.memory.upkeep import MemoryUpkeep
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def unit_of_work(memory: Memory) -> Transaction:
         evidence=MemoryEvidence(memory),
         failures=MemoryFailures(memory),
         known=MemoryKnownFailures(memory),
+        branches=MemoryBranches(memory),
         regressions=MemoryRegressions(memory),
         overrides=MemoryOverrides(memory),
         decisions=MemoryDecisions(memory),

@@ -15,6 +15,7 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.trunk import (
     JUDGED,
+    Branches,
     Regressions,
     SlowerResult,
     SlowerResults,
@@ -22,10 +23,10 @@ from service.ports.trunk import (
     given_in,
 )
 from tests.support.memory.audit import MemoryAudit
-from tests.support.memory.state import StoredRegression
+from tests.support.memory.state import InMemory, StoredRegression
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from service.domain.trunk.regression import GateSaid, Weight
     from service.domain.values.identity import SeriesKey
@@ -34,6 +35,28 @@ if TYPE_CHECKING:
     from service.ports.runs.runs import RunRecord
     from service.ports.trunk import RegressionChange
     from service.ports.verdict import StoredComparison
+
+
+class MemoryBranches(InMemory, Branches):
+    def followed(self, instance: str) -> Sequence[tuple[str, str]]:
+        recent = (
+            run
+            for run in self._m.runs
+            if run.instance == instance
+            and run.kind is not RunKind.CALIBRATION
+            and self._m.created[run.id] > self._m.clock - 30 * 86400
+        )
+        return sorted({(run.project, run.branch) for run in recent})
+
+    def measured(
+        self, instance: str, project: str, branch: str, revisions: Collection[str]
+    ) -> frozenset[str]:
+        here = (instance, project, branch, RunKind.POST_SUBMIT)
+        return frozenset(
+            run.revision
+            for run in self._m.runs
+            if (run.instance, run.project, run.branch, run.kind) == here and run.revision in revisions
+        )
 
 
 class MemoryRegressions(MemoryAudit, Regressions):

@@ -8,6 +8,7 @@ import re
 import secrets
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ from service.adapters.system.locking import locked, make_locked, take_unlocked
 from service.adapters.system.removal import remove_tree
 from service.domain.measuring.lint.touched_lines import lines_in
 from service.domain.sources.allowed import NOTHING
+from service.domain.sources.commit import BranchCommit
 from service.domain.sources.links import with_other_names
 from service.domain.values.errors import BadInput, Incomplete, NotFound, Transient
 from service.ports.sources import Source
@@ -49,6 +51,8 @@ _BRANCH: Final = re.compile(rf"(?=.{{1,250}}\Z)(?!.*\.\.)(?!.*@\{{)refs/heads/{_
 _PROJECT: Final = re.compile(
     r"(?=.{1,200}\Z)(?!.*(^|/)\.{1,2}(/|\Z))(?!-)[\w.+@~-]+(/(?!-)[\w.+@~-]+)*", re.ASCII
 )
+_LOG_FIELDS: Final = 5  # ID, parents, time, author and subject
+_LAST_SECOND: Final = 253_402_300_799  # of the year 9999
 _DELETED: Final = b"000000"  # the mode of the missing side
 _LINK, _SUBMODULE = b"120000", b"160000"
 _NO_FILES: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the empty tree, which git knows anywhere
@@ -135,6 +139,18 @@ class GitSource(Source):
         answer = self._ask(project, "rev-list", "--parents", "--max-count=1", "--end-of-options", commit)
         ids = answer.line().split()
         return ids[1] if len(ids) > 1 else None
+
+    @override
+    def line(self, project: str, branch: str, most: int) -> Sequence[BranchCommit]:
+        tip = self._resolve(project, f"refs/heads/{branch}", "commit")
+        fields = ("--format=%H%x00%P%x00%ct%x00%an%x00%s", "-z", "--no-show-signature", "--no-mailmap")
+        which = ("--first-parent", f"--max-count={most}", "--end-of-options", tip)
+        texts = self._ask(project, "log", *fields, *which).output.decode(errors="replace").split("\0")
+        rows = zip(*(texts[place::_LOG_FIELDS] for place in range(_LOG_FIELDS)), strict=False)
+        return [
+            BranchCommit(revision, tuple(parents.split()), _moment(at), author, subject)
+            for revision, parents, at, author, subject in rows
+        ]
 
     @override
     def merge(self, project: str, merge: Merge) -> str | None:
@@ -302,6 +318,11 @@ def mirrors_by_instance(
         name: GitSource(root / "instances" / name, remote, allowed=allowed, submodules=submodules)
         for name, remote in remotes.items()
     }
+
+
+def _moment(seconds: str) -> datetime:
+    """Read a committer's time; one outside the calendar becomes its first or last second."""
+    return datetime.fromtimestamp(min(max(int(seconds), 0), _LAST_SECOND), UTC)
 
 
 def _regular_files(listed: bytes) -> Iterator[bytes]:

@@ -1,0 +1,44 @@
+"""Followed branches and their measured commits in a unit of work."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import func, select
+from typing_extensions import override
+
+from service.adapters.postgres import schema as t
+from service.adapters.postgres.connection import Connected
+from service.domain.values.identity import RunKind
+from service.ports.trunk import Branches
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+_FOLLOWED: Final = timedelta(days=30)  # after the last run on a branch
+
+
+class PostgresBranches(Connected, Branches):
+    """Branches that rows of the table ``run`` name."""
+
+    @override
+    def followed(self, instance: str) -> Sequence[tuple[str, str]]:
+        is_recent = t.run.c.created_at > func.now() - _FOLLOWED
+        kinds = t.run.c.kind.in_([RunKind.CHECK.value, RunKind.POST_SUBMIT.value])
+        here = (t.run.c.project, t.run.c.branch)
+        query = select(*here).where(t.run.c.instance == instance, is_recent, kinds)
+        return [(row.project, row.branch) for row in self._execute(query.distinct().order_by(*here))]
+
+    @override
+    def measured(
+        self, instance: str, project: str, branch: str, revisions: Collection[str]
+    ) -> frozenset[str]:
+        query = select(t.run.c.revision).where(
+            t.run.c.instance == instance,
+            t.run.c.project == project,
+            t.run.c.branch == branch,
+            t.run.c.kind == RunKind.POST_SUBMIT.value,
+            t.run.c.revision.in_(revisions),
+        )
+        return frozenset(self._execute(query).scalars())

@@ -1,0 +1,76 @@
+"""Follow branches: measure commits that no change brought."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.trunk.followed import LOOKED_AT, commits_to_measure
+from service.domain.values.errors import NotFound, Transient
+from service.domain.values.identity import RunKind
+from service.domain.values.text import plain
+from service.ports.runs.runs import NewRun
+from service.steps.runs.new_run import start_run
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from service.ports.sources import Source
+    from service.ports.store import Store
+
+
+_MAX_TEXT: Final = 500
+
+
+def follow_branches(store: Store, source: Source, instance: str, now: datetime) -> int:
+    """Start a run for each commit that a branch got without a change, and return how many.
+
+    Followed are the branches of a review server on which something was checked or measured lately.
+
+    Args:
+        store: has the runs.
+        source: the mirrors of the review server's projects.
+        instance: the review server.
+        now: by the review server's clock.
+
+    Raises:
+        Transient: a branch could not be fetched; all other branches were followed.
+    """
+    with store.transaction() as tx:
+        branches = tx.branches.followed(instance)
+    started, fault = 0, None
+    for project, branch in branches:
+        try:
+            started += _follow(store, source, (instance, project, branch), now)
+        except NotFound:  # the branch or the project is gone
+            continue
+        except Transient as error:
+            fault = error
+    if fault is not None:
+        raise fault
+    return started
+
+
+def _follow(store: Store, source: Source, key: tuple[str, str, str], now: datetime) -> int:
+    instance, project, branch = key
+    source.fetch(project, f"refs/heads/{branch}")
+    line = source.line(project, branch, LOOKED_AT)
+    started = 0
+    with store.transaction() as tx:
+        measured = tx.branches.measured(*key, [each.revision for each in line])
+        for commit in commits_to_measure(line, measured, now):
+            # The second parent of a merge commit is the change that it merged.
+            ways = (commit.revision, *commit.parents[1:])
+            if any(tx.changes.with_patch_set(instance, (project, branch), each) for each in ways):
+                continue  # its change starts the run
+            run = NewRun(
+                kind=RunKind.POST_SUBMIT,
+                patch_set_id=None,
+                instance=instance,
+                project=project,
+                branch=branch,
+                revision=commit.revision,
+                subject=plain(commit.subject, _MAX_TEXT),
+                author=plain(commit.author, _MAX_TEXT),
+            )
+            started += start_run(tx.runs, tx.outbox, run)
+    return started
