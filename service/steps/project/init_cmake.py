@@ -24,6 +24,7 @@ from service.domain.values.text import counted, plain
 from service.steps.project.init_data import named_data
 from service.steps.project.init_external import find_external
 from service.steps.project.init_fetched import find_fetched, pin_of
+from service.steps.project.init_inquiry import ToolFailed
 from service.steps.project.init_options import OptionSearch
 from service.steps.project.init_placed import find_clones, find_files, trace_file
 
@@ -104,7 +105,8 @@ def _ask_below(inquiry: Inquiry, files: Mapping[str, str], others: list[_Configu
         try:
             facts = _ask(_Project(replace(inquiry, scratch=scratch), own, directory), others)
         except (CommandFailed, NotFound) as failed:
-            inquiry.progress.note(f"{directory} is not used: {failed}")
+            why = failed.reason if isinstance(failed, ToolFailed) else failed
+            inquiry.progress.note(f"{directory} is not used: {why}")
             continue
         if further := projects[number + 1 :]:
             more = ", …" if len(further) > _MOST_NAMED else ""

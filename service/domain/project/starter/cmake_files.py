@@ -28,6 +28,11 @@ _COMMENT: Final = re.compile(r"#.*")
 _PROJECT: Final = re.compile(r"\bproject\s*\(", re.IGNORECASE)
 # Matches also cmake_dependent_option and the projects' own wrappers, such as option_if_not_defined.
 _OPTION: Final = re.compile(r"\b\w*option\w*\s*\(\s*\"?((?:[\w.-]|\$\{\w+\})+)", re.IGNORECASE)
+# With FORCE, it is no option: the file overrides what a person sets.
+_CACHED: Final = re.compile(
+    r"\bset\s*\(\s*((?:[\w.-]|\$\{\w+\})+)\s+[^\s()]+\s+CACHE\s+BOOL\s+(?:\"[^\"]*\"|[^\s()]+)\s*\)",
+    re.IGNORECASE,
+)
 _GUARD: Final = re.compile(r"\bif\s*\(\s*(?:DEFINED\s+)?([A-Z]\w*_[A-Z]\w*)\s*\)", re.IGNORECASE)
 LIBRARY: Final = r"\s(?:benchmark::)?benchmark(?:_main)?[\s)]"
 """Google Benchmark among the libraries that a target links."""
@@ -121,7 +126,7 @@ def _declared(files: Mapping[str, str]) -> tuple[re.Pattern[str], ...]:
     names = [
         name
         for text in _own_code(files)
-        for name in _OPTION.findall(text)
+        for name in (*_OPTION.findall(text), *_CACHED.findall(text))
         if _REFERENCE.sub("", name).strip("_")
     ]
     return tuple(map(_pattern, names))

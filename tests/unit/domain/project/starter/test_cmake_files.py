@@ -29,6 +29,7 @@ def options(text: str, cache: dict[str, CacheEntry], **files: str) -> tuple[str,
         'include(CMakeDependentOption)\ncmake_dependent_option(QUEUE_BENCHMARKS "Build them" OFF "TOP" OFF)',
         "queue_option(\n  QUEUE_BENCHMARKS OFF)",
         'option_if_not_defined(QUEUE_BENCHMARKS "Build them" OFF)',
+        'set(QUEUE_BENCHMARKS false CACHE BOOL "Build them")',
     ],
 )
 def test_an_option_for_benchmarks_that_is_off_and_declared_is_found(declared: str) -> None:
