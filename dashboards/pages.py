@@ -69,7 +69,7 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], SeriesReading]
         reading = reading_of(request)
         matching = reading.series(parse_words(q), _MOST_SERIES + 1)
         trend = None if series is None else reading.trend(series, points)
-        levels = level_line(trend.steps, since).levels if trend and has_levels(trend) else {}
+        levels = level_line(trend.steps, since, trend.links).levels if trend and has_levels(trend) else {}
         return pages.render(
             request,
             "trends.html",

@@ -27,6 +27,7 @@ from service.steps.runs.calibrate import calibrate
 from service.steps.runs.finish_run import finish_run
 from service.steps.runs.plan_run import plan_run
 from service.steps.trunk.follow_branches import follow_branches
+from service.steps.trunk.measure_anchors import measure_anchors
 from service.wiring.control import Control, build_control
 from workers.app import app
 
@@ -101,6 +102,12 @@ def _follow(plane: Control, place: int) -> None:
             follow_branches(plane.store, plane.source_of(instance), instance, server.now())
 
 
+def _use_idle_pools(plane: Control, _: int) -> None:
+    """Start calibrations, or anchors if none is due."""
+    if not calibrate(plane.store, plane.upkeep, plane.source_of):
+        measure_anchors(plane.store, plane.upkeep, plane.source_of)
+
+
 def _read_bugs(plane: Control, _: int) -> None:
     """Read bugs, and then post counts if the settings allow it: not if the tracker did not answer."""
     read_bugs(plane.bugs, plane.bug_notes)
@@ -135,7 +142,7 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
         Task.RUN_COMMENT_COMMANDS: _run_comment_commands,
         Task.DELIVER: _deliver,
         Task.RECONCILE: _reconcile,
-        Task.CALIBRATE: lambda plane, _: calibrate(plane.store, plane.upkeep, plane.source_of),
+        Task.CALIBRATE: _use_idle_pools,
         Task.FOLLOW: _follow,
         Task.READ_BUGS: _read_bugs,
     }

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from bench.simulations.anchors import Commit, anchors_of
 from service.domain.measuring.metric import metric_named
 from service.domain.project.policy import Policy
+from service.domain.trunk.anchors import Commit, anchors_of
 from service.domain.verdict.inference.estimate import estimate
 from service.domain.verdict.inference.verdict import ComparedRow, compare_pairs
 from service.domain.verdict.trend.levels import Link, level, pool_errors

@@ -45,7 +45,7 @@ def level_figure(trend: SeriesWithPoints, since: str = "") -> dict[str, Any]:
     ``since`` is a revision; empty or unknown: the oldest. Patch sets are drawn at the level of their parent
     times their own ratio. A line marks each new environment: the levels go on across it.
     """
-    line = level_line(trend.steps, since)
+    line = level_line(trend.steps, since, trend.links)
     merged = [*_merged(trend.points, line)]
     parts = [[*part] for _, part in groupby(merged, key=lambda point: line.levels[point.revision].since)]
     proposed = [*_proposed(trend.points, line.levels)]

@@ -10,7 +10,7 @@ from service.domain.measuring.pair_record import read_pairs
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.side_end import outcome_after_rehearsal
 from service.domain.runs.vote import Outcome
-from service.domain.values.identity import RunKind, Side
+from service.domain.values.identity import Side
 from service.domain.wording.build_causes import (
     USED_UP_BY_PATCH,
     lost_after_rehearsal,
@@ -67,7 +67,7 @@ def _compare(
     stored = read_pairs(session.claimed.pairs(), spec.job.benchmark.suites)
     with ExitStack() as stack:
         sides = prepare_sides(session, stack, seconds, is_new=not stored.as_built)
-        if test and Side.PATCH in sides.trees and spec.kind is not RunKind.CALIBRATION:
+        if test and Side.PATCH in sides.trees and not spec.kind.is_for_idle_pools:
             tested = _try_tests(session, test, seconds)
         if tested.outcome is Outcome.FAILED:
             return tested

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from service.domain.measuring.metric import Better
+from service.domain.trunk.anchors import AnchorTries
 from service.domain.trunk.regression import (
     Checked,
     GateSaid,
@@ -21,6 +22,7 @@ from service.domain.trunk.regression import (
 )
 from service.domain.values.search import Words
 from service.domain.values.text import change, interval
+from service.domain.verdict.calibration.schedule import BranchKey
 from service.ports.access import Author
 from service.ports.reading import Viewer
 from service.ports.runs.shown import ADDRESS
@@ -88,6 +90,20 @@ class Branches(Protocol):
         self, instance: str, project: str, branch: str, revisions: Collection[str]
     ) -> frozenset[str]:
         """Return those of these commits of a branch that have a run as merged commits, in any state."""
+
+    def anchors(self, key: BranchKey) -> MeasuredAnchors:
+        """Return the anchors of a branch in a pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredAnchors:
+    """The anchors of a branch that a pool measured or tried to, by base and patch.
+
+    ``since`` are the seconds since the last one began; None: there is none.
+    """
+
+    tries: Mapping[tuple[str, str], AnchorTries]
+    since: float | None
 
 
 class Regressions(Protocol):

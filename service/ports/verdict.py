@@ -259,13 +259,7 @@ class Point(Compared):
     @property
     def step(self) -> Step | None:
         """The commit against its parent; None without one."""
-        if self.parent is None:
-            return None
-        if self.is_same_program:
-            return Step(self.revision, self.parent, self.measured_at, 0.0, 0.0)
-        log = math.log(self.ratio) if self.ratio and self.error is not None else None
-        error = None if log is None else self.error
-        return Step(self.revision, self.parent, self.measured_at, log, error, self.pairs)
+        return None if self.parent is None else _step_of(self, self.parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,16 +271,43 @@ class UntouchedCommit:
     moment: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor(Compared):
+    """Two merged commits that are far apart, measured in pairs: the later one against the earlier one."""
+
+    revision: str
+    parent: str = field(metadata={"description": "the earlier commit"})
+    measured_at: datetime
+    error: float | None = field(
+        default=None, metadata={"description": "standard error of the ratio's natural logarithm"}
+    )
+    is_same_program: bool = field(default=False, metadata={"description": "both have one program"})
+
+    @property
+    def step(self) -> Step:
+        """The later commit against the earlier one."""
+        return _step_of(self, self.parent)
+
+
+def _step_of(row: Point | Anchor, parent: str) -> Step:
+    if row.is_same_program:
+        return Step(row.revision, parent, row.measured_at, 0.0, 0.0)
+    log = math.log(row.ratio) if row.ratio and row.error is not None else None
+    return Step(row.revision, parent, row.measured_at, log, None if log is None else row.error, row.pairs)
+
+
 @dataclass(frozen=True, slots=True)
 class SeriesWithPoints:
     """A series with its points, oldest first: merged commits, and patch sets.
 
-    ``untouched`` are the commits since the first of them that the series cannot depend on.
+    ``untouched`` are the commits since the first of them that the series cannot depend on. ``anchors`` join
+    commits that are far apart.
     """
 
     series: Series
     points: tuple[Point, ...]
     untouched: tuple[UntouchedCommit, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -294,6 +315,11 @@ class SeriesWithPoints:
         merged = (each for each in self.points if each.kind is RunKind.POST_SUBMIT)
         unchanged = (Step(each.revision, each.parent, each.moment, 0.0, 0.0) for each in self.untouched)
         return (*(step for each in merged if (step := each.step)), *unchanged)
+
+    @property
+    def links(self) -> tuple[Step, ...]:
+        """The anchors as steps."""
+        return tuple(each.step for each in self.anchors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

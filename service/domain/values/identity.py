@@ -28,6 +28,12 @@ class RunKind(StrEnum):
     CHECK = "check"
     POST_SUBMIT = "post-submit"
     CALIBRATION = "calibration"
+    ANCHOR = "anchor"  # compares two merged commits that are far apart
+
+    @property
+    def is_for_idle_pools(self) -> bool:
+        """Return whether such runs wait until a pool has nothing else to do, and decide nothing."""
+        return self in {RunKind.CALIBRATION, RunKind.ANCHOR}
 
 
 @dataclass(frozen=True, slots=True, order=True)

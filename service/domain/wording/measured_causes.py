@@ -92,6 +92,16 @@ def unused_notes(job: Job, listings: Sequence[Listing]) -> tuple[str, ...]:
     return tuple(f"{what}: {plain(listed(each))}" for what, each in unused.items() if each)
 
 
+def anchor_cause(rows: Sequence[Comparison]) -> str:
+    """Summarise an anchor in one sentence."""
+    compared = [row for row in rows if row.ratio is not None]
+    if not compared:
+        return f"nothing has the {MIN_PAIRS} pairs that a comparison needs"
+    worst = max(compared, key=lambda row: row.worsening)
+    comparisons = "1 comparison" if len(compared) == 1 else f"{len(compared)} comparisons"
+    return f"{comparisons} of distant commits, for the trends; worst: {describe(worst)}"
+
+
 def calibration_cause(rows: Sequence[Comparison], sessions: Mapping[ComparedRow, Session]) -> str:
     """Summarise a calibration's sessions in one sentence."""
     if not sessions:

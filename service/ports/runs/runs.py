@@ -22,6 +22,7 @@ class NewRun:
     subject: str = ""
     author: str = ""
     pool: str = ""  # builds only this pool's jobs; empty: all
+    parent: str | None = None  # of an anchor: the commit to compare with; of others, git says it
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from service.domain.project.benchmark_names import is_chosen
 from service.domain.runs.judge_build import decisive_pairs
 from service.domain.runs.pair_cost import confirming_cost, cost_of_a_pair
-from service.domain.values.identity import RunKind
 from service.domain.values.text import duration
 from service.domain.verdict.calibration.evidence import SESSION_PAIRS, change_found
 from service.domain.verdict.comparison.counting_pairs import allowance
@@ -59,7 +58,7 @@ class Course:
         """Plan the measurement of a build."""
         job, policy = spec.judged, spec.job.policy
         last = spec.longer.pairs if spec.longer else policy.max_pairs
-        last = min(SESSION_PAIRS, last) if spec.kind is RunKind.CALIBRATION else last
+        last = min(SESSION_PAIRS, last) if spec.kind.is_for_idle_pools else last
         schedule = looks_of(job.benchmark.suites, listings, policy, last)
         decisive = decisive_pairs(job, listings)
         return Course(spec, listings, schedule, decisive, max(policy.base_pairs, decisive), last)
@@ -76,8 +75,10 @@ class Course:
         as evidence: its verdicts are known.
         """
         spec, listings = self.spec, self.listings
-        if spec.kind is RunKind.CALIBRATION:
-            return Wanted({each.suite: each.common for each in listings if each.common}, 0.0)
+        if spec.kind.is_for_idle_pools:  # a fixed number of pairs, so that estimates have no bias
+            common = {each.suite: each.common for each in listings if each.common}
+            known = {each.suite for each in listings if each.is_same_program}
+            return Wanted({suite: names for suite, names in common.items() if suite not in known}, 0.0)
         job, longer = spec.judged, spec.longer
         pairs = len({launch.pair for launch in launches})
         is_settled = bool(longer) or pairs >= (0 if spec.is_local else MIN_PAIRS)

@@ -15,7 +15,7 @@ from service.domain.measuring.pair_record import (
     with_counts,
 )
 from service.domain.runs.judge_build import slow_downs
-from service.domain.values.identity import RunKind, Side
+from service.domain.values.identity import Side
 from service.domain.verdict.comparison.counting_pairs import count_pairs, counting_launches
 from service.steps.measuring.count_instructions import count_instructions
 from service.steps.measuring.course import Course, Wanted
@@ -58,8 +58,8 @@ class Measurement:
 def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredPairs) -> Measurement:
     """Measure pair after pair, after the ``stored`` pairs that the build has already.
 
-    A calibration measures a fixed number of pairs of every benchmark, decided or not, and counts no
-    instructions.
+    A calibration or anchor measures a fixed number of pairs of every benchmark, decided or not, and counts
+    no instructions.
 
     Raises:
         SideFailed: a program of one side cannot be measured, not even in one pair.
@@ -69,7 +69,7 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
     launches = [*stored.as_built]
     failure, unanswered = None, list[SideFailed]()
     # Kept with the first pair: a worker that dies before it counts again and gets the same.
-    is_counted = not launches and spec.kind is not RunKind.CALIBRATION
+    is_counted = not launches and not spec.kind.is_for_idle_pools
     counts = count_instructions(launcher, listings) if is_counted else stored.counts
     course, most, begun = Course.of(spec, listings), policy.base_pairs, clock()
     pair, count = next_pair(launches), count_pairs(launches, most)

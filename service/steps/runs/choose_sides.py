@@ -79,6 +79,8 @@ def choose_sides(store: Store, server: CurrentChanges, source: Source, run: RunR
     patch = revision(run.revision, ref, UNREVIEWED if is_check else REVIEWED)
     if run.kind is RunKind.CALIBRATION:
         return _alone(Sides(patch, patch))
+    if run.kind is RunKind.ANCHOR:
+        return _alone(Sides(revision(_on_branch(source, run), branch, REVIEWED), patch))
     parent = source.parent(run.project, run.revision)
     if parent is None:
         return _alone(Sides(None, patch))
@@ -92,6 +94,14 @@ def choose_sides(store: Store, server: CurrentChanges, source: Source, run: RunR
         return _alone(own)
     status = None if is_merged else _status_of(store, server, run, parent)
     return _on(source, run, own, base, head, status)
+
+
+def _on_branch(source: Source, run: RunRecord) -> str:
+    """Return the commit that an anchor compares with; raises BadInput if the branch was set back."""
+    for commit in (run.parent, run.revision):
+        if commit is None or not source.is_merged(run.project, commit, run.branch):
+            raise BadInput(f"{run.branch} does not have the commit {commit} any more")
+    return str(run.parent)
 
 
 def _alone(own: Sides) -> ChosenSides:

@@ -24,7 +24,7 @@ def finish_run(store: Store, links: Links, run_id: int) -> None:
         builds = tx.builds.of_run(run_id)
         if any(build.state is not BuildState.FINISHED for build in builds):
             return
-        if run.kind is not RunKind.CALIBRATION:  # a branch against itself needs no decision
+        if not run.kind.is_for_idle_pools:
             carry_overrides(tx, run, builds)
             decide_run(tx, run, builds, links)
         if run.kind is RunKind.POST_SUBMIT:

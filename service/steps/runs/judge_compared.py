@@ -19,6 +19,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import NO_MEASUREMENTS
 from service.domain.wording.measured_causes import (
     WITHOUT_HISTORY,
+    anchor_cause,
     calibration_cause,
     measured_causes,
     measured_notes,
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 
     from service.domain.measuring.launch import Launch
     from service.domain.measuring.listing import Listing
+    from service.domain.project.job import Job
     from service.domain.runs.build_outcome import Withheld
+    from service.domain.runs.judge_build import Measured
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
     from service.ports.runs.builds import BuildRecord
@@ -70,6 +73,10 @@ def judge_compared(
         if suites
         else ()
     )
+    if spec.kind is RunKind.ANCHOR:  # it places its commits in the trends, and decides nothing
+        compared = _with_all_pairs(job, measured)
+        _store(stored, build, spec, compared, measured.launches)
+        return BuildEnd(Outcome.PASSED, (anchor_cause(compared),))
     _store(stored, build, spec, rows if is_calibration else measured.comparisons, measured.launches)
     if spec.kind is RunKind.POST_SUBMIT:
         stored.continue_series(_successors(spec, measured.comparisons, former))
@@ -86,6 +93,16 @@ def judge_compared(
     if policy.probation == 0 and judgement.outcome is Outcome.SLOWER:
         notes = (*notes, WITHOUT_HISTORY)
     return BuildEnd(judgement.outcome, causes, judgement.blamed, notes)
+
+
+def _with_all_pairs(job: Job, measured: Measured) -> Sequence[Comparison]:
+    """Compare by every pair: an estimate that ends with the verdict is slightly too large."""
+    pairs = len({each.pair for each in measured.launches})
+    known = [each for each in measured.comparisons if each.row.suite in measured.notes.same_program]
+    rows = compare_suites(
+        job.benchmark.suites, measured.listings, measured.launches, job.policy, schedule=(pairs,)
+    )
+    return [*known, *(each for each in rows if each.row.suite not in measured.notes.same_program)]
 
 
 def _former(spec: BuildSpec, listings: Sequence[Listing]) -> _Former:

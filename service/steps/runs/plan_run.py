@@ -14,7 +14,7 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadInput
 from service.domain.values.identity import RunKind
 from service.domain.values.text import literal, plain
-from service.domain.verdict.calibration.schedule import is_calibrated
+from service.domain.verdict.calibration.schedule import is_anchored, is_calibrated
 from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.message import Header, compose
 from service.domain.wording.outlook import LAST_RUNS, expected_duration
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from service.steps.runs.choose_sides import ChosenSides
 
 # A person waits for a check; no person waits for the other kinds.
-_PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}
+_PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2, RunKind.ANCHOR: 3}
 # Includes the wait for a machine. After it, Benchgate must report on the change that the build failed.
 DEADLINE: Final = 24 * 3600.0
 
@@ -104,6 +104,7 @@ def _plan(store: Store, server: ReviewServer, source: Source, run: RunRecord) ->
         builds = tuple(
             replace(each, is_needed=each.is_needed or sides.concern(each.job))
             for each in plan_builds(project_file, paths)
+            if run.kind is not RunKind.ANCHOR or is_anchored(each.job, run.pool)
         )
     pairs = zip(project_file.jobs, of_branch.jobs, strict=True)
     renaming = frozenset(job.name for job, known in pairs if job.source != known.source)
@@ -179,7 +180,7 @@ def _new_build(spec: BuildSpec, ended: BuildEnd | None) -> NewBuild:
         kind=kind,
         pool=spec.job.pool,
         priority=_PRIORITY[spec.kind],
-        is_voting=spec.job.voting and spec.kind is not RunKind.CALIBRATION,
+        is_voting=spec.job.voting and not spec.kind.is_for_idle_pools,
         spec=spec.to_mapping(),
         sequence="" if spec.job.problem else spec.shared_sequence,
         deadline_seconds=DEADLINE,

@@ -126,6 +126,19 @@ class SeriesReadingContract:
         assert point.step is not None
         assert (point.step.parent, point.step.revision) == (OTHER_PARENT, point.revision)
 
+    def test_distant_commits_that_were_measured_together_are_anchors_of_the_trend(
+        self, site: ReadingSite
+    ) -> None:
+        site.add_change(patch_sets=2)
+        series = site.add_series("BM_x")
+        anchor = site.add_run(1, kind=RunKind.ANCHOR, parent=OTHER_PARENT)
+        site.add_build(site.add_run(1, kind=RunKind.POST_SUBMIT), benchmarks=["BM_x"])
+        site.add_build(anchor, benchmarks=["BM_x", "BM_y"])
+        found = site.reading.trend(series, 3)
+        (joined,) = found.anchors
+        assert (joined.parent, joined.ratio, len(found.points)) == (OTHER_PARENT, 0.9, 1)
+        assert [step.parent for step in found.links] == [OTHER_PARENT]
+
     def test_commits_that_touch_no_file_of_the_job_are_part_of_the_trend(self, site: ReadingSite) -> None:
         site.add_change(patch_sets=3)
         series = site.add_series("BM_x")

@@ -13,9 +13,12 @@ from service.domain.project.project_file import parse_job
 from service.domain.runs.external import ExternalBuild
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
+from service.domain.trunk.anchors import AnchorTries
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey, RunKind
+from service.domain.verdict.calibration.schedule import BranchKey
 from service.ports.runs.queue import Task
+from service.ports.trunk import MeasuredAnchors
 from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
@@ -322,3 +325,22 @@ class TestBranches:
         site.wait(31 * 86400)
         with site.store.transaction() as tx:
             assert tx.branches.followed("review") == []
+
+    def test_the_anchors_of_a_branch_know_their_tries_and_their_ends(self, site: StoreSite) -> None:
+        key = BranchKey("perf", "review", "kv_engine", "master")
+        new = replace(post_submit_run(), kind=RunKind.ANCHOR, pool="perf", parent="1" * 40)
+        for outcome in (Outcome.CANCELLED, Outcome.PASSED):
+            with site.store.transaction() as tx:
+                assert tx.branches.anchors(replace(key, pool="other")) == MeasuredAnchors({}, None)
+                run = start(tx, new)
+                assert tx.runs.add(replace(new, revision="9" * 40)) is None, "a pool measures one at a time"
+                tx.builds.finish(tx.builds.add(run, 0, named("cv-perf", sequence="")), outcome, [])
+                tx.runs.end(run, RunState.FINISHED)
+            site.wait(60.0)
+            with site.store.transaction() as tx:
+                [found] = tx.branches.anchors(key).tries.values()
+                assert found.is_done is (outcome is Outcome.PASSED)
+        with site.store.transaction() as tx:
+            anchors = tx.branches.anchors(key)
+        assert anchors.tries == {("p" * 40, "2" * 40): AnchorTries(2, is_done=True)}
+        assert anchors.since == pytest.approx(60.0, abs=5.0)

@@ -262,10 +262,10 @@ class TestStalledWork:
 
 
 class TestCalibrations:
-    @pytest.fixture
-    def calibrating(self, site: StoreSite) -> int:
-        """A calibration that the pool's only machine holds."""
-        queue(site.store, named("idle", spec={"kind": "calibration"}))
+    @pytest.fixture(params=["calibration", "anchor"])
+    def calibrating(self, site: StoreSite, request: pytest.FixtureRequest) -> int:
+        """A calibration or anchor that the pool's only machine holds."""
+        queue(site.store, named("idle", spec={"kind": request.param}))
         return site.claim()
 
     def add(self, store: Store, *, kind: str = "check", pool: str = "perf") -> None:
@@ -291,7 +291,9 @@ class TestCalibrations:
         site.register("perf-02", obstacle="steal of 20 %")
         assert site.upkeep.preempt_calibrations() == [calibrating]
 
-    @pytest.mark.parametrize(("kind", "pool"), [("calibration", "perf"), ("check", "lint")])
+    @pytest.mark.parametrize(
+        ("kind", "pool"), [("calibration", "perf"), ("anchor", "perf"), ("check", "lint")]
+    )
     def test_a_calibration_goes_on_for_another_pool_or_another_calibration(
         self, site: StoreSite, calibrating: int, kind: str, pool: str
     ) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.support.postgres import Database
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
-RUN_KINDS = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}
+RUN_KINDS = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2, RunKind.ANCHOR: 3}
 
 
 class PostgresSite:

@@ -42,7 +42,7 @@ class MemoryRuns(InMemory, Runs):
                 project=run.project,
                 branch=run.branch,
                 revision=run.revision,
-                parent=None,
+                parent=run.parent,
                 label="Verified",
                 patch_set_id=run.patch_set_id,
                 change=change,
@@ -153,5 +153,5 @@ def _is_same(other: RunRecord, run: NewRun) -> bool:
     if run.kind is RunKind.POST_SUBMIT:
         commit = (run.instance, run.project, run.branch, run.revision)
         return (other.instance, other.project, other.branch, other.revision) == commit
-    key = "pool" if run.kind is RunKind.CALIBRATION else "patch_set_id"
+    key = "pool" if run.kind.is_for_idle_pools else "patch_set_id"
     return other.state in UNFINISHED and bool(getattr(other, key) == getattr(run, key))

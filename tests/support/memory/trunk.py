@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from service.domain.access.audit import AuditKind
 from service.domain.review.change import PatchSetKind
 from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.trunk.anchors import AnchorTries
 from service.domain.trunk.regression import Checked, RegressionState, weight_of
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
@@ -16,6 +18,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.ports.trunk import (
     JUDGED,
     Branches,
+    MeasuredAnchors,
     Regressions,
     SlowerResult,
     SlowerResults,
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from service.domain.trunk.regression import GateSaid, Weight
     from service.domain.values.identity import SeriesKey
+    from service.domain.verdict.calibration.schedule import BranchKey
     from service.ports.access import Author
     from service.ports.runs.builds import BuildRecord
     from service.ports.runs.runs import RunRecord
@@ -57,6 +61,22 @@ class MemoryBranches(InMemory, Branches):
             for run in self._m.runs
             if (run.instance, run.project, run.branch, run.kind) == here and run.revision in revisions
         )
+
+    def anchors(self, key: BranchKey) -> MeasuredAnchors:
+        here = (key.pool, key.instance, key.project, key.branch, RunKind.ANCHOR)
+        runs = [
+            run for run in self._m.runs if (run.pool, run.instance, run.project, run.branch, run.kind) == here
+        ]
+        tries = {}
+        for run in runs:
+            own = [each for each in runs if (each.parent, each.revision) == (run.parent, run.revision)]
+            tries[str(run.parent), run.revision] = AnchorTries(len(own), any(map(self._is_done, own)))
+        ages = (self._m.clock - self._m.created[run.id] for run in runs)
+        return MeasuredAnchors(tries, min(ages, default=None))
+
+    def _is_done(self, run: RunRecord) -> bool:
+        ends = {self._m.builds[build - 1].outcome for number, build in self._m.run_builds if number == run.id}
+        return run.state is RunState.FINISHED and Outcome.CANCELLED not in ends
 
 
 class MemoryRegressions(MemoryAudit, Regressions):

@@ -28,6 +28,8 @@ _SEEN_WITHIN: Final = 60.0
 _PLAN_HOLDS: Final = 300.0  # a plan that keeps failing keeps no build longer
 _UNHELD: Final = {BuildState.QUEUED, BuildState.RUNNING}
 
+_IDLE = {kind for kind in RunKind if kind.is_for_idle_pools}
+
 
 class MemoryUpkeep(Upkeep):
     def __init__(self) -> None:
@@ -250,7 +252,7 @@ class MemoryUpkeep(Upkeep):
         found = []
         for number in sorted(self.memory.leases):
             build, pool = self.memory.builds[number - 1], self.memory.waiting[number].pool
-            is_calibration = build.spec.get("kind") == RunKind.CALIBRATION
+            is_calibration = build.spec.get("kind") in _IDLE
             is_free = any(self._is_idle(machine) for machine in self._seen(pool))
             if is_calibration and not build.cancel_requested and not is_free and self._is_wanted(pool):
                 self.update(number, cancel_requested=True)
@@ -261,7 +263,7 @@ class MemoryUpkeep(Upkeep):
         return any(
             each.state is BuildState.QUEUED
             and not each.cancel_requested
-            and each.spec.get("kind") != RunKind.CALIBRATION
+            and each.spec.get("kind") not in _IDLE
             and self.memory.waiting[each.id].pool == pool
             for each in self.memory.builds
         )

@@ -21,6 +21,7 @@ from service.ports.reading import Reading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
 from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds, Standing, leading
 from service.ports.verdict import (
+    Anchor,
     Compared,
     Comparison,
     MeasuredBuild,
@@ -328,12 +329,19 @@ class FakeReading(Reading):
         trend = self._only(matching, f"there is no series {series_id}")
         stored = [point for each in self.trends if each.series.id in same for point in each.points]
         ordered = sorted(stored or self._points(same), key=lambda point: point.measured_at)
-        last = [[p for p in ordered if p.kind is kind][-limit:] for kind in RunKind]
+        shown_kinds = (RunKind.CHECK, RunKind.POST_SUBMIT)
+        last = [[p for p in ordered if p.kind is kind][-limit:] for kind in shown_kinds]
         shown = {id(point) for points in last for point in points}
         points = tuple(point for point in ordered if id(point) in shown)
         first = next((point for point in points if point.kind is RunKind.POST_SUBMIT), None)
         untouched = [*self._untouched(trend.series.job, first.measured_at)] if first else []
-        return replace(trend, points=points, untouched=(*trend.untouched, *reversed(untouched)))
+        anchors = [_anchor(each) for each in ordered if first and each.kind is RunKind.ANCHOR]
+        return replace(
+            trend,
+            points=points,
+            untouched=(*trend.untouched, *reversed(untouched)),
+            anchors=(*trend.anchors, *anchors),
+        )
 
     def _untouched(self, job: str, begin: datetime) -> Iterator[UntouchedCommit]:
         for each in self.runs if self.merged_runs is None else self.merged_runs:
@@ -417,3 +425,7 @@ def _rank(build: BuildOfRun) -> int:
 def _names_of(series: Series) -> str:
     names = (series.benchmark, series.metric, series.suite, series.job, series.project, series.branch)
     return " ".join((*names, series.machine_class))
+
+
+def _anchor(point: Point) -> Anchor:
+    return Anchor(**{each.name: getattr(point, each.name) for each in fields(Anchor)})

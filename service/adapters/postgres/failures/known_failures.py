@@ -56,7 +56,7 @@ FROM (
 JOIN failure AS found ON found.signature_id = s.id
 JOIN held ON held.build_id = found.build_id
 JOIN build AS b ON b.id = held.build_id
-JOIN run AS r ON r.id = held.run_id AND r.kind <> 'calibration'
+JOIN run AS r ON r.id = held.run_id AND r.kind NOT IN ('calibration', 'anchor')
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
 WHERE NOT EXISTS (
     SELECT FROM known_failure AS k WHERE k.signature_id = s.id

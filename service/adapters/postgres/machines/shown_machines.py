@@ -60,7 +60,8 @@ _QUEUES: Final = text("""
 SELECT coalesce(q.pool, m.pool) AS pool, coalesce(q.waiting, 0) AS waiting, q.oldest_at, m.machine_seen_at
 FROM (
     SELECT pool, count(*) AS waiting, min(created_at) AS oldest_at FROM build
-    WHERE state = 'queued' AND NOT cancel_requested AND spec ->> 'kind' IS DISTINCT FROM 'calibration'
+    WHERE state = 'queued' AND NOT cancel_requested
+      AND coalesce(spec ->> 'kind', '') NOT IN ('calibration', 'anchor')
     GROUP BY pool
 ) AS q
 FULL JOIN (

@@ -25,15 +25,15 @@ ON CONFLICT (part) DO UPDATE
 SET beat_at = excluded.beat_at, note = excluded.note, trouble = excluded.trouble
 """).bindparams(bindparam("note", type_=CleanText), bindparam("trouble", type_=CleanText))
 _CLEAR_TROUBLE: Final = text("UPDATE pulse SET trouble = '', note = '' WHERE part = :part AND trouble <> ''")
-# A calibration has its host to itself, so the builds of every pool that the host serves wait for it.
+# Calibrations and anchors have their host to themselves, so builds of every pool that it serves wait.
 _PREEMPT: Final = text("""
 UPDATE build SET cancel_requested = true
 WHERE state = 'running' AND NOT cancel_requested AND id IN (
     SELECT b.id FROM lease AS l JOIN build AS b ON b.id = l.build_id
-    WHERE b.spec ->> 'kind' = 'calibration' AND EXISTS (
+    WHERE b.spec ->> 'kind' IN ('calibration', 'anchor') AND EXISTS (
         SELECT FROM build AS w
         WHERE w.state = 'queued' AND NOT w.cancel_requested AND w.not_before <= now()
-          AND w.spec ->> 'kind' IS DISTINCT FROM 'calibration'
+          AND coalesce(w.spec ->> 'kind', '') NOT IN ('calibration', 'anchor')
           AND (w.pool = b.pool OR EXISTS (
               SELECT FROM machine AS own JOIN machine AS beside ON beside.host = own.host
               WHERE own.name = l.machine AND beside.pool = w.pool

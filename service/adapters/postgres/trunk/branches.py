@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
+from service.domain.trunk.anchors import AnchorTries
 from service.domain.values.identity import RunKind
-from service.ports.trunk import Branches
+from service.ports.trunk import Branches, MeasuredAnchors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from service.domain.verdict.calibration.schedule import BranchKey
+
 _FOLLOWED: Final = timedelta(days=30)  # after the last run on a branch
+# A pre-empted build is cancelled.
+_ANCHORS: Final = text("""
+SELECT run.parent, run.revision, count(*) AS tries,
+       cast(extract(epoch FROM now() - max(run.created_at)) AS double precision) AS since,
+       bool_or(run.state = 'finished' AND NOT EXISTS (
+           SELECT FROM run_build JOIN build ON build.id = run_build.build_id
+           WHERE run_build.run_id = run.id AND build.outcome = 'cancelled'
+       )) AS is_done
+FROM run
+WHERE kind = 'anchor' AND parent IS NOT NULL
+  AND (pool, instance, project, branch) = (:pool, :instance, :project, :branch)
+GROUP BY run.parent, run.revision
+""")
 
 
 class PostgresBranches(Connected, Branches):
@@ -42,3 +59,9 @@ class PostgresBranches(Connected, Branches):
             t.run.c.revision.in_(revisions),
         )
         return frozenset(self._execute(query).scalars())
+
+    @override
+    def anchors(self, key: BranchKey) -> MeasuredAnchors:
+        rows = self._execute(_ANCHORS, asdict(key)).all()
+        tries = {(row.parent, row.revision): AnchorTries(row.tries, row.is_done) for row in rows}
+        return MeasuredAnchors(tries, min((row.since for row in rows), default=None))

@@ -27,7 +27,7 @@ from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.estimate import MIN_PAIRS, estimate_of, log_ratios
 from service.domain.verdict.inference.reasons import ReasonKind
 from service.ports.reading import SeriesReading
-from service.ports.verdict import Point, Series, SeriesWithPoints, UntouchedCommit
+from service.ports.verdict import Anchor, Point, Series, SeriesWithPoints, UntouchedCommit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from service.domain.values.search import Words
 
 _WAIT_DAYS: Final = 2
+_MOST_ANCHORS: Final = 500
 _MOST_UNTOUCHED: Final = 10_000  # commits that touch no file of the job
 _SERIES: Final = """
 SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM series
@@ -107,6 +108,9 @@ def _samples(side: int) -> str:
     """  # noqa: S608 - a number
 
 
+_SAME_PROGRAM: Final = (
+    f"""coalesce(k.reasons @> '[{{"kind": "{ReasonKind.SAME_PROGRAM.value}"}}]', false) AS is_same_program"""
+)
 _POINTS: Final = text(f"""
 SELECT {COMPARED}, k.run_kind AS kind, k.measured_at, b.job, b.environment_id,
        coalesce(b.external_number, b.number) AS number, coalesce(b.machine, '') AS machine,
@@ -115,7 +119,7 @@ SELECT {COMPARED}, k.run_kind AS kind, k.measured_at, b.job, b.environment_id,
        coalesce(nullif(k.author, ''), p.author, '') AS author,
        c.number AS change, {ADDRESS} AS change_address, p.number AS patch_set,
        k.parent, of_base.samples AS base_samples, of_patch.samples AS patch_samples,
-       coalesce(k.reasons @> '[{{"kind": "{ReasonKind.SAME_PROGRAM.value}"}}]', false) AS is_same_program
+       {_SAME_PROGRAM}
 FROM (({_newest(1, RunKind.POST_SUBMIT)}) UNION ALL ({_newest(0, RunKind.CHECK)})) AS k
 JOIN build AS b ON b.id = k.build_id
 LEFT JOIN patch_set AS p ON p.id = k.patch_set_id
@@ -126,6 +130,22 @@ ORDER BY k.measured_at, k.build_id
 """)  # noqa: S608 - put together from constants
 
 
+_ANCHORS: Final = text(f"""
+SELECT {COMPARED}, k.measured_at, r.revision, r.parent,
+       of_base.samples AS base_samples, of_patch.samples AS patch_samples, {_SAME_PROGRAM}
+FROM {SAME_SERIES} AS same CROSS JOIN LATERAL (
+    SELECT * FROM comparison WHERE series_id = same.id AND kind = 3 AND measured_at >= :begin
+    ORDER BY measured_at DESC LIMIT {_MOST_ANCHORS}
+) AS k
+JOIN LATERAL (
+    SELECT run.revision, run.parent FROM run_build JOIN run ON run.id = run_build.run_id
+    WHERE run_build.build_id = k.build_id AND run.kind = '{RunKind.ANCHOR}' AND {visible_run("run")}
+    ORDER BY run.id LIMIT 1
+) AS r ON r.parent IS NOT NULL
+LEFT JOIN LATERAL ({_samples(0)}) AS of_base ON true
+LEFT JOIN LATERAL ({_samples(1)}) AS of_patch ON true
+ORDER BY k.measured_at, k.build_id
+""")  # noqa: S608 - put together from constants
 _UNTOUCHED: Final = text(f"""
 SELECT r.revision, r.parent, b.created_at AS moment
 FROM run AS r JOIN LATERAL (
@@ -172,8 +192,12 @@ class PostgresSeriesReading(Sighted, SeriesReading):
             keys |= {each: getattr(series, each) for each in ("instance", "project", "branch", "job")}
             keys["begin"] = first.measured_at
             untouched = connection.execute(_UNTOUCHED, keys).mappings()
+            anchors = connection.execute(_ANCHORS, keys).mappings()
             return SeriesWithPoints(
-                series, points, tuple(from_row(UntouchedCommit, each) for each in untouched)
+                series,
+                points,
+                tuple(from_row(UntouchedCommit, each) for each in untouched),
+                tuple(from_row(Anchor, each, error=_error(each)) for each in anchors),
             )
 
 

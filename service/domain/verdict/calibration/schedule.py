@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from service.domain.project.configuration import Work
 from service.domain.project.project_file import ProjectFile, parse_job
 from service.domain.values.errors import BadProjectFile
 from service.domain.verdict.calibration.evidence import LEAST_SESSIONS
@@ -74,6 +75,11 @@ def due_branches(jobs: Iterable[IdleJob]) -> Mapping[BranchKey, Collection[str]]
 def is_calibrated(job: Job, pool: str) -> bool:
     """Return whether a calibration in that pool measures the job."""
     return job.compares and job.pool == pool and job.policy.probation > 0
+
+
+def is_anchored(job: Job, pool: str) -> bool:
+    """Return whether an anchor in that pool measures the job."""
+    return job.compares and job.configuration.work is Work.BENCHMARKS and job.pool == pool
 
 
 def still_asks(project_file: ProjectFile, pool: str, due: Collection[str]) -> bool:

@@ -66,10 +66,11 @@ class LevelledLine:
     levels: Mapping[str, CommitLevel]
 
 
-def level_line(steps: Iterable[Step], since: str = "") -> LevelledLine:
+def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] = ()) -> LevelledLine:
     """Level the commits of a branch relative to ``since``; empty or unknown: the oldest.
 
-    Of several steps of one commit all count. Takes O(n log n) for n steps.
+    Of several steps of one commit all count. ``anchors`` compare commits that are not neighbours, with the
+    older one as parent; those of commits without steps are left out. Takes O(n log n) for n steps.
     """
     from service.domain.verdict.trend.levels import (  # noqa: PLC0415 - loads SciPy
         Link,
@@ -83,8 +84,10 @@ def level_line(steps: Iterable[Step], since: str = "") -> LevelledLine:
     position = {commit: number for number, commit in enumerate(commits)}
     links = pool_errors(
         Link(position[each.parent], position[each.revision], each.log, each.error, each.pairs)
-        for each in known
-        if each.log is not None and each.error is not None and position[each.parent] < position[each.revision]
+        for each in (*known, *anchors)
+        if each.log is not None
+        and each.error is not None
+        and position.get(each.parent, len(position)) < position.get(each.revision, -1)
     )
     levels: dict[str, CommitLevel] = {}
     for part, between in _parts(joined_parts(len(commits), links)[0], links):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from time import process_time
 
 import pytest
@@ -116,3 +117,27 @@ def test_many_gaps_take_no_longer_than_the_commits_between_them() -> None:
     before = process_time()
     level_line([_step(f"{2 * k}", f"{2 * k + 1}", 0.01, 0.001, hour=k) for k in range(5000)])
     assert process_time() - before < 10
+
+
+def test_an_anchor_bounds_the_error_of_a_long_line_and_is_no_commit_of_it() -> None:
+    names = [f"c{number:03}" for number in range(200)]
+    steps = [_step(*pair, 0.001, 0.002, hour=place) for place, pair in enumerate(pairwise(names))]
+    anchor = _step(names[0], names[-1], 0.15, 0.003)
+    alone, joined = level_line(steps), level_line(steps, anchors=[anchor])
+    assert joined.commits == alone.commits
+    assert alone.levels[names[-1]].error == pytest.approx(0.002 * math.sqrt(199))
+    assert joined.levels[names[-1]].error < 0.004
+    assert 0.15 < joined.levels[names[-1]].log < 0.199
+
+
+def test_an_anchor_of_unknown_commits_or_against_the_order_is_left_out() -> None:
+    steps = [_step("a", "b", 0.02), _step("b", "c", 0.01)]
+    wrong = [_step("c", "a", 0.5), _step("a", "z", 0.5), _step("y", "c", 0.5), _step("a", "c", None, None)]
+    assert level_line(steps, anchors=wrong) == level_line(steps)
+
+
+def test_an_anchor_joins_both_sides_of_a_gap() -> None:
+    steps = [_step("a", "b", 0.02), _step("c", "d", 0.05)]
+    line = level_line(steps, anchors=[_step("b", "d", 0.04)])
+    assert _drawn(line) == {"a": 0, "b": 0.02, "c": 0.01, "d": 0.06}
+    assert {each.since for each in line.levels.values()} == {"a"}

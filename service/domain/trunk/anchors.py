@@ -12,9 +12,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from service.domain.sources.commit import BranchCommit
+
+LOOKED_AT: Final = 2000  # commits of a branch
+BETWEEN: Final = 6 * 3600.0  # seconds between the anchors of a branch in a pool: each takes minutes
+_MOST_TRIES: Final = 3
 _WEEK: Final = 7
 _MONDAY: Final = 1  # ordinal 1, the first day of the calendar, is one
 _SPANS: Final = (_WEEK, 4 * _WEEK)  # days
@@ -49,3 +54,36 @@ def _last_of(commits: Sequence[Commit], days: int) -> Iterator[int]:
 def _between(points: Iterable[int], count: int) -> Iterator[tuple[int, int]]:
     ends = dict.fromkeys((*points, count - 1))
     return ((base, patch) for base, patch in pairwise(ends) if patch > base + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorTries:
+    """Runs that measured an anchor. ``is_done``: one was neither cancelled nor pre-empted."""
+
+    tries: int
+    is_done: bool
+
+
+def next_anchor(
+    line: Sequence[BranchCommit],
+    measured: Collection[str],
+    known: Mapping[tuple[str, str], AnchorTries],
+    since: float | None,
+) -> tuple[str, str] | None:
+    """Choose the anchor to measure next, by the IDs of its commits, the older one first; None: none is due.
+
+    Args:
+        line: the first parents of the branch's head, the newest first.
+        measured: the IDs of those that have a run; others are in no trend.
+        known: the anchors that have runs.
+        since: seconds since the last anchor of the branch in the pool; None: there was none.
+    """
+    if since is not None and since < BETWEEN:
+        return None
+    commits = [each for each in reversed(line) if each.revision in measured]
+    for base, patch in anchors_of([Commit(each.committed_at) for each in commits]):
+        anchor = commits[base].revision, commits[patch].revision
+        found = known.get(anchor)
+        if found is None or not (found.is_done or found.tries >= _MOST_TRIES):
+            return anchor
+    return None
