@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -102,12 +103,6 @@ def _follow(plane: Control, place: int) -> None:
             follow_branches(plane.store, plane.source_of(instance), instance, server.now())
 
 
-def _use_idle_pools(plane: Control, _: int) -> None:
-    """Start calibrations, or anchors if none is due."""
-    if not calibrate(plane.store, plane.upkeep, plane.source_of):
-        measure_anchors(plane.store, plane.upkeep, plane.source_of)
-
-
 def _read_bugs(plane: Control, _: int) -> None:
     """Read bugs, and then post counts if the settings allow it: not if the tracker did not answer."""
     read_bugs(plane.bugs, plane.bug_notes)
@@ -142,8 +137,11 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
         Task.RUN_COMMENT_COMMANDS: _run_comment_commands,
         Task.DELIVER: _deliver,
         Task.RECONCILE: _reconcile,
-        Task.CALIBRATE: _use_idle_pools,
+        Task.CALIBRATE: lambda plane, _: calibrate(plane.store, plane.upkeep, plane.source_of),
         Task.FOLLOW: _follow,
+        Task.MEASURE_ANCHORS: lambda plane, _: measure_anchors(
+            plane.store, plane.upkeep, plane.source_of, datetime.now(UTC)
+        ),
         Task.READ_BUGS: _read_bugs,
     }
 )

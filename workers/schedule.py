@@ -44,6 +44,7 @@ def main() -> None:
         PeriodicJob("reconcile all", _ALL_SECONDS, lambda: _reconcile(plane, is_full=True)),
         PeriodicJob("calibrate", 60.0, lambda: plane.queue.send(Task.CALIBRATE, 0, "")),
         PeriodicJob("follow", 600.0, lambda: _follow(plane)),
+        PeriodicJob("anchors", 600.0, lambda: plane.queue.send(Task.MEASURE_ANCHORS, 0, "")),
         PeriodicJob("ask", 30.0, lambda: ask_for_heartbeats(plane.upkeep, plane.queue)),
         PeriodicJob("propose", 300.0, lambda: propose_known(plane.store)),
         PeriodicJob("bugs", 300.0, lambda: _read_bugs(plane)),

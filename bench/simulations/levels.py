@@ -53,7 +53,8 @@ SPREADS: Final = (0.003, 0.01)
 def main(histories: int) -> None:
     """Print a table: the share of levels in their interval, and its half-width in percent."""
     commits = [_commit(number) for number in range(COMMITS)]
-    anchors = anchors_of(commits)
+    found = anchors_of(commits)
+    anchors = (*found.fixed, *found.newest)
     columns = "".join(f" after {distance} |" for distance in DISTANCES)
     sys.stdout.write(f"| history | pairs vary by | anchors | in the interval | mean error |{columns}\n")
     sys.stdout.write(f"|{'---|' * (5 + len(DISTANCES))}\n")

@@ -91,8 +91,14 @@ class Branches(Protocol):
     ) -> frozenset[str]:
         """Return those of these commits of a branch that have a run as merged commits, in any state."""
 
+    def unfinished(self, instance: str, project: str, branch: str) -> int:
+        """Count the runs on merged commits of a branch that have not ended."""
+
     def anchors(self, key: BranchKey) -> MeasuredAnchors:
         """Return the anchors of a branch in a pool."""
+
+    def is_measuring(self, pool: str) -> bool:
+        """Return whether a calibration or anchor of a pool has not ended."""
 
 
 @dataclass(frozen=True, slots=True)

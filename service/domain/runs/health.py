@@ -66,7 +66,14 @@ class Step(StrEnum):
     RECONCILE = auto()
     CALIBRATE = auto()
     FOLLOW = auto()
+    MEASURE_ANCHORS = auto()
     READ_BUGS = auto()
+
+
+PERIODIC: Final = frozenset(
+    {Step.DELIVER, Step.RECONCILE, Step.CALIBRATE, Step.FOLLOW, Step.MEASURE_ANCHORS, Step.READ_BUGS}
+)
+"""Steps that the schedule starts again at their time, however often they failed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,26 @@
 """Choose the pairs of distant commits that are measured together, so that a long series keeps its level.
 
 Each week's last commit is compared with that of the week before, each fourth week's with that of four weeks
-before, and each release with the one before; the newest commit is compared with the last of each kind. So the
-base programs are few and stay built, and a year has some seventy anchors, whatever is merged.
+before, and each release with the one before. Once a week, the newest commit is compared with the last of each
+kind. So the base programs are few and stay built, and a year has fewer than two hundred anchors, whatever is
+merged.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from service.domain.sources.commit import BranchCommit
 
 LOOKED_AT: Final = 2000  # commits of a branch
 BETWEEN: Final = 6 * 3600.0  # seconds between the anchors of a branch in a pool: each takes minutes
-_MOST_TRIES: Final = 3
+_MOST_TRIES: Final = 5
 _WEEK: Final = 7
 _MONDAY: Final = 1  # ordinal 1, the first day of the calendar, is one
 _SPANS: Final = (_WEEK, 4 * _WEEK)  # days
@@ -33,16 +34,33 @@ class Commit:
     is_release: bool = False
 
 
-def anchors_of(commits: Sequence[Commit]) -> tuple[tuple[int, int], ...]:
-    """Return the anchors of a branch, by positions of base and patch, the longest ones first.
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """Pairs of positions on a branch, base before patch; ``newest`` end at the newest commit."""
+
+    fixed: tuple[tuple[int, int], ...]
+    newest: tuple[tuple[int, int], ...]
+
+
+def anchors_of(commits: Sequence[Commit]) -> Anchors:
+    """Return the anchors of a branch, the longest distances first.
 
     ``commits`` are in the branch's order, the oldest first. Neighbours are no anchors: their link is measured
-    anyway. The newest commit has anchors like the last one of a week.
+    anyway. A commit that is older than the one before it counts as made with that one.
     """
+    moments = accumulate((each.moment for each in commits), max)
+    commits = [replace(each, moment=moment) for each, moment in zip(commits, moments, strict=True)]
     points = [[*_last_of(commits, days)] for days in reversed(_SPANS)]
     points.insert(0, [position for position, each in enumerate(commits) if each.is_release])
-    found = dict.fromkeys(anchor for ends in points for anchor in _between(ends, len(commits)))
-    return tuple(found)
+    fixed = dict.fromkeys(pair for ends in points for pair in pairwise(ends) if pair[1] > pair[0] + 1)
+    head = len(commits) - 1
+    newest = dict.fromkeys((ends[-1], head) for ends in points if ends and head > ends[-1] + 1)
+    return Anchors(tuple(fixed), tuple(each for each in newest if each not in fixed))
+
+
+def week_of(moment: datetime) -> int:
+    """Number the weeks, which begin on Monday."""
+    return (moment.toordinal() - _MONDAY) // _WEEK
 
 
 def _last_of(commits: Sequence[Commit], days: int) -> Iterator[int]:
@@ -51,14 +69,9 @@ def _last_of(commits: Sequence[Commit], days: int) -> Iterator[int]:
     return (position for position, (one, after) in enumerate(pairwise(spans)) if one < after)
 
 
-def _between(points: Iterable[int], count: int) -> Iterator[tuple[int, int]]:
-    ends = dict.fromkeys((*points, count - 1))
-    return ((base, patch) for base, patch in pairwise(ends) if patch > base + 1)
-
-
 @dataclass(frozen=True, slots=True)
 class AnchorTries:
-    """Runs that measured an anchor. ``is_done``: one was neither cancelled nor pre-empted."""
+    """Runs that measured an anchor, or tried to. ``is_done``: one has comparisons."""
 
     tries: int
     is_done: bool
@@ -68,7 +81,7 @@ def next_anchor(
     line: Sequence[BranchCommit],
     measured: Collection[str],
     known: Mapping[tuple[str, str], AnchorTries],
-    since: float | None,
+    now: datetime,
 ) -> tuple[str, str] | None:
     """Choose the anchor to measure next, by the IDs of its commits, the older one first; None: none is due.
 
@@ -76,14 +89,23 @@ def next_anchor(
         line: the first parents of the branch's head, the newest first.
         measured: the IDs of those that have a run; others are in no trend.
         known: the anchors that have runs.
-        since: seconds since the last anchor of the branch in the pool; None: there was none.
+        now: no commit is younger.
     """
-    if since is not None and since < BETWEEN:
-        return None
     commits = [each for each in reversed(line) if each.revision in measured]
-    for base, patch in anchors_of([Commit(each.committed_at) for each in commits]):
-        anchor = commits[base].revision, commits[patch].revision
-        found = known.get(anchor)
-        if found is None or not (found.is_done or found.tries >= _MOST_TRIES):
+    weeks = {each.revision: week_of(min(each.committed_at, now)) for each in commits}
+    found = anchors_of([Commit(min(each.committed_at, now)) for each in commits])
+    for place in found.fixed:
+        anchor = _at(commits, place)
+        tries = known.get(anchor)
+        if tries is None or not (tries.is_done or tries.tries >= _MOST_TRIES):
+            return anchor
+    for place in found.newest:
+        base, head = anchor = _at(commits, place)
+        if not any(of == base and weeks.get(patch) == weeks[head] for of, patch in known):
             return anchor
     return None
+
+
+def _at(commits: Sequence[BranchCommit], place: tuple[int, int]) -> tuple[str, str]:
+    base, patch = place
+    return commits[base].revision, commits[patch].revision

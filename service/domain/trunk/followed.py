@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from service.domain.sources.commit import BranchCommit
 
 LOOKED_AT: Final = 200  # commits of a branch
-MOST: Final = 20  # of a branch at once: each may take minutes of machine time
+MOST: Final = 20  # unfinished runs of a branch: each may take minutes of machine time
 _WAIT: Final = timedelta(minutes=10)  # the review server may still report it as the merge of a change
 _LATEST: Final = timedelta(days=7)
 
@@ -26,7 +26,7 @@ def commits_to_measure(
     """Return the commits after the first measured one that have no run, oldest first.
 
     Of a branch without a measured commit, only the head is returned. Commits of the last minutes and commits
-    older than a week are left out; of more than ``MOST``, the newest are returned.
+    older than a week are left out.
 
     Args:
         line: the first parents of the head, the newest first.
@@ -39,4 +39,4 @@ def commits_to_measure(
         for each in line[:first]
         if each.revision not in measured and now - _LATEST < each.committed_at <= now - _WAIT
     ]
-    return tuple(reversed(missing[:MOST]))
+    return tuple(reversed(missing))

@@ -63,11 +63,14 @@ _STEPS: Final[Mapping[Step, str]] = MappingProxyType(
         Step.RECONCILE: "looking for updated changes",
         Step.CALIBRATE: "starting calibrations",
         Step.FOLLOW: "looking for commits without a change",
+        Step.MEASURE_ANCHORS: "starting anchors",
         Step.READ_BUGS: "reading from the bug tracker, or posting there",
     }
 )
 _OF_RUNS: Final = frozenset({Step.PLAN, Step.ANALYSE, Step.VOTE})
-_WITHOUT_SUBJECT: Final = frozenset({Step.RECONCILE, Step.CALIBRATE, Step.FOLLOW, Step.READ_BUGS})
+_WITHOUT_SUBJECT: Final = frozenset(
+    {Step.RECONCILE, Step.CALIBRATE, Step.FOLLOW, Step.MEASURE_ANCHORS, Step.READ_BUGS}
+)
 
 
 def degradation_sentences(

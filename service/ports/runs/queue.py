@@ -21,6 +21,7 @@ class Task(StrEnum):
     RECONCILE = "reconcile"
     CALIBRATE = "calibrate"
     FOLLOW = "follow"
+    MEASURE_ANCHORS = "measure_anchors"
     READ_BUGS = "read_bugs"
     HEARTBEAT = "heartbeat"
 

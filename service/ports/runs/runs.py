@@ -59,7 +59,10 @@ class Runs(Protocol):
     """Runs from planning to their end."""
 
     def add(self, run: NewRun) -> int | None:
-        """Store a run in state planning; return its id, None if the same one exists."""
+        """Store a run in state planning; return its id, None if the same one exists.
+
+        The run of a merged commit that exists without a patch set gets that of the new one.
+        """
 
     def lock(self, run_id: int) -> RunRecord:
         """Return a run; it and its change are locked until the transaction ends. Raises NotFound."""

@@ -65,6 +65,10 @@ def judge_compared(
         lambda rows: _withheld(evidence, build, spec, rows, former),
         build.report.circumstances,
     )
+    if spec.kind is RunKind.ANCHOR:  # it places its commits in the trends, and decides nothing
+        compared = _with_all_pairs(job, measured)
+        _store(stored, build, spec, compared, measured.launches)
+        return BuildEnd(Outcome.PASSED, (anchor_cause(compared),))
     everything = tuple(suite.name for suite in job.benchmark.suites)
     suites = everything if is_calibration else measured.notes.same_program
     # The rule does not know here which programs are the same: its verdicts on them are the evidence.
@@ -73,10 +77,6 @@ def judge_compared(
         if suites
         else ()
     )
-    if spec.kind is RunKind.ANCHOR:  # it places its commits in the trends, and decides nothing
-        compared = _with_all_pairs(job, measured)
-        _store(stored, build, spec, compared, measured.launches)
-        return BuildEnd(Outcome.PASSED, (anchor_cause(compared),))
     _store(stored, build, spec, rows if is_calibration else measured.comparisons, measured.launches)
     if spec.kind is RunKind.POST_SUBMIT:
         stored.continue_series(_successors(spec, measured.comparisons, former))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from service.domain.trunk.followed import LOOKED_AT, commits_to_measure
-from service.domain.values.errors import NotFound, Transient
+from service.domain.trunk.followed import LOOKED_AT, MOST, commits_to_measure
+from service.domain.values.errors import BadInput, NotFound, Transient
 from service.domain.values.identity import RunKind
 from service.domain.values.text import plain
 from service.ports.runs.runs import NewRun
@@ -24,7 +25,7 @@ _MAX_TEXT: Final = 500
 def follow_branches(store: Store, source: Source, instance: str, now: datetime) -> int:
     """Start a run for each commit that a branch got without a change, and return how many.
 
-    Followed are the branches of a review server on which something was checked or measured lately.
+    Follows the branches of a review server on which something was checked or measured lately.
 
     Args:
         store: has the runs.
@@ -41,7 +42,7 @@ def follow_branches(store: Store, source: Source, instance: str, now: datetime) 
     for project, branch in branches:
         try:
             started += _follow(store, source, (instance, project, branch), now)
-        except NotFound:  # the branch or the project is gone
+        except (BadInput, NotFound):  # the branch or the project is gone, or git's answer is too long
             continue
         except Transient as error:
             fault = error
@@ -57,11 +58,17 @@ def _follow(store: Store, source: Source, key: tuple[str, str, str], now: dateti
     started = 0
     with store.transaction() as tx:
         measured = tx.branches.measured(*key, [each.revision for each in line])
-        for commit in commits_to_measure(line, measured, now):
-            # The second parent of a merge commit is the change that it merged.
-            ways = (commit.revision, *commit.parents[1:])
-            if any(tx.changes.with_patch_set(instance, (project, branch), each) for each in ways):
-                continue  # its change starts the run
+        found = (
+            each
+            for each in commits_to_measure(line, measured, now)
+            # The change that it is, or that it merged, starts the run.
+            if not any(
+                tx.changes.with_patch_set(instance, (project, branch), way)
+                for way in (each.revision, *each.parents[1:2])
+            )
+        )
+        most = max(0, MOST - tx.branches.unfinished(*key))
+        for commit in islice(found, most):
             run = NewRun(
                 kind=RunKind.POST_SUBMIT,
                 patch_set_id=None,

@@ -20,6 +20,8 @@ from service.domain.verdict.calibration.schedule import BranchKey
 from service.ports.runs.queue import Task
 from service.ports.trunk import MeasuredAnchors
 from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
+from tests.support.trunk import SLOWER, measured
+from tests.support.trunk import key as series_key
 
 if TYPE_CHECKING:
     from service.ports.runs.builds import BuildRecord
@@ -326,21 +328,36 @@ class TestBranches:
         with site.store.transaction() as tx:
             assert tx.branches.followed("review") == []
 
-    def test_the_anchors_of_a_branch_know_their_tries_and_their_ends(self, site: StoreSite) -> None:
+    def test_a_change_gets_the_run_of_its_merged_commit_that_was_found_first(self, store: Store) -> None:
+        with store.transaction() as tx:
+            run = start(tx, post_submit_run())
+            patch_set = tx.changes.upsert(change()).patch_set_id
+            assert tx.branches.unfinished("review", "kv_engine", "master") == 1
+            assert tx.runs.add(replace(post_submit_run(), patch_set_id=patch_set)) is None
+            found = tx.runs.lock(run)
+            assert (found.patch_set_id, found.change) == (patch_set, ChangeKey("review", 7, "kv_engine"))
+            tx.runs.end(run, RunState.FINISHED)
+            assert tx.branches.unfinished("review", "kv_engine", "master") == 0
+
+    def test_the_anchors_of_a_branch_know_their_tries_and_whether_one_measured(self, site: StoreSite) -> None:
         key = BranchKey("perf", "review", "kv_engine", "master")
         new = replace(post_submit_run(), kind=RunKind.ANCHOR, pool="perf", parent="1" * 40)
-        for outcome in (Outcome.CANCELLED, Outcome.PASSED):
+        for is_measured in (False, True):
             with site.store.transaction() as tx:
                 assert tx.branches.anchors(replace(key, pool="other")) == MeasuredAnchors({}, None)
                 run = start(tx, new)
                 assert tx.runs.add(replace(new, revision="9" * 40)) is None, "a pool measures one at a time"
-                tx.builds.finish(tx.builds.add(run, 0, named("cv-perf", sequence="")), outcome, [])
+                assert (tx.branches.is_measuring("perf"), tx.branches.is_measuring("other")) == (True, False)
+                if is_measured:
+                    measured(tx, run, {series_key("BM_a"): SLOWER})
                 tx.runs.end(run, RunState.FINISHED)
-            site.wait(60.0)
-            with site.store.transaction() as tx:
+                assert not tx.branches.is_measuring("perf")
                 [found] = tx.branches.anchors(key).tries.values()
-                assert found.is_done is (outcome is Outcome.PASSED)
+                assert found.is_done is is_measured
         with site.store.transaction() as tx:
             anchors = tx.branches.anchors(key)
+        site.wait(60.0)
+        with site.store.transaction() as tx:
+            since = tx.branches.anchors(key).since
         assert anchors.tries == {("p" * 40, "2" * 40): AnchorTries(2, is_done=True)}
-        assert anchors.since == pytest.approx(60.0, abs=5.0)
+        assert since == pytest.approx(60.0, abs=5.0)

@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 
 class MemoryRuns(InMemory, Runs):
     def add(self, run: NewRun) -> int | None:
-        if any(other.kind is run.kind and _is_same(other, run) for other in self._m.runs):
-            return None
         change = ref = None
         if run.patch_set_id is not None:
             patch_set = self._m.patch_sets[run.patch_set_id - 1]
             change, ref = self._m.change_ids[patch_set.change_id - 1], patch_set.ref
+        for other in self._m.runs:
+            if other.kind is run.kind and _is_same(other, run):
+                if run.kind is RunKind.POST_SUBMIT and other.patch_set_id is None:
+                    own = {"patch_set_id": run.patch_set_id, "change": change, "ref": ref}
+                    self._m.runs[other.id - 1] = replace(other, **own)  # type: ignore[arg-type]
+                return None
         number = len(self._m.runs) + 1
         self._m.created[number] = self._m.clock
         self._m.runs.append(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.access.audit import AuditKind
 from service.domain.review.change import PatchSetKind
-from service.domain.runs.states import RunState
-from service.domain.runs.vote import Outcome
+from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.trunk.anchors import AnchorTries
 from service.domain.trunk.regression import Checked, RegressionState, weight_of
 from service.domain.values.errors import NotFound
@@ -74,9 +73,22 @@ class MemoryBranches(InMemory, Branches):
         ages = (self._m.clock - self._m.created[run.id] for run in runs)
         return MeasuredAnchors(tries, min(ages, default=None))
 
+    def is_measuring(self, pool: str) -> bool:
+        return any(
+            run.pool == pool and run.kind.is_for_idle_pools and run.state in UNFINISHED
+            for run in self._m.runs
+        )
+
+    def unfinished(self, instance: str, project: str, branch: str) -> int:
+        here = (instance, project, branch, RunKind.POST_SUBMIT)
+        return sum(
+            (run.instance, run.project, run.branch, run.kind) == here and run.state in UNFINISHED
+            for run in self._m.runs
+        )
+
     def _is_done(self, run: RunRecord) -> bool:
-        ends = {self._m.builds[build - 1].outcome for number, build in self._m.run_builds if number == run.id}
-        return run.state is RunState.FINISHED and Outcome.CANCELLED not in ends
+        builds = (build for number, build in self._m.run_builds if number == run.id)
+        return any(build in self._m.results and self._m.results[build].comparisons for build in builds)
 
 
 class MemoryRegressions(MemoryAudit, Regressions):

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from service.adapters.postgres.access.sight import visible_change
 from service.adapters.postgres.schema import UNFINISHED_RUN
-from service.domain.runs.health import TRIES, FailingStep, Step
+from service.domain.runs.health import PERIODIC, TRIES, FailingStep, Step
 from service.domain.wording.health import public_error
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ WITH failing AS (
            s.attempts, s.last_error, CASE WHEN NOT own.is_periodic THEN s.next_at END AS next_at,
            s.is_dead AND NOT own.is_periodic AS is_dead, coalesce(e.type, '') AS event
     FROM setback AS s
-    CROSS JOIN LATERAL (SELECT s.task IN ('deliver', 'reconcile', 'calibrate') AS is_periodic) AS own
+    CROSS JOIN LATERAL (SELECT s.task = ANY(cast(:periodic AS text[])) AS is_periodic) AS own
     LEFT JOIN event AS e ON s.task = 'handle_event' AND e.id = s.entity
     LEFT JOIN heard AS h ON s.task = 'run_comment_commands' AND h.id = s.entity
     LEFT JOIN build AS b ON s.task = 'analyse' AND b.id = s.entity
@@ -78,7 +78,7 @@ def failing_steps(
 
     For a hidden change, the step has no change, and of its error only what is public.
     """
-    values = {"tries": TRIES, "most": _MOST, "change_id": change_id, **sight}
+    values = {"periodic": sorted(PERIODIC), "tries": TRIES, "most": _MOST, "change_id": change_id, **sight}
     return tuple(
         FailingStep(
             Step(row.task),

@@ -63,7 +63,16 @@ class PostgresRuns(Connected, Runs):
     def add(self, run: NewRun) -> int | None:
         new = insert(t.run).values(state=RunState.PLANNING.value, **asdict(run))
         added = self._execute(new.on_conflict_do_nothing().returning(t.run.c.id)).scalar()
+        if added is None and run.kind is RunKind.POST_SUBMIT and run.patch_set_id is not None:
+            self._give_to_change(run)
         return None if added is None else int(added)
+
+    def _give_to_change(self, run: NewRun) -> None:
+        """Give the run of a merged commit, which was found on the branch first, to its change."""
+        commit = {each: getattr(run, each) for each in ("instance", "project", "branch", "revision")}
+        same = [t.run.c[name] == value for name, value in commit.items()]
+        found = update(t.run).where(t.run.c.kind == run.kind.value, t.run.c.patch_set_id.is_(None), *same)
+        self._execute(found.values(patch_set_id=run.patch_set_id))
 
     @override
     def lock(self, run_id: int) -> RunRecord:

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
+from service.domain.runs.states import UNFINISHED
 from service.domain.trunk.anchors import AnchorTries
 from service.domain.values.identity import RunKind
 from service.ports.trunk import Branches, MeasuredAnchors
@@ -21,19 +22,27 @@ if TYPE_CHECKING:
     from service.domain.verdict.calibration.schedule import BranchKey
 
 _FOLLOWED: Final = timedelta(days=30)  # after the last run on a branch
-# A pre-empted build is cancelled.
 _ANCHORS: Final = text("""
 SELECT run.parent, run.revision, count(*) AS tries,
        cast(extract(epoch FROM now() - max(run.created_at)) AS double precision) AS since,
-       bool_or(run.state = 'finished' AND NOT EXISTS (
+       bool_or(EXISTS (
            SELECT FROM run_build JOIN build ON build.id = run_build.build_id
-           WHERE run_build.run_id = run.id AND build.outcome = 'cancelled'
+           JOIN LATERAL (
+               SELECT FROM comparison AS k
+               WHERE k.build_id = build.id AND k.measured_at = build.created_at LIMIT 1
+           ) AS k ON true
+           WHERE run_build.run_id = run.id
        )) AS is_done
 FROM run
 WHERE kind = 'anchor' AND parent IS NOT NULL
   AND (pool, instance, project, branch) = (:pool, :instance, :project, :branch)
 GROUP BY run.parent, run.revision
 """)
+_IS_BUSY: Final = text(f"""
+SELECT EXISTS (
+    SELECT FROM run WHERE kind IN ('anchor', 'calibration') AND pool = :pool AND {t.UNFINISHED_RUN}
+)
+""")  # noqa: S608 - put together from constants
 
 
 class PostgresBranches(Connected, Branches):
@@ -65,3 +74,16 @@ class PostgresBranches(Connected, Branches):
         rows = self._execute(_ANCHORS, asdict(key)).all()
         tries = {(row.parent, row.revision): AnchorTries(row.tries, row.is_done) for row in rows}
         return MeasuredAnchors(tries, min((row.since for row in rows), default=None))
+
+    @override
+    def is_measuring(self, pool: str) -> bool:
+        return bool(self._execute(_IS_BUSY, {"pool": pool}).scalar_one())
+
+    @override
+    def unfinished(self, instance: str, project: str, branch: str) -> int:
+        here = (t.run.c.instance == instance, t.run.c.project == project, t.run.c.branch == branch)
+        merged = t.run.c.kind == RunKind.POST_SUBMIT.value
+        waiting = t.run.c.state.in_(UNFINISHED)
+        return self._execute(
+            select(func.count()).select_from(t.run).where(*here, merged, waiting)
+        ).scalar_one()

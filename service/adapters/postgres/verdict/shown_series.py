@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from service.domain.values.search import Words
 
 _WAIT_DAYS: Final = 2
-_MOST_ANCHORS: Final = 500
+_MOST_ANCHORS: Final = 200
 _MOST_UNTOUCHED: Final = 10_000  # commits that touch no file of the job
 _SERIES: Final = """
 SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM series

@@ -321,8 +321,8 @@ def mirrors_by_instance(
 
 
 def _moment(seconds: str) -> datetime:
-    """Read a committer's time; one outside the calendar becomes its first or last second."""
-    return datetime.fromtimestamp(min(max(int(seconds), 0), _LAST_SECOND), UTC)
+    """Read a committer's time; one outside the calendar becomes its first or last second, none the first."""
+    return datetime.fromtimestamp(min(max(int(seconds or 0), 0), _LAST_SECOND), UTC)
 
 
 def _regular_files(listed: bytes) -> Iterator[bytes]:

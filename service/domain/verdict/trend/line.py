@@ -70,7 +70,8 @@ def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] =
     """Level the commits of a branch relative to ``since``; empty or unknown: the oldest.
 
     Of several steps of one commit all count. ``anchors`` compare commits that are not neighbours, with the
-    older one as parent; those of commits without steps are left out. Takes O(n log n) for n steps.
+    older one as parent; those of commits without steps are left out. Takes O(n log n) for n steps, and
+    O(n a²) with a anchors.
     """
     from service.domain.verdict.trend.levels import (  # noqa: PLC0415 - loads SciPy
         Link,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from service.domain.sources.commit import BranchCommit
-from service.domain.trunk.followed import MOST, commits_to_measure
+from service.domain.trunk.followed import commits_to_measure
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -41,10 +41,3 @@ def test_a_commit_of_the_last_minutes_may_still_be_reported_as_a_merged_change()
 
 def test_a_week_later_a_gap_stays() -> None:
     assert chosen(line(1, 24 * 8, 24 * 9), "c2") == ["c0"]
-
-
-def test_a_large_push_does_not_occupy_the_machines() -> None:
-    commits = line(*(1 + number / 100 for number in range(60)))
-    found = chosen(commits, "c59")
-    assert len(found) == MOST
-    assert (found[0], found[-1]) == (f"c{MOST - 1}", "c0")

@@ -9,11 +9,12 @@ import pytest
 
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import RunState
+from service.domain.trunk.followed import MOST
 from service.domain.values.errors import NotFound, Transient
 from service.domain.values.identity import RunKind
 from service.steps.trunk.follow_branches import follow_branches
 from tests.support.building.build_host import code
-from tests.support.review.changes import Service, change_at
+from tests.support.review.changes import KEY, Service, change_at
 
 MASTER = "refs/heads/master"
 
@@ -104,3 +105,24 @@ def test_a_branch_without_a_run_of_the_last_month_is_not_followed(service: Servi
     push(service, "pushed", "patch1")
     service.store.wait(31 * 86400)
     assert follow(service) == 0
+
+
+def test_a_large_push_does_not_occupy_the_machines(service: Service) -> None:
+    parent = "patch1"
+    for number in range(30):
+        push(service, f"p{number}", parent)
+        parent = f"p{number}"
+    assert [follow(service), follow(service)] == [MOST - 1, 0]  # the merged change waits, too
+    memory = service.store.memory
+    memory.runs = [replace(run, state=RunState.FINISHED) for run in memory.runs]
+    assert follow(service) == 30 - (MOST - 1)
+    assert merged(service)[1:4] == ["p0", "p1", "p2"]
+
+
+def test_a_change_that_is_reported_later_gets_the_run_of_its_commit(service: Service) -> None:
+    push(service, "patch2", "patch1")
+    assert follow(service) == 1
+    service.see(change_at(2, status=ChangeStatus.MERGED, merged_as="patch2"))
+    run = service.store.memory.runs[-1]
+    assert (run.revision, run.change) == ("patch2", KEY)
+    assert merged(service) == ["patch1", "patch2"]

@@ -53,7 +53,7 @@ def farm(tmp_path: Path) -> Farm:
 
 def start(farm: Farm) -> int:
     store = farm.service.store
-    return measure_anchors(store, store, lambda _: farm.service.source)
+    return measure_anchors(store, store, lambda _: farm.service.source, farm.service.server.now())
 
 
 def anchors(farm: Farm) -> list[tuple[str | None, str, RunState]]:
@@ -96,7 +96,10 @@ def test_an_idle_pool_compares_distant_commits_with_a_fixed_number_of_pairs(farm
 def test_the_pool_rests_before_the_next_one(farm: Farm) -> None:
     assert [start(farm), start(farm)] == [1, 0]
     memory = farm.service.store.memory
-    memory.runs[-1] = replace(memory.runs[-1], state=RunState.FINISHED)
+    farm.service.plan(len(memory.runs))
+    farm.execute(len(memory.builds))
+    farm.analyse(len(memory.builds))
+    farm.service.vote(len(memory.runs))
     assert start(farm) == 0
     farm.service.store.wait(7 * 3600)
     assert start(farm) == 1
@@ -104,9 +107,17 @@ def test_the_pool_rests_before_the_next_one(farm: Farm) -> None:
     assert first[:2] != second[:2]
 
 
-def test_a_calibration_comes_first(farm: Farm) -> None:
-    farm.service.store.memory.idle_jobs = [JOB, replace(JOB, job="other", since=None, pairs=0, sessions=0)]
-    assert start(farm) == 0
+def test_nothing_is_fetched_while_the_pool_measures_or_the_branch_rests(farm: Farm) -> None:
+    store = farm.service.store
+    with store.transaction() as tx:
+        run = NewRun(RunKind.CALIBRATION, None, "gerrit", "kv", "master", "c3", pool="perf")
+        start_run(tx.runs, tx.outbox, run)
+    assert (start(farm), farm.service.source.fetched) == (0, [])
+    store.memory.runs[-1] = replace(store.memory.runs[-1], state=RunState.FINISHED)
+    assert start(farm) == 1
+    store.memory.runs[-1] = replace(store.memory.runs[-1], state=RunState.FINISHED)
+    fetched = len(farm.service.source.fetched)
+    assert (start(farm), len(farm.service.source.fetched)) == (0, fetched)
 
 
 def test_a_branch_that_was_set_back_is_not_measured(farm: Farm) -> None:
@@ -123,7 +134,7 @@ def test_a_server_that_is_gone_is_skipped_and_an_outage_reported(farm: Farm) -> 
     def gone(_: str) -> Service:
         raise Permanent("not configured")
 
-    assert measure_anchors(store, store, gone) == 0  # type: ignore[arg-type]
+    assert measure_anchors(store, store, gone, farm.service.server.now()) == 0  # type: ignore[arg-type]
     farm.service.source.fault = Transient("no route")
     with pytest.raises(Transient, match="no route"):
         start(farm)
