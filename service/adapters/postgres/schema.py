@@ -152,7 +152,7 @@ run: Final = Table(
     Column("patch_set_id", ForeignKey(patch_set.c.id)),
     *_texts("kind", "state", "instance", "project", "branch", "revision"),
     *(Column(name, CleanText) for name in ("parent", "tree", "parent_tree")),
-    *_optional_texts("subject", "author", "reason", "pool", "ended_by"),
+    *_optional_texts("subject", "author", "reason", "pool", "ended_by", "merged_as"),
     Column("label", CleanText, nullable=False, server_default=text("'Verified'::text")),
     _moment("created_at"),
     Column("finished_at", _MOMENT),

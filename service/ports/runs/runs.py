@@ -68,9 +68,19 @@ class Runs(Protocol):
         """Return a run; it and its change are locked until the transaction ends. Raises NotFound."""
 
     def start(
-        self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
+        self,
+        run_id: int,
+        *,
+        tree: str,
+        parent: str | None,
+        parent_tree: str | None,
+        label: str,
+        merged_as: str = "",
     ) -> None:
-        """Move a planned run to running. A run in any other state stays as it is."""
+        """Move a planned run to running. A run in any other state stays as it is.
+
+        ``merged_as``: the merge commit that brought the change to the branch; empty: there is none.
+        """
 
     def end(self, run_id: int, state: RunState, reason: str = "") -> None:
         """Move a run to an end state; a run that has ended keeps its state."""

@@ -93,6 +93,10 @@ class Run:
     created_at: datetime
     finished_at: datetime | None
     label: str = field(metadata={"description": "the label that the run votes on", "examples": ["Verified"]})
+    merged_as: str = field(
+        default="",
+        metadata={"description": "the merge commit that brought the revision to the branch; may be empty"},
+    )
 
 
 def leading(newest_first: Sequence[Run]) -> Run | None:

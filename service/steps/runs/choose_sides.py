@@ -15,6 +15,7 @@ from service.domain.building.spec import REVIEWED, UNREVIEWED, Merge, Revision
 from service.domain.project.configuration import Work
 from service.domain.project.project_file import concerns
 from service.domain.review.change import ChangeStatus
+from service.domain.trunk.followed import LOOKED_AT
 from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import RunKind
 
@@ -76,12 +77,13 @@ def choose_sides(store: Store, server: CurrentChanges, source: Source, run: RunR
     is_check = run.kind is RunKind.CHECK
     branch = f"refs/heads/{run.branch}"
     ref = run.ref if is_check and run.ref else branch
-    patch = revision(run.revision, ref, UNREVIEWED if is_check else REVIEWED)
+    commit = _landed(source, run) if run.kind is RunKind.POST_SUBMIT else run.revision
+    patch = revision(commit, ref, UNREVIEWED if is_check else REVIEWED)
     if run.kind is RunKind.CALIBRATION:
         return _alone(Sides(patch, patch))
     if run.kind is RunKind.ANCHOR:
         return _alone(Sides(revision(_on_branch(source, run), branch, REVIEWED), patch))
-    parent = source.parent(run.project, run.revision)
+    parent = source.parent(run.project, commit)
     if parent is None:
         return _alone(Sides(None, patch))
     # A parent that is still under review does not count as reviewed.
@@ -94,6 +96,19 @@ def choose_sides(store: Store, server: CurrentChanges, source: Source, run: RunR
         return _alone(own)
     status = None if is_merged else _status_of(store, server, run, parent)
     return _on(source, run, own, base, head, status)
+
+
+def _landed(source: Source, run: RunRecord) -> str:
+    """Return the commit of the branch that brought a merged change: itself, or the merge commit.
+
+    A merge commit is compared with the branch before it. The check compared the same, if it merged the
+    change into the same head; and the trends get no gap.
+    """
+    line = source.line(run.project, run.branch, LOOKED_AT)
+    if any(each.revision == run.revision for each in line):
+        return run.revision
+    merges = (each.revision for each in line if run.revision in each.parents[1:])
+    return next(merges, run.revision)
 
 
 def _on_branch(source: Source, run: RunRecord) -> str:

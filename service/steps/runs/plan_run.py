@@ -121,6 +121,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
         parent=base.commit if base else None,
         parent_tree=base.tree if base else None,
         label=plan.project_file.label,
+        merged_as=patch.commit if run.kind is RunKind.POST_SUBMIT and patch.commit != run.revision else "",
     )
     session = run.id if run.kind is RunKind.CALIBRATION else 0
 

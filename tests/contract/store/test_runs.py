@@ -318,6 +318,14 @@ class TestBranches:
             assert tx.branches.measured("review", "kv_engine", "other", ["2" * 40]) == frozenset()
             assert tx.branches.measured(*here, []) == frozenset()
 
+    def test_a_change_that_a_merge_commit_brought_is_measured_by_that(self, store: Store) -> None:
+        with store.transaction() as tx:
+            run = tx.runs.add(post_submit_run())
+            assert run is not None
+            tx.runs.start(run, tree="t", parent="p", parent_tree="q", label="Verified", merged_as="m" * 40)
+            here = ("review", "kv_engine", "master")
+            assert tx.branches.measured(*here, ["2" * 40, "m" * 40]) == {"m" * 40}
+
     def test_branches_are_followed_for_a_month_after_their_last_run(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
             for branch, revision in (("master", "2"), ("8.0", "2"), ("8.0", "3")):

@@ -60,10 +60,18 @@ class MemoryRuns(InMemory, Runs):
         return row(self._m.runs, run_id, "run")
 
     def start(
-        self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
+        self,
+        run_id: int,
+        *,
+        tree: str,
+        parent: str | None,
+        parent_tree: str | None,
+        label: str,
+        merged_as: str = "",
     ) -> None:
         run = self.lock(run_id)
         if run.state is RunState.PLANNING:
+            self._m.merged_as[run_id] = merged_as
             self._m.runs[run_id - 1] = replace(run, state=RunState.RUNNING, parent=parent, label=label)
             self._m.planned.add(run_id)
             self._m.trees[run_id] = tree, parent_tree

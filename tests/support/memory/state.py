@@ -135,6 +135,7 @@ class Memory:
     created: dict[int, float] = field(default_factory=dict)  # by run
     ended: dict[int, float] = field(default_factory=dict)  # by run
     planned: set[int] = field(default_factory=set)  # runs
+    merged_as: dict[int, str] = field(default_factory=dict)  # by run
     trees: dict[int, tuple[str, str | None]] = field(default_factory=dict)  # of a run and its parent
     reasons: dict[int, str] = field(default_factory=dict)
     builds: list[BuildRecord] = field(default_factory=list)

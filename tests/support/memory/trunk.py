@@ -55,11 +55,9 @@ class MemoryBranches(InMemory, Branches):
         self, instance: str, project: str, branch: str, revisions: Collection[str]
     ) -> frozenset[str]:
         here = (instance, project, branch, RunKind.POST_SUBMIT)
-        return frozenset(
-            run.revision
-            for run in self._m.runs
-            if (run.instance, run.project, run.branch, run.kind) == here and run.revision in revisions
-        )
+        runs = [run for run in self._m.runs if (run.instance, run.project, run.branch, run.kind) == here]
+        found = {self._m.merged_as.get(run.id) or run.revision for run in runs}
+        return frozenset(found.intersection(revisions))
 
     def anchors(self, key: BranchKey) -> MeasuredAnchors:
         here = (key.pool, key.instance, key.project, key.branch, RunKind.ANCHOR)

@@ -88,10 +88,18 @@ class PostgresRuns(Connected, Runs):
 
     @override
     def start(
-        self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
+        self,
+        run_id: int,
+        *,
+        tree: str,
+        parent: str | None,
+        parent_tree: str | None,
+        label: str,
+        merged_as: str = "",
     ) -> None:
         planned = update(t.run).where(t.run.c.id == run_id, t.run.c.state == RunState.PLANNING.value)
         values = {"tree": tree, "parent": parent, "parent_tree": parent_tree, "label": label}
+        values["merged_as"] = merged_as
         self._execute(planned.values(state=RunState.RUNNING.value, **values))
 
     @override

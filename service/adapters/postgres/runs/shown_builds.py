@@ -73,8 +73,9 @@ _BUILD_COLUMNS: Final = f"""
     ) END AS machines
 """  # noqa: S608 - put together from constants
 _RUNS: Final = f"""
-    SELECT r.id, r.kind, r.state, r.instance, r.project, r.branch, r.revision, r.parent, r.subject, r.author,
-           r.reason, r.created_at, r.finished_at, r.label, r.patch_set_id, c.number AS change,
+    SELECT r.id, r.kind, r.state, r.instance, r.project, r.branch, r.revision, r.merged_as, r.parent,
+           r.subject, r.author, r.reason, r.created_at, r.finished_at, r.label, r.patch_set_id,
+           c.number AS change,
            {ADDRESS} AS change_address, p.number AS patch_set
     FROM run AS r
     LEFT JOIN patch_set AS p ON p.id = r.patch_set_id

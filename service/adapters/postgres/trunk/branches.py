@@ -60,12 +60,14 @@ class PostgresBranches(Connected, Branches):
     def measured(
         self, instance: str, project: str, branch: str, revisions: Collection[str]
     ) -> frozenset[str]:
-        query = select(t.run.c.revision).where(
+        # A merge commit brought some.
+        commit = func.coalesce(func.nullif(t.run.c.merged_as, ""), t.run.c.revision)
+        query = select(commit).where(
             t.run.c.instance == instance,
             t.run.c.project == project,
             t.run.c.branch == branch,
             t.run.c.kind == RunKind.POST_SUBMIT.value,
-            t.run.c.revision.in_(revisions),
+            commit.in_(revisions),
         )
         return frozenset(self._execute(query).scalars())
 

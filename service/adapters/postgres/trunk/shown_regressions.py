@@ -53,7 +53,8 @@ _RECENT: Final = f"now() - interval '{LEDGER_DAYS} days'"
 
 def _regressions(chosen: str) -> str:
     return f"""
-SELECT g.id, g.state, g.weight AS heaviest, r.instance, r.project, r.branch, r.revision, r.parent,
+SELECT g.id, g.state, g.weight AS heaviest, r.instance, r.project, r.branch,
+       coalesce(nullif(r.merged_as, ''), r.revision) AS revision, r.parent,
        coalesce(nullif(r.subject, ''), p.subject, '') AS subject,
        coalesce(nullif(r.author, ''), p.author, '') AS author,
        c.number AS change, CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
@@ -81,8 +82,8 @@ _LIST: Final = text(f"""
 {_regressions(_IN_LIST)}
   AND NOT EXISTS (
     SELECT FROM (
-        SELECT lower(concat_ws(' ', r.project, r.branch, r.subject, r.author, r.revision, p.subject,
-            p.author, g.assignee, g.bug, string_agg(its.benchmark, ' '))) AS words
+        SELECT lower(concat_ws(' ', r.project, r.branch, r.subject, r.author, r.revision, r.merged_as,
+            p.subject, p.author, g.assignee, g.bug, string_agg(its.benchmark, ' '))) AS words
         FROM regressed_result AS x JOIN series AS its ON its.id = x.series_id WHERE x.regression_id = g.id
     ) AS searched
     WHERE EXISTS (SELECT FROM unnest(cast(:wanted AS text[])) AS word WHERE strpos(words, word) = 0)

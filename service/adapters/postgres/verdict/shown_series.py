@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from service.domain.values.search import Words
 
 _WAIT_DAYS: Final = 2
+# The commit on the branch of a row of run: a merge commit brought some.
+ON_BRANCH: Final = "coalesce(nullif(run.merged_as, ''), run.revision)"
 _MOST_ANCHORS: Final = 200
 _MOST_UNTOUCHED: Final = 10_000  # commits that touch no file of the job
 _SERIES: Final = """
@@ -85,7 +87,7 @@ def _newest(kind: int, run_kind: RunKind) -> str:
                r.revision, r.parent, r.subject, r.author, r.patch_set_id
         FROM comparison
         LEFT JOIN LATERAL (
-            SELECT run.id, run.revision, run.parent, run.subject, run.author, run.patch_set_id
+            SELECT run.id, {ON_BRANCH} AS revision, run.parent, run.subject, run.author, run.patch_set_id
             FROM run_build JOIN run ON run.id = run_build.run_id
             WHERE run_build.build_id = comparison.build_id AND run.kind = '{run_kind}'
               AND {visible_run("run")}
@@ -147,17 +149,17 @@ LEFT JOIN LATERAL ({_samples(1)}) AS of_patch ON true
 ORDER BY k.measured_at, k.build_id
 """)  # noqa: S608 - put together from constants
 _UNTOUCHED: Final = text(f"""
-SELECT r.revision, r.parent, b.created_at AS moment
-FROM run AS r JOIN LATERAL (
+SELECT {ON_BRANCH} AS revision, run.parent, b.created_at AS moment
+FROM run JOIN LATERAL (
     SELECT build.id, build.created_at FROM run_build JOIN build ON build.id = run_build.build_id
-    WHERE run_build.run_id = r.id AND build.job = :job AND build.result = '{Result.NOT_BUILT}' LIMIT 1
+    WHERE run_build.run_id = run.id AND build.job = :job AND build.result = '{Result.NOT_BUILT}' LIMIT 1
 ) AS b ON b.created_at >= :begin
-WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.parent IS NOT NULL
-  AND (r.instance, r.project, r.branch) = (:instance, :project, :branch)
+WHERE run.kind = '{RunKind.POST_SUBMIT}' AND run.parent IS NOT NULL
+  AND (run.instance, run.project, run.branch) = (:instance, :project, :branch)
   -- A run begins before its builds, by {_WAIT_DAYS} days at most.
-  AND r.created_at >= cast(:begin AS timestamptz) - interval '{_WAIT_DAYS} days'
+  AND run.created_at >= cast(:begin AS timestamptz) - interval '{_WAIT_DAYS} days'
   AND {measured_in_sight("b.id")}
-ORDER BY r.id DESC LIMIT {_MOST_UNTOUCHED}
+ORDER BY run.id DESC LIMIT {_MOST_UNTOUCHED}
 """)  # noqa: S608 - put together from constants
 
 

@@ -236,6 +236,18 @@ def test_a_merged_commit_is_compared_with_its_parent(history: History) -> None:
     assert (sides.base.commit, sides.patch.commit) == ("root", "patch")
 
 
+def test_a_change_that_a_merge_commit_brought_is_compared_as_it_was_merged(history: History) -> None:
+    history.commit("patch", "root", {"a.c": "2"}, CHANGE)
+    history.commit("before", "root", {"b.c": "2"}, MASTER)
+    history.commit("merge", "before", {"a.c": "2"}, MASTER)
+    commits = history.source.commits
+    commits["merge"] = replace(commits["merge"], merged="patch")
+    history.commit("head", "merge", {"note": "2"}, MASTER)
+    sides = history.sides(RunKind.POST_SUBMIT).of(PERF)
+    assert sides.base is not None
+    assert (sides.base.commit, sides.patch.commit, sides.patch.trust) == ("before", "merge", "reviewed")
+
+
 def test_a_server_without_an_answer_is_asked_again(history: History) -> None:
     history.commit("below", "root", {"a.c": "2"}, BELOW)
     history.commit("patch", "below", {"b.c": "2"}, CHANGE)
