@@ -15,6 +15,8 @@ SOURCES: Final = (".c++", ".cc", ".cpp", ".cxx")
 _GOOGLE: Final = re.compile(r"#\s*include\s*[<\"]benchmark/benchmark\.h[>\"]")
 _NANOBENCH: Final = re.compile(r"\bankerl::nanobench\b|#\s*include\s*[<\"](?:\w+/)*nanobench\.h[>\"]")
 _CATCH: Final = re.compile(r"#\s*include\s*[<\"](?:catch2/|(?:\w+/)*catch)")
+# A header of the project may include Catch2.
+_TEST_CASE: Final = re.compile(r"^\s*(?:TEMPLATE_)?TEST_CASE\s*\(\s*\"", re.MULTILINE)
 _BENCHMARK: Final = re.compile(r"\bBENCHMARK(?:_ADVANCED)?\s*\(\s*\"")  # Catch2's names are literals
 _TAG: Final = re.compile(r"^\s*\d+\s+((?:\[[^\[\]\n]+\])+)\s*$", re.MULTILINE)  # of Catch2's --list-tags
 _WORDS: Final = re.compile(r"(?<![a-z])(?:bench(?:mark(?:s|ing)?)?|perf(?:ormance)?)(?![a-z])", re.IGNORECASE)
@@ -31,7 +33,7 @@ def libraries_in(sources: Iterable[tuple[str, str]]) -> dict[str, Format]:
             found[path] = Format.GOOGLE
         elif _NANOBENCH.search(text):
             found[path] = Format.NANOBENCH
-        elif _CATCH.search(text) and _BENCHMARK.search(text):
+        elif _BENCHMARK.search(text) and (_CATCH.search(text) or _TEST_CASE.search(text)):
             found[path] = Format.CATCH2
     return found
 

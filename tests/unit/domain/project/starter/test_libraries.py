@@ -21,6 +21,8 @@ from service.domain.project.starter.libraries import (
         ('#include "catch.hpp"\nBENCHMARK("x") {}', "catch2"),
         ('#include <catch2/benchmark/catch_benchmark.hpp>\nBENCHMARK_ADVANCED("x")(auto meter) {}', "catch2"),
         ("#include <catch2/catch_test_macros.hpp>", ""),
+        ('#include "own.h"\nTEST_CASE("lists") {\n  BENCHMARK("push") {', "catch2"),
+        ('#include "own.h"\nTEST_CASE("lists") {}', ""),
         ("#include <benchmark/benchmark.h>\nBENCHMARK(BM_Push);", "google"),
     ],
 )
