@@ -71,10 +71,15 @@ def _last_of(commits: Sequence[Commit], days: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class AnchorTries:
-    """Runs that measured an anchor, or tried to. ``is_done``: one has comparisons."""
+    """Runs that measured an anchor, or tried to. ``is_done``: one was neither pre-empted nor lost."""
 
     tries: int
     is_done: bool
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether there is no further try."""
+        return self.is_done or self.tries >= _MOST_TRIES
 
 
 def next_anchor(
@@ -92,16 +97,16 @@ def next_anchor(
         now: no commit is younger.
     """
     commits = [each for each in reversed(line) if each.revision in measured]
-    weeks = {each.revision: week_of(min(each.committed_at, now)) for each in commits}
-    found = anchors_of([Commit(min(each.committed_at, now)) for each in commits])
+    moments = [*accumulate((min(each.committed_at, now) for each in commits), max)]
+    weeks = {each.revision: week_of(moment) for each, moment in zip(commits, moments, strict=True)}
+    over = {anchor for anchor, tries in known.items() if tries.is_over}
+    found = anchors_of([Commit(each) for each in moments])
     for place in found.fixed:
-        anchor = _at(commits, place)
-        tries = known.get(anchor)
-        if tries is None or not (tries.is_done or tries.tries >= _MOST_TRIES):
+        if (anchor := _at(commits, place)) not in over:
             return anchor
     for place in found.newest:
         base, head = anchor = _at(commits, place)
-        if not any(of == base and weeks.get(patch) == weeks[head] for of, patch in known):
+        if not any(of == base and weeks.get(patch) == weeks[head] for of, patch in over):
             return anchor
     return None
 

@@ -22,7 +22,10 @@ class RunHistory(Protocol):
         """Return the last check of a patch set that no person cancelled, locked, or None."""
 
     def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:
-        """Return the last run of a kind for a revision of a change, both locked, or None."""
+        """Return the last run of a kind for a revision of a change, both locked, or None.
+
+        The revision may be the merge commit that brought the change to its branch.
+        """
 
     def checks_of(self, instance: str, revision: str) -> tuple[tuple[RunState, bool], ...]:
         """Return the states of the checks of a commit on any patch set, and whether each was planned."""

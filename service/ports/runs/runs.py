@@ -64,6 +64,12 @@ class Runs(Protocol):
         The run of a merged commit that exists without a patch set gets that of the new one.
         """
 
+    def give_to_change(self, run: NewRun | RunRecord, commit: str) -> bool:
+        """Give the run of a merged commit that was found on the branch first to the change of another run.
+
+        Return whether there is one without a patch set.
+        """
+
     def lock(self, run_id: int) -> RunRecord:
         """Return a run; it and its change are locked until the transaction ends. Raises NotFound."""
 

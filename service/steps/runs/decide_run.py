@@ -100,7 +100,11 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     is_silent = run.kind is RunKind.POST_SUBMIT and header is Header.NOT_EXECUTED
     if run.change is not None and run.kind is not RunKind.CALIBRATION and not is_silent:
         labels = {} if vote is None else {run.label: vote}
-        comments = _remarks(tx.outbox, run.change, run.revision, judged)
+        # A merge commit has other lines than the patch set that they are posted on.
+        is_merge = run.kind is RunKind.POST_SUBMIT and any(
+            spec.patch.commit != run.revision for spec in specs.values()
+        )
+        comments = () if is_merge else _remarks(tx.outbox, run.change, run.revision, judged)
         review = Review(run.change, run.revision, message, labels, comments)
         tx.outbox.queue_review(review_key(run.id, number), review)
 
@@ -110,7 +114,9 @@ def _kept(
 ) -> str:
     """Return the note that all results are those of an earlier patch set with the same code; may be empty."""
     measured = [specs[build.id] for build in builds if build.outcome is not Outcome.NOT_BUILT]
-    if run.change is None or not measured or any(spec.patch.pushed == run.revision for spec in measured):
+    if run.kind is not RunKind.CHECK or run.change is None or not measured:
+        return ""
+    if any(spec.patch.pushed == run.revision for spec in measured):
         return ""
     same_code = stored.same_code(run.change, run.revision)
     return result_kept(min(same_code)) if len(same_code) > 1 else ""

@@ -67,9 +67,20 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
         _refuse(store, run, reason, run_url, is_held=True)
         return
     with store.transaction() as tx:
-        if tx.runs.lock(run.id).state is RunState.PLANNING:
-            _store(tx, run, plan)
-            _announce(tx.history, tx.outbox, run, plan, run_url)
+        if tx.runs.lock(run.id).state is not RunState.PLANNING:
+            return
+        merged_as = _merged_as(run, plan)
+        if merged_as and tx.runs.give_to_change(run, merged_as):
+            tx.runs.end(run.id, RunState.CANCELLED)
+            return
+        _store(tx, run, plan, merged_as)
+        _announce(tx.history, tx.outbox, run, plan, run_url)
+
+
+def _merged_as(run: RunRecord, plan: _Plan) -> str:
+    """Return the merge commit that brought a merged change to its branch; empty if there is none."""
+    commit = plan.sides.own.patch.commit
+    return commit if run.kind is RunKind.POST_SUBMIT and commit != run.revision else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +124,7 @@ def _plan(store: Store, server: ReviewServer, source: Source, run: RunRecord) ->
     return _Plan(project_file, sides, builds, own_file, renaming, workspace)
 
 
-def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
+def _store(tx: Transaction, run: RunRecord, plan: _Plan, merged_as: str) -> None:
     base, patch = plan.sides.own.base, plan.sides.own.patch
     tx.runs.start(
         run.id,
@@ -121,7 +132,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
         parent=base.commit if base else None,
         parent_tree=base.tree if base else None,
         label=plan.project_file.label,
-        merged_as=patch.commit if run.kind is RunKind.POST_SUBMIT and patch.commit != run.revision else "",
+        merged_as=merged_as,
     )
     session = run.id if run.kind is RunKind.CALIBRATION else 0
 

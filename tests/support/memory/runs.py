@@ -31,9 +31,8 @@ class MemoryRuns(InMemory, Runs):
             change, ref = self._m.change_ids[patch_set.change_id - 1], patch_set.ref
         for other in self._m.runs:
             if other.kind is run.kind and _is_same(other, run):
-                if run.kind is RunKind.POST_SUBMIT and other.patch_set_id is None:
-                    own = {"patch_set_id": run.patch_set_id, "change": change, "ref": ref}
-                    self._m.runs[other.id - 1] = replace(other, **own)  # type: ignore[arg-type]
+                if run.kind is RunKind.POST_SUBMIT:
+                    self.give_to_change(run, run.revision)
                 return None
         number = len(self._m.runs) + 1
         self._m.created[number] = self._m.clock
@@ -55,6 +54,18 @@ class MemoryRuns(InMemory, Runs):
             )
         )
         return number
+
+    def give_to_change(self, run: NewRun | RunRecord, commit: str) -> bool:
+        here = (RunKind.POST_SUBMIT, run.instance, run.project, run.branch, commit, None)
+        for each in self._m.runs:
+            own = (each.kind, each.instance, each.project, each.branch, each.revision, each.patch_set_id)
+            if own == here and run.patch_set_id is not None:
+                patch_set = self._m.patch_sets[run.patch_set_id - 1]
+                change = self._m.change_ids[patch_set.change_id - 1]
+                given = replace(each, patch_set_id=run.patch_set_id, change=change, ref=patch_set.ref)
+                self._m.runs[each.id - 1] = given
+                return True
+        return False
 
     def lock(self, run_id: int) -> RunRecord:
         return row(self._m.runs, run_id, "run")
@@ -111,8 +122,12 @@ class MemoryRunHistory(InMemory, RunHistory):
         return next((run for run in reversed(runs) if not run.is_called_off), None)
 
     def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:
-        wanted = (change, kind, revision)
-        runs = [run for run in self._m.runs if (run.change, run.kind, run.revision) == wanted]
+        runs = [
+            run
+            for run in self._m.runs
+            if (run.change, run.kind) == (change, kind)
+            and revision in {run.revision, self._m.merged_as.get(run.id)}
+        ]
         return replace(runs[-1], is_outdated=self._is_outdated(runs[-1])) if runs else None
 
     def _is_outdated(self, run: RunRecord) -> bool:

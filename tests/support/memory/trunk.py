@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from service.domain.access.audit import AuditKind
 from service.domain.review.change import PatchSetKind
 from service.domain.runs.states import UNFINISHED, RunState
+from service.domain.runs.vote import Outcome
 from service.domain.trunk.anchors import AnchorTries
 from service.domain.trunk.regression import Checked, RegressionState, weight_of
 from service.domain.values.errors import NotFound
@@ -85,8 +86,8 @@ class MemoryBranches(InMemory, Branches):
         )
 
     def _is_done(self, run: RunRecord) -> bool:
-        builds = (build for number, build in self._m.run_builds if number == run.id)
-        return any(build in self._m.results and self._m.results[build].comparisons for build in builds)
+        ends = {self._m.builds[build - 1].outcome for number, build in self._m.run_builds if number == run.id}
+        return run.state is RunState.FINISHED and ends.isdisjoint({Outcome.CANCELLED, Outcome.INFRASTRUCTURE})
 
 
 class MemoryRegressions(MemoryAudit, Regressions):

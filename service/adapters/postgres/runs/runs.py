@@ -64,15 +64,19 @@ class PostgresRuns(Connected, Runs):
         new = insert(t.run).values(state=RunState.PLANNING.value, **asdict(run))
         added = self._execute(new.on_conflict_do_nothing().returning(t.run.c.id)).scalar()
         if added is None and run.kind is RunKind.POST_SUBMIT and run.patch_set_id is not None:
-            self._give_to_change(run)
+            self.give_to_change(run, run.revision)
         return None if added is None else int(added)
 
-    def _give_to_change(self, run: NewRun) -> None:
-        """Give the run of a merged commit, which was found on the branch first, to its change."""
-        commit = {each: getattr(run, each) for each in ("instance", "project", "branch", "revision")}
-        same = [t.run.c[name] == value for name, value in commit.items()]
-        found = update(t.run).where(t.run.c.kind == run.kind.value, t.run.c.patch_set_id.is_(None), *same)
-        self._execute(found.values(patch_set_id=run.patch_set_id))
+    @override
+    def give_to_change(self, run: NewRun | RunRecord, commit: str) -> bool:
+        here = [t.run.c[name] == getattr(run, name) for name in ("instance", "project", "branch")]
+        found = update(t.run).where(
+            t.run.c.kind == RunKind.POST_SUBMIT.value,
+            t.run.c.patch_set_id.is_(None),
+            t.run.c.revision == commit,
+            *here,
+        )
+        return self._execute(found.values(patch_set_id=run.patch_set_id)).rowcount > 0
 
     @override
     def lock(self, run_id: int) -> RunRecord:
@@ -154,7 +158,8 @@ class PostgresRunHistory(Connected, RunHistory):
     def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:
         of_change = (t.change.c.instance == change.instance) & (t.change.c.number == change.number)
         self._execute(select(t.change.c.id).where(of_change).with_for_update(key_share=True))
-        return self._newest(of_change, t.run.c.kind == kind.value, t.run.c.revision == revision)
+        is_it = (t.run.c.revision == revision) | (t.run.c.merged_as == revision)
+        return self._newest(of_change, t.run.c.kind == kind.value, is_it)
 
     def _newest(self, *conditions: ColumnElement[bool]) -> RunRecord | None:
         last = _RUNS.where(*conditions).order_by(t.run.c.id.desc()).limit(1)

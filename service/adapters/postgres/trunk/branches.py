@@ -22,16 +22,13 @@ if TYPE_CHECKING:
     from service.domain.verdict.calibration.schedule import BranchKey
 
 _FOLLOWED: Final = timedelta(days=30)  # after the last run on a branch
+# A pre-empted build is cancelled, and a lost machine is no fault of the commits.
 _ANCHORS: Final = text("""
 SELECT run.parent, run.revision, count(*) AS tries,
        cast(extract(epoch FROM now() - max(run.created_at)) AS double precision) AS since,
-       bool_or(EXISTS (
+       bool_or(run.state = 'finished' AND NOT EXISTS (
            SELECT FROM run_build JOIN build ON build.id = run_build.build_id
-           JOIN LATERAL (
-               SELECT FROM comparison AS k
-               WHERE k.build_id = build.id AND k.measured_at = build.created_at LIMIT 1
-           ) AS k ON true
-           WHERE run_build.run_id = run.id
+           WHERE run_build.run_id = run.id AND build.outcome IN ('cancelled', 'infrastructure')
        )) AS is_done
 FROM run
 WHERE kind = 'anchor' AND parent IS NOT NULL

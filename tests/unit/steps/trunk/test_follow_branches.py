@@ -14,7 +14,7 @@ from service.domain.values.errors import NotFound, Transient
 from service.domain.values.identity import RunKind
 from service.steps.trunk.follow_branches import follow_branches
 from tests.support.building.build_host import code
-from tests.support.review.changes import KEY, Service, change_at
+from tests.support.review.changes import Service, change_at
 
 MASTER = "refs/heads/master"
 
@@ -34,7 +34,7 @@ def push(service: Service, commit: str, *parents: str, hours: float = 1.0, subje
     source = service.source
     parent, *others = parents
     if commit not in source.commits:
-        source.commit(commit, parent, {"bench.json": code(BM_a=1.0)})
+        source.commit(commit, parent, {**source.commits[parent].files, "bench.json": code(BM_a=1.0)})
     source.refs[MASTER] = commit
     source.commits[commit] = replace(
         source.commits[commit],
@@ -124,5 +124,19 @@ def test_a_change_that_is_reported_later_gets_the_run_of_its_commit(service: Ser
     assert follow(service) == 1
     service.see(change_at(2, status=ChangeStatus.MERGED, merged_as="patch2"))
     run = service.store.memory.runs[-1]
-    assert (run.revision, run.change) == ("patch2", KEY)
+    assert (run.revision, run.change) == ("patch2", change_at(2).key)
     assert merged(service) == ["patch1", "patch2"]
+
+
+def test_a_change_that_is_reported_later_gets_the_run_of_its_merge_commit(service: Service) -> None:
+    push(service, "merge", "patch1", "patch2")
+    assert follow(service) == 1
+    service.see(change_at(2, status=ChangeStatus.MERGED, merged_as="patch2"))
+    service.plan(3)
+    of_merge, of_change = service.store.memory.runs[1:]
+    assert (of_merge.revision, of_merge.change, of_merge.state) == (
+        "merge",
+        change_at(2).key,
+        RunState.PLANNING,
+    )
+    assert (of_change.revision, of_change.state) == ("patch2", RunState.CANCELLED)
