@@ -21,8 +21,7 @@ def upgrade() -> None:
         bug        text NOT NULL DEFAULT '',
         note       text NOT NULL DEFAULT '',
         changed_by text NOT NULL DEFAULT '',
-        changed_at timestamptz,
-        found_at   timestamptz NOT NULL DEFAULT now()
+        changed_at timestamptz
     )
     """)
     op.execute("""
@@ -39,7 +38,6 @@ def upgrade() -> None:
     )
     """)
     op.execute("CREATE INDEX regression_of_list ON regression (state, weight, id)")
-    op.execute("CREATE INDEX regression_recent ON regression (found_at)")
 
 
 def downgrade() -> None:
