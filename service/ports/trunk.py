@@ -21,11 +21,12 @@ from service.domain.trunk.regression import (
     Weight,
 )
 from service.domain.values.search import Words
-from service.domain.values.text import change, interval
+from service.domain.values.text import change
 from service.domain.verdict.calibration.schedule import BranchKey
 from service.ports.access import Author
 from service.ports.reading import Viewer
 from service.ports.runs.shown import ADDRESS
+from service.ports.verdict import MeasuredRatio
 
 LEDGER_DAYS: Final = 30
 
@@ -132,7 +133,7 @@ class Regressions(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegressedResult:
+class RegressedResult(MeasuredRatio):
     """A benchmark that a merged commit made slower, measured in pairs against the commit's parent."""
 
     series_id: int
@@ -143,25 +144,12 @@ class RegressedResult:
     metric: str
     unit: str
     better: Better
-    ratio: float | None = field(metadata={"description": "commit divided by parent"})
-    low: float | None = field(metadata={"description": "lower end of the ratio's interval"})
-    high: float | None = field(metadata={"description": "upper end of the ratio's interval"})
     weight: Weight
     gate_said: GateSaid = field(metadata={"description": "what the check before the merge said"})
     faster_since: float | None = field(
         default=None,
         metadata={"description": "while it is open: ratio of the newest later commit that made it faster"},
     )
-
-    @property
-    def change_text(self) -> str:
-        """The ratio as a change, such as ``−12.3 %``; empty if there is none."""
-        return "" if self.ratio is None else change(self.ratio)
-
-    @property
-    def interval_text(self) -> str:
-        """The ratio's interval, such as ``[−13.1, −11.4]``; empty if there is none."""
-        return "" if self.low is None or self.high is None else interval(self.low, self.high, self.ratio)
 
     @property
     def is_regained(self) -> bool:
@@ -172,7 +160,7 @@ class RegressedResult:
 
     @property
     def faster_text(self) -> str:
-        """The later change to the faster, such as ``+8.1 %``; empty if there is none."""
+        """Write the later change to the faster, such as ``+8.1 %``, or nothing without one."""
         return "" if self.faster_since is None else change(self.faster_since)
 
 

@@ -30,7 +30,26 @@ _BETTER: Final = {"description": "the direction in which the metric improves"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class MeasuredRatio:
+    """A ratio of patch to base with its interval, and both as people read them."""
+
+    ratio: float | None = field(metadata={"description": "patch divided by base"})
+    low: float | None = field(metadata={"description": "lower end of the ratio's interval"})
+    high: float | None = field(metadata={"description": "upper end of the ratio's interval"})
+
+    @property
+    def change_text(self) -> str:
+        """Write the ratio as a change, such as ``−12.3 %``, or nothing without one."""
+        return "" if self.ratio is None else change(self.ratio)
+
+    @property
+    def interval_text(self) -> str:
+        """Write the ratio's interval, such as ``[−13.1, −11.4]``, or nothing without one."""
+        return "" if self.low is None or self.high is None else interval(self.low, self.high, self.ratio)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared(MeasuredRatio):
     """Base against patch for one metric; values are medians over launches.
 
     Each field is a column of the table of comparisons, and has the name of its value in a judged row.
@@ -38,9 +57,6 @@ class Compared:
 
     verdict: Verdict
     pairs: int
-    ratio: float | None = field(metadata={"description": "patch divided by base"})
-    low: float | None = field(metadata={"description": "lower end of the ratio's interval"})
-    high: float | None = field(metadata={"description": "upper end of the ratio's interval"})
     base: float | None
     patch: float | None
 
@@ -48,16 +64,6 @@ class Compared:
     def values_of(row: JudgedRow) -> dict[str, Any]:
         """Return the fields' values of a judged row."""
         return {each.name: getattr(row, each.name) for each in fields(Compared)}
-
-    @property
-    def change_text(self) -> str:
-        """The ratio as a change, such as ``−12.3 %``; empty if there is none."""
-        return "" if self.ratio is None else change(self.ratio)
-
-    @property
-    def interval_text(self) -> str:
-        """The ratio's interval, such as ``[−13.1, −11.4]``; empty if there is none."""
-        return "" if self.low is None or self.high is None else interval(self.low, self.high, self.ratio)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from service.domain.project.project_file import FILE_NAME, parse_project_file
 from service.domain.values.errors import BadInput, NotFound, Permanent, Transient
 from service.domain.values.identity import RunKind
 from service.domain.verdict.calibration.schedule import ASKED_WITHIN, due_branches, still_asks
-from service.ports.runs.runs import NewRun
-from service.steps.runs.new_run import start_run
+from service.steps.runs.new_run import run_of_pool, start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -68,15 +67,7 @@ def _head(source: Source, key: BranchKey, jobs: Collection[str]) -> str | None:
 
 
 def _start(store: Store, key: BranchKey, head: str) -> bool:
-    run = NewRun(
-        kind=RunKind.CALIBRATION,
-        patch_set_id=None,
-        instance=key.instance,
-        project=key.project,
-        branch=key.branch,
-        revision=head,
-        subject=f"Calibration of pool {key.pool}: {key.branch} against itself",
-        pool=key.pool,
-    )
+    subject = f"Calibration of pool {key.pool}: {key.branch} against itself"
+    run = run_of_pool(RunKind.CALIBRATION, key, head, subject)
     with store.transaction() as tx:
         return start_run(tx.runs, tx.outbox, run)

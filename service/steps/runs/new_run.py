@@ -10,6 +10,7 @@ from service.ports.runs.runs import NewRun
 
 if TYPE_CHECKING:
     from service.domain.review.change import Change
+    from service.domain.verdict.calibration.schedule import BranchKey
     from service.ports.runs.decisions import Outbox
     from service.ports.runs.runs import Runs
 
@@ -30,6 +31,23 @@ def run_of(change: Change, kind: RunKind, patch_set_id: int, revision: str) -> N
         revision=revision,
         subject=change.subject,
         author=change.current.author.name or change.owner.name,
+    )
+
+
+def run_of_pool(
+    kind: RunKind, key: BranchKey, revision: str, subject: str, parent: str | None = None
+) -> NewRun:
+    """Make a run of an idle pool on a commit of a branch; ``parent`` as in :class:`NewRun`."""
+    return NewRun(
+        kind=kind,
+        patch_set_id=None,
+        instance=key.instance,
+        project=key.project,
+        branch=key.branch,
+        revision=revision,
+        subject=subject,
+        pool=key.pool,
+        parent=parent,
     )
 
 

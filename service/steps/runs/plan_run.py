@@ -78,7 +78,7 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
 
 
 def _merged_as(run: RunRecord, plan: _Plan) -> str:
-    """Return the merge commit that brought a merged change to its branch; empty if there is none."""
+    """Return the merge commit that brought a change to its branch, or nothing for any other run."""
     commit = plan.sides.own.patch.commit
     return commit if run.kind is RunKind.POST_SUBMIT and commit != run.revision else ""
 

@@ -8,8 +8,7 @@ from service.domain.trunk.anchors import BETWEEN, LOOKED_AT, next_anchor
 from service.domain.values.errors import BadInput, NotFound, Permanent, Transient
 from service.domain.values.identity import RunKind
 from service.domain.verdict.calibration.schedule import ASKED_WITHIN
-from service.ports.runs.runs import NewRun
-from service.steps.runs.new_run import start_run
+from service.steps.runs.new_run import run_of_pool, start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,15 +66,6 @@ def _start_next(store: Store, source: Source, key: BranchKey, now: datetime) -> 
         if found is None:
             return False
         base, patch = found
-        run = NewRun(
-            kind=RunKind.ANCHOR,
-            patch_set_id=None,
-            instance=key.instance,
-            project=key.project,
-            branch=key.branch,
-            revision=patch,
-            subject=f"Anchor of {key.branch} in pool {key.pool}: {base[:10]} to {patch[:10]}",
-            pool=key.pool,
-            parent=base,
-        )
+        subject = f"Anchor of {key.branch} in pool {key.pool}: {base[:10]} to {patch[:10]}"
+        run = run_of_pool(RunKind.ANCHOR, key, patch, subject, parent=base)
         return start_run(tx.runs, tx.outbox, run)

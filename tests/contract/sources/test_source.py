@@ -11,7 +11,7 @@ from service.domain.building.spec import Merge
 from service.domain.project.manifest_key import ManifestKey
 from service.domain.values.errors import Cancelled, Incomplete, NotFound
 from tests.integration.adapters.sources.git.git_repository import Repository
-from tests.support.building.build_host import Commit, MemorySource
+from tests.support.building.memory_source import Commit, MemorySource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

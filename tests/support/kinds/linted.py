@@ -15,7 +15,8 @@ from service.domain.values.errors import BadInput
 from service.domain.values.identity import RunKind
 from service.kinds.runners import RUNNERS
 from service.steps.building.session import BuildSession
-from tests.support.building.build_host import MemoryClaimed, MemorySource, Silence, memory_host
+from tests.support.building.build_host import MemoryClaimed, Silence, memory_host
+from tests.support.building.memory_source import MemorySource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -15,7 +15,7 @@ from service.steps.review.reconcile import reconcile
 from service.steps.review.run_comment_commands import run_comment_commands
 from service.steps.runs.finish_run import finish_run
 from service.steps.runs.plan_run import plan_run
-from tests.support.building.build_host import CODE, MemorySource, code
+from tests.support.building.memory_source import CODE, MemorySource, code
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory.state import NOW
 from tests.support.memory.store import MemoryStore

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.runs.machine_report import MachineReport
-    from tests.support.building.build_host import MemorySource
+    from tests.support.building.memory_source import MemorySource
 
 STYLE = {".clang-format": "BasedOnStyle: Google\n"}
 BASE = {**STYLE, "src/a.cc": "int a;\nint b;\n", "README.md": "old\n"}

@@ -21,13 +21,8 @@ from service.domain.runs.vote import Outcome
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.measured_causes import measured_causes, measured_notes
 from service.kinds.runners import RUNNERS
-from tests.support.building.build_host import (
-    MemoryClaimed,
-    MemorySandbox,
-    MemorySource,
-    memory_host,
-    session_of,
-)
+from tests.support.building.build_host import MemoryClaimed, MemorySandbox, memory_host, session_of
+from tests.support.building.memory_source import MemorySource
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.review.changes import Service
 from tests.support.runs.finished import Farm

@@ -16,7 +16,8 @@ from service.domain.project.project_file import parse_job
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Unfit
 from service.kinds.runners import RUNNERS
-from tests.support.building.build_host import MemorySandbox, MemorySource, memory_host, session_of
+from tests.support.building.build_host import MemorySandbox, memory_host, session_of
+from tests.support.building.memory_source import MemorySource
 from tests.support.memory.files import MemoryArtifacts
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from service.steps.review.deliver import deliver_reviews
 from service.steps.review.look_at_change import look_at_change
 from service.steps.runs.finish_run import finish_run
 from service.steps.runs.plan_run import plan_run
-from tests.support.building.build_host import MemorySource
+from tests.support.building.memory_source import MemorySource
 from tests.support.fakes import FakeReviewServer
 from tests.support.review.changes import PROJECT_FILE
 from tests.support.store_samples import change

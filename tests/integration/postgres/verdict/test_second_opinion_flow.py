@@ -14,7 +14,8 @@ from service.steps.runs.analyse import analyse
 from service.steps.runs.finish_run import finish_run
 from service.steps.runs.plan_run import plan_run
 from tests.integration.postgres.samples import claimed, worklist
-from tests.support.building.build_host import CODE, MemorySandbox, Silence, code, memory_host
+from tests.support.building.build_host import MemorySandbox, Silence, memory_host
+from tests.support.building.memory_source import CODE, code
 from tests.support.fakes import WRITTEN, FakeReviewServer
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.review.changes import KEY, LINKS, PROJECT_FILE, change_at, project

@@ -58,7 +58,8 @@ def test_a_slower_result_weighs_by_its_vote_and_by_the_evidence_of_its_series(
 def test_the_check_of_the_patch_set_tells_why_a_slow_down_got_in(
     checked: Checked | None, said: GateSaid
 ) -> None:
-    assert gate_said(checked, waived={3}) is said
+    answer = gate_said(checked, waived={3})
+    assert answer is said
 
 
 @pytest.mark.parametrize("verdict", Verdict)

@@ -14,7 +14,8 @@ from service.domain.review.change import InlineComment
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.vote import Outcome
 from service.steps.machines.execute import execute_build
-from tests.support.building.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, memory_host
+from tests.support.building.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
+from tests.support.building.memory_source import CODE
 from tests.support.fakes import WRITTEN
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.runs.finished import Farm

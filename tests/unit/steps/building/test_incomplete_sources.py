@@ -13,7 +13,8 @@ from service.domain.sources.workspace import PlacedFile, Workspace
 from service.domain.values.errors import Incomplete
 from service.kinds.runners import RUNNERS
 from service.steps.building.build_sources import complete_sources
-from tests.support.building.build_host import Commit, MemorySandbox, MemorySource, memory_host, session_of
+from tests.support.building.build_host import MemorySandbox, memory_host, session_of
+from tests.support.building.memory_source import Commit, MemorySource
 from tests.support.kinds.linted import ReplayedTidy
 from tests.unit.steps.machines.test_execute import Machine
 

@@ -13,7 +13,8 @@ from service.domain.building.sandbox_command import Completed
 from service.domain.project.project_file import parse_job
 from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
 from service.kinds.runners import RUNNERS
-from tests.support.building.build_host import MemoryClaimed, MemorySource, memory_host, session_of
+from tests.support.building.build_host import MemoryClaimed, memory_host, session_of
+from tests.support.building.memory_source import MemorySource
 from tests.support.kinds.linted import ReplayedTidy
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from service.domain.runs.external import ExternalBuild, ReportedRevision
 from service.ports.access import Author
 from service.ports.failures.storing import KnownChange
 from service.steps.failures.match_known import keep_matches, propose_known
-from tests.support.building.build_host import MemorySource
+from tests.support.building.memory_source import MemorySource
 from tests.support.fakes import WRITTEN
 from tests.support.memory.store import MemoryStore
 from tests.support.review.changes import KEY, Service, change_at, project

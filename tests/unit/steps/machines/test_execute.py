@@ -16,7 +16,8 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadInput, Cancelled, CommandFailed, NotFound, Transient, Unfit
 from service.domain.values.identity import RunKind, Side
 from service.steps.machines.execute import RETRY_AFTER, execute_build
-from tests.support.building.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, memory_host
+from tests.support.building.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
+from tests.support.building.memory_source import CODE
 from tests.support.memory.files import MemoryArtifacts, MemoryPacker
 from tests.support.review.changes import PROJECT_FILE, project
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.steps.building.session import BuildHost
-    from tests.support.building.build_host import MemorySource
+    from tests.support.building.memory_source import MemorySource
 
 JOB = parse_project_file(PROJECT_FILE).job("perf")
 

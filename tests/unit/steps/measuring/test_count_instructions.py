@@ -21,13 +21,8 @@ from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.domain.wording.build_causes import OUT_OF_COUNTING_TIME, SEVERAL_THREADS
 from service.steps.measuring.count_instructions import count_instructions
 from service.steps.measuring.launching import Launcher
-from tests.support.building.build_host import (
-    MemoryClaimed,
-    MemorySandbox,
-    MemorySource,
-    memory_host,
-    session_of,
-)
+from tests.support.building.build_host import MemoryClaimed, MemorySandbox, memory_host, session_of
+from tests.support.building.memory_source import MemorySource
 from tests.unit.steps.measuring.test_measure import measure_trees
 
 if TYPE_CHECKING:

@@ -24,16 +24,8 @@ from service.steps.machines.execute import execute_build
 from service.steps.measuring.find_identical_programs import find_identical_programs
 from service.steps.measuring.prepare_sides import PreparedSide, PreparedSides
 from service.steps.measuring.rehearse import NOTHING_KNOWN, Rehearsal
-from tests.support.building.build_host import (
-    CODE,
-    PROGRAM,
-    MemoryClaimed,
-    MemorySandbox,
-    MemorySource,
-    Silence,
-    code,
-    memory_host,
-)
+from tests.support.building.build_host import PROGRAM, MemoryClaimed, MemorySandbox, Silence, memory_host
+from tests.support.building.memory_source import CODE, MemorySource, code
 from tests.support.memory.files import MemoryInspector, MemoryOpenedFiles, MemoryPacker
 from tests.unit.steps.measuring.test_measure import Killed
 from tests.unit.steps.measuring.test_measure_disturbed import Neighbour

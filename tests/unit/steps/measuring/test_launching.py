@@ -15,7 +15,7 @@ from service.domain.values.identity import Side
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import shared_cpus
 from service.steps.measuring.launching import SideFailed
-from tests.support.building.build_host import code
+from tests.support.building.memory_source import code
 from tests.support.memory.files import MemoryPacker
 from tests.unit.domain.gbench_files import row, whole
 from tests.unit.steps.machines.test_execute import Machine

@@ -22,15 +22,8 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.steps.measuring.launching import Launcher, SideFailed
 from service.steps.measuring.measure import Measurement, measure
 from service.steps.measuring.rehearse import NOTHING_KNOWN, fix_listings, rehearse
-from tests.support.building.build_host import (
-    CODE,
-    MemoryClaimed,
-    MemorySandbox,
-    MemorySource,
-    code,
-    memory_host,
-    session_of,
-)
+from tests.support.building.build_host import MemoryClaimed, MemorySandbox, memory_host, session_of
+from tests.support.building.memory_source import CODE, MemorySource, code
 from tests.support.memory.files import MemoryPacker
 
 if TYPE_CHECKING:

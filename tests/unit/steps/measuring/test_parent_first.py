@@ -12,7 +12,8 @@ from typing_extensions import override
 from service.domain.building.sandbox_command import Completed
 from service.domain.runs.vote import Outcome
 from service.steps.machines.execute import RETRY_AFTER
-from tests.support.building.build_host import CODE, MemorySandbox, memory_host
+from tests.support.building.build_host import MemorySandbox, memory_host
+from tests.support.building.memory_source import CODE
 from tests.unit.steps.machines.test_execute import Machine
 
 if TYPE_CHECKING:

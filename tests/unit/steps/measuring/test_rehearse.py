@@ -20,7 +20,8 @@ from service.domain.values.identity import Side
 from service.domain.verdict.inference.verdict import Verdict
 from service.steps.measuring.launching import SideFailed
 from service.steps.measuring.rehearse import Rehearsal, fix_listings
-from tests.support.building.build_host import MemorySandbox, MemorySource, code, memory_host, session_of
+from tests.support.building.build_host import MemorySandbox, memory_host, session_of
+from tests.support.building.memory_source import MemorySource, code
 from tests.unit.domain.gbench_files import row, whole
 from tests.unit.steps.machines.test_execute import Machine
 from tests.unit.steps.measuring.test_measure import JOB, Bench, measuring, verdicts

@@ -20,7 +20,8 @@ from service.domain.verdict.inference.reasons import ReasonKind, has_kind
 from service.domain.verdict.inference.verdict import Verdict
 from service.steps.measuring.launching import Launcher
 from service.steps.measuring.second_opinion import SecondOpinion, ask_again
-from tests.support.building.build_host import CODE, code, memory_host, session_of
+from tests.support.building.build_host import memory_host, session_of
+from tests.support.building.memory_source import CODE, code
 from tests.unit.steps.measuring.test_measure import JOB, Bench, Killed, measure_trees, verdicts
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from service.domain.project.benchmark import Format, Suite
 from service.domain.runs.vote import Outcome
 from service.domain.verdict.inference.verdict import Verdict
 from service.steps.measuring.launching import SideFailed
-from tests.support.building.build_host import NOISE, MemorySandbox, code, memory_host
+from tests.support.building.build_host import NOISE, MemorySandbox, memory_host
+from tests.support.building.memory_source import code
 from tests.unit.steps.machines.test_execute import Machine
 from tests.unit.steps.measuring.test_measure import Bench, measuring, verdicts
 

@@ -26,7 +26,8 @@ from service.steps.runs.gate import (
     local_spec,
 )
 from service.steps.runs.list_benchmarks import ListedJob, list_benchmarks, listing_spec
-from tests.support.building.build_host import CODE, MemorySandbox, MemorySource, Silence, code, memory_host
+from tests.support.building.build_host import MemorySandbox, Silence, memory_host
+from tests.support.building.memory_source import CODE, MemorySource, code
 from tests.unit.kinds.test_compared_tests import FILE, CTest, case
 from tests.unit.kinds.test_compared_tests import JOB as COMPARED
 

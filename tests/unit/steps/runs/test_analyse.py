@@ -13,7 +13,7 @@ from service.domain.values.errors import NotFound
 from service.domain.values.identity import SeriesKey, Side
 from service.ports.failures.storing import BuildFailures
 from service.steps.runs.analyse import give_up
-from tests.support.building.build_host import CODE, code
+from tests.support.building.memory_source import CODE, code
 from tests.support.review.changes import PROJECT_FILE, Service, project
 from tests.support.runs.finished import Farm
 

@@ -18,7 +18,7 @@ from service.domain.wording.measured_causes import WITHOUT_HISTORY
 from service.domain.wording.reasons import sentence
 from service.steps.runs.calibrate import calibrate
 from service.steps.runs.sweep import sweep
-from tests.support.building.build_host import MemorySource
+from tests.support.building.memory_source import MemorySource
 from tests.support.memory.store import MemoryQueue
 from tests.support.review.changes import PROJECT_FILE, Service, project
 from tests.support.runs.finished import Farm

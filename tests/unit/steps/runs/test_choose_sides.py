@@ -15,7 +15,7 @@ from service.domain.values.errors import BadInput, Transient
 from service.domain.values.identity import ChangeKey, RunKind
 from service.ports.runs.runs import RunRecord
 from service.steps.runs.choose_sides import ChosenSides, choose_sides
-from tests.support.building.build_host import MemorySource
+from tests.support.building.memory_source import MemorySource
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory.store import MemoryStore
 from tests.support.review.changes import KEY, change_at

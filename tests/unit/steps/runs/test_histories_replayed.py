@@ -14,7 +14,7 @@ from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import RunState
 from service.domain.values.identity import RunKind
 from service.ports.runs.queue import Task
-from tests.support.building.build_host import MemorySource
+from tests.support.building.memory_source import MemorySource
 from tests.support.fakes import WRITTEN, FakeReviewServer
 from tests.support.review.changes import KEY, LINKS, Service, change_at
 from tests.support.runs.external import (

@@ -9,7 +9,8 @@ from typing_extensions import override
 
 from service.domain.building.spec import BuildSpec
 from service.domain.runs.vote import Outcome
-from tests.support.building.build_host import CODE, MemorySandbox, code
+from tests.support.building.build_host import MemorySandbox
+from tests.support.building.memory_source import CODE, code
 from tests.support.review.changes import project
 from tests.support.runs.finished import Farm
 

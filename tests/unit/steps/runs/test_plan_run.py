@@ -10,7 +10,7 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadInput, Transient
 from service.domain.values.identity import ChangeKey, RunKind
-from tests.support.building.build_host import CODE, MemorySource, code
+from tests.support.building.memory_source import CODE, MemorySource, code
 from tests.support.review.changes import PROJECT_FILE, Service, change_at, project
 
 

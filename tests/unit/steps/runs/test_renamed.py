@@ -17,7 +17,8 @@ from service.domain.verdict.calibration.evidence import Session
 from service.domain.verdict.inference.verdict import Verdict
 from service.steps.machines.execute import execute_build
 from service.steps.runs.rerun import recheck
-from tests.support.building.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, code, memory_host
+from tests.support.building.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
+from tests.support.building.memory_source import CODE, code
 from tests.support.memory.state import Results
 from tests.support.review.changes import PROJECT_FILE, Service, project
 from tests.support.runs.finished import Farm

@@ -10,7 +10,7 @@ from service.domain.runs.states import RunState
 from service.domain.values.errors import Permanent, Transient
 from service.domain.values.identity import ChangeKey
 from service.ports.runs.decisions import NewOverride
-from tests.support.building.build_host import CODE, code
+from tests.support.building.memory_source import CODE, code
 from tests.support.fakes import WRITTEN, FakeReviewServer
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
 

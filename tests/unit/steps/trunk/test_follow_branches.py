@@ -13,7 +13,7 @@ from service.domain.trunk.followed import MOST
 from service.domain.values.errors import NotFound, Transient
 from service.domain.values.identity import RunKind
 from service.steps.trunk.follow_branches import follow_branches
-from tests.support.building.build_host import code
+from tests.support.building.memory_source import code
 from tests.support.review.changes import Service, change_at
 
 MASTER = "refs/heads/master"

@@ -18,7 +18,7 @@ from service.domain.verdict.calibration.schedule import BranchKey, IdleJob
 from service.ports.runs.runs import NewRun
 from service.steps.runs.new_run import start_run
 from service.steps.trunk.measure_anchors import measure_anchors
-from tests.support.building.build_host import code
+from tests.support.building.memory_source import code
 from tests.support.review.changes import PROJECT_FILE, Service, project
 from tests.support.runs.finished import Farm
 

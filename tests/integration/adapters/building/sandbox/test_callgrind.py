@@ -20,7 +20,8 @@ from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.domain.wording.build_causes import SEVERAL_THREADS
 from service.steps.measuring.count_instructions import count_instructions
 from service.steps.measuring.launching import Launcher
-from tests.support.building.build_host import MemorySandbox, MemorySource, memory_host, session_of
+from tests.support.building.build_host import MemorySandbox, memory_host, session_of
+from tests.support.building.memory_source import MemorySource
 
 if TYPE_CHECKING:
     from collections.abc import Callable

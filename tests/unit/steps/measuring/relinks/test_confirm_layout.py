@@ -20,15 +20,8 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import layout_not_checked
 from service.domain.wording.outlook import relinks_cut_short
 from service.steps.machines.execute import execute_build
-from tests.support.building.build_host import (
-    CODE,
-    PROGRAM,
-    MemoryClaimed,
-    MemorySandbox,
-    MemorySource,
-    Silence,
-    memory_host,
-)
+from tests.support.building.build_host import PROGRAM, MemoryClaimed, MemorySandbox, Silence, memory_host
+from tests.support.building.memory_source import CODE, MemorySource
 from tests.support.memory.files import MemoryPacker
 from tests.unit.steps.measuring.test_measure_disturbed import Neighbour
 
