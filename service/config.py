@@ -36,6 +36,7 @@ _LONGEST_LOOKBACK: Final = 36_500.0  # days; a look-back must not go beyond the 
 _SHORTEST_SECRET: Final = 16  # a shorter secret is too easy to guess
 # A part of addresses (``core~123``), of heartbeats and of paths.
 _INSTANCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_ADDRESS: Final = re.compile(r"[^\s@<>]{1,64}@[A-Za-z0-9.-]{1,255}")
 _Value = TypeVar("_Value")
 
 
@@ -205,6 +206,17 @@ class ControlSettings(_Settings):
     bugs_post: bool = Field(
         default=False, validate_default=True, description="Benchgate may add comments to bugs"
     )
+    smtp_url: SecretStr = Field(
+        SecretStr(""),
+        description="smtp:// (with STARTTLS) or smtps:// URL of the mail server; empty: no e-mail",
+    )
+    mail_from: str = Field(
+        "", validate_default=True, description="the address that e-mail about regressions comes from"
+    )
+    chat_urls: dict[str, SecretStr] = Field(
+        default_factory=dict,
+        description="incoming webhooks of Slack or Mattermost by project (a JSON object); `*`: all others",
+    )
     # The last field, since it is checked with the others.
     gerrits: _ByInstance[GerritSettings] = Field(
         default_factory=dict,
@@ -227,6 +239,29 @@ class ControlSettings(_Settings):
         if info.data.get("oidc_issuer") and not (info.data.get("oidc_client_id") and secret):
             raise ValueError("BENCHGATE_OIDC_ISSUER also needs this and BENCHGATE_OIDC_CLIENT_ID")
         return secret
+
+    @field_validator("smtp_url")
+    @classmethod
+    def _require_mail_server(cls, url: SecretStr) -> SecretStr:
+        parts = urlsplit(url.get_secret_value())
+        if url and (parts.scheme not in {"smtp", "smtps"} or not parts.hostname):
+            raise ValueError("must be like smtps://user:password@mail.example.com, or smtp:// with STARTTLS")
+        return url
+
+    @field_validator("mail_from")
+    @classmethod
+    def _require_sender(cls, address: str, info: ValidationInfo) -> str:
+        if info.data.get("smtp_url") and not _ADDRESS.fullmatch(address):
+            raise ValueError("BENCHGATE_SMTP_URL also needs this: an address such as benchgate@example.com")
+        return address
+
+    @field_validator("chat_urls")
+    @classmethod
+    def _require_protected(cls, urls: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        for project, url in urls.items():
+            if not _is_protected(url.get_secret_value()):
+                raise ValueError(f"the URL of {project[:50]} must begin with https://")
+        return urls
 
     @field_validator("bugs_post")
     @classmethod

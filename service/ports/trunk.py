@@ -6,13 +6,15 @@ A field's ``metadata`` describes the field in the API's document. All times are 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Final, Protocol
 
 from service.domain.measuring.metric import Better
+from service.domain.review.links import Links
 from service.domain.trunk.anchors import AnchorTries
+from service.domain.trunk.notice import Channel, NoticeState, Recipient
 from service.domain.trunk.regression import (
     Checked,
     GateSaid,
@@ -20,9 +22,11 @@ from service.domain.trunk.regression import (
     RegressionState,
     Weight,
 )
+from service.domain.trunk.undecided import UndecidedResult
 from service.domain.values.search import Words
 from service.domain.values.text import change
 from service.domain.verdict.calibration.schedule import BranchKey
+from service.domain.wording.regressions import MergedSlowdown
 from service.ports.access import Author
 from service.ports.reading import Viewer
 from service.ports.runs.shown import ADDRESS
@@ -40,6 +44,7 @@ class SlowerResult:
 
     series_id: int
     build_id: int
+    benchmark: str
     ratio: float | None
     low: float | None
     high: float | None
@@ -101,6 +106,13 @@ class Branches(Protocol):
     def is_measuring(self, pool: str) -> bool:
         """Return whether a calibration or anchor of a pool has not ended."""
 
+    def undecided(self, key: BranchKey) -> Sequence[UndecidedResult]:
+        """Return undecided results that look slower, of commits that were merged lately, in a pool.
+
+        More pairs or their relinked programs may decide them. Those that are decided soonest come first, a
+        hundred at most. Commits of private changes are left out, and those that had enough tries.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredAnchors:
@@ -125,11 +137,75 @@ class Regressions(Protocol):
 
     def record(
         self, run_id: int, state: RegressionState, results: Sequence[tuple[SlowerResult, GateSaid]]
-    ) -> None:
-        """Store a regression with its results; do nothing if its run has one."""
+    ) -> int | None:
+        """Store the slower results of a run on a merged commit; return the regression's id if one is news.
+
+        News are results that count and did not before. If an earlier run on the commit has a regression, its
+        results are updated, except for what the gate said, and the others added: :func:`state_with` has its
+        state then. Otherwise it begins with ``state``.
+        """
+
+    def tell(self, regression_id: int, recipients: Sequence[Recipient]) -> None:
+        """Queue a notice for each recipient who has none about the regression, in any state."""
 
     def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
         """Change regressions; raises NotFound unless all exist. A value that stays is no change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueNotice:
+    """A notice to send now. ``run_id`` is the regression's, and ``is_private``: its change is."""
+
+    id: int
+    regression_id: int
+    run_id: int
+    recipient: Recipient
+    project: str
+    attempts: int
+    is_private: bool
+
+
+class DueNotices(Protocol):
+    """Notices that wait; each call is a transaction of its own."""
+
+    def due_notices(self) -> Sequence[DueNotice]:
+        """Return the notices that are due, oldest first, some hundred at most.
+
+        A notice that has been in sending for minutes has failed: its sender died.
+        """
+
+    def begin_notice(self, notice_id: int) -> bool:
+        """Mark a waiting notice as leaving now; return False if it does not wait any more."""
+
+    def settle_notice(self, notice_id: int, state: NoticeState, note: str = "") -> None:
+        """End a notice; one that has ended stays as it is."""
+
+    def postpone_notice(self, notice_id: int, seconds: float, error: str) -> None:
+        """Let a notice that has not ended wait for its next attempt."""
+
+
+class Notifier(Protocol):
+    """Sends notices by one channel."""
+
+    def send(self, notice: DueNotice, found: MergedSlowdown, begin: Callable[[], bool]) -> None:
+        """Tell the recipient of a regression.
+
+        ``begin`` is called right before the notice leaves; if it returns False, nothing is sent.
+
+        Raises:
+            Transient: it was certainly not accepted.
+            NotFound: the channel has no place for the project.
+            Permanent: it was refused, or may have been accepted or not.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ToldBy:
+    """The number of notices of a channel in a state."""
+
+    channel: Channel
+    state: NoticeState
+    count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,12 +272,37 @@ class Regression:
     worst: RegressedResult
 
 
+def as_told(found: Regression, links: Links) -> MergedSlowdown:
+    """Return a regression as notices and feeds tell it."""
+    worst = found.worst
+    return MergedSlowdown(
+        project=found.project,
+        branch=found.branch,
+        revision=found.revision,
+        subject=found.subject,
+        author=found.author,
+        benchmark=worst.benchmark,
+        change=worst.change_text,
+        interval=worst.interval_text,
+        others=found.results - 1,
+        said=worst.gate_said,
+        page=links.regression(found.id),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class RegressionDetail:
-    """A regression with all its slower results, those that count most first."""
+    """A regression with all its slower results, those that count most first, and its notices."""
 
     regression: Regression
     results: tuple[RegressedResult, ...]
+    told: tuple[ToldBy, ...] = ()
+
+    @property
+    def is_made_up(self) -> bool:
+        """Return whether later commits regained at least half of each slow-down that counts."""
+        counting = [each for each in self.results if each.weight is Weight.COUNTS]
+        return bool(counting) and all(each.is_regained for each in counting)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.measuring.metric import Better
+from service.domain.project.project_file import parse_job
 from service.domain.runs.slowdown import Slowdown
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
-from service.domain.values.identity import SeriesKey
+from service.domain.values.identity import RunKind, SeriesKey
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
+from tests.support.building.build_host import spec_of
 from tests.support.store_samples import change, check_run, compared, named, post_submit_run, start
 
 if TYPE_CHECKING:
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
     Row = tuple[Verdict, tuple[Reason, ...]]
 SLOWER: Final = (Verdict.SLOWER, ())
+JOB: Final = {
+    "kind": "benchmark",
+    "suites": [{"name": "executor", "program": "build/executor"}],
+    "owners": {"BM_a": ["ann@example.com", "team@example.com"], "*": ["team@example.com"]},
+}
+NO_RATIOS: Final[Mapping[SeriesKey, tuple[float, float, float]]] = {}
 WITHHELD: Final = (Verdict.SLOWER, (Reason(ReasonKind.ON_PROBATION, (8, 40, 1, 3)),))
 
 
@@ -35,14 +43,25 @@ def measured(
     *,
     votes: bool = True,
     is_voting: bool = True,
+    ratios: Mapping[SeriesKey, tuple[float, float, float]] = NO_RATIOS,
 ) -> int:
-    """A build of the run with these results; the slower ones vote unless they are withheld."""
+    """A build of the run with these results; the slower ones vote unless they are withheld.
+
+    ``ratios`` are the ratio and its interval of some.
+    """
     run = tx.runs.lock(run_id)
-    build_id = tx.builds.add(run_id, 0, named("cv-perf", sequence="", is_voting=is_voting))
+    spec = replace(spec_of(parse_job("cv-perf", JOB)), kind=run.kind)
+    new = named("cv-perf", sequence="", is_voting=is_voting, spec=spec.to_mapping())
+    build_id = tx.builds.add(run_id, 0, new)
     build = tx.builds.lock(build_id)
     found = [compared(each, verdict, *reasons) for each, (verdict, reasons) in rows.items()]
     found = [replace(each, position=place) for place, each in enumerate(found)]
-    tx.measurements.store_results(build, run.kind, dict.fromkeys(rows, ("s", "lower")), [], found)
+    for place, each in enumerate(found):
+        if each.series in ratios:
+            ratio, low, high = ratios[each.series]
+            found[place] = replace(each, ratio=ratio, low=low, high=high)
+    series = {each: ("s", "higher" if each.metric.endswith("per_second") else "lower") for each in rows}
+    tx.measurements.store_results(build, run.kind, series, [], found)
     slower = [each.benchmark for each, row in rows.items() if row == SLOWER]
     slowdowns = [
         Slowdown(each, "real_time", Better.LOWER, 0.1, 0.09, 0.11, "cv-perf", "executor")
@@ -71,8 +90,19 @@ def merge(
     revision: str = "2" * 40,
     *,
     votes: bool = True,
+    ratios: Mapping[SeriesKey, tuple[float, float, float]] = NO_RATIOS,
 ) -> int:
     """A run on the merged commit; return its id."""
     run = start(tx, replace(post_submit_run(revision), patch_set_id=patch_set_id))
-    measured(tx, run, rows, votes=votes)
+    measured(tx, run, rows, votes=votes, ratios=ratios)
     return run
+
+
+def longer(tx: Transaction, merged: int, rows: Mapping[SeriesKey, Row], **others: Any) -> int:  # noqa: ANN401 - of measured
+    """A finished run that measured a merged commit longer."""
+    run = tx.runs.lock(merged)
+    new = replace(post_submit_run(run.revision), kind=RunKind.LONGER, pool="perf", parent="p" * 40)
+    made = start(tx, replace(new, previous_id=merged))
+    measured(tx, made, rows, **others)
+    tx.runs.end(made, RunState.FINISHED)
+    return made

@@ -152,7 +152,7 @@ def _regressions(page: PageRegressions | None, health: HealthCheck) -> tuple[API
     return (
         create_regressions_api(page.reading_of),
         create_triage(page),
-        create_regressions(page.reading_of, health, page.form_for),
+        create_regressions(page.reading_of, health, page.form_for, Links("https://bench.example.com")),
     )
 
 

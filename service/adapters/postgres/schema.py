@@ -27,12 +27,14 @@ from sqlalchemy.dialects.postgresql import ARRAY, TIMESTAMP
 
 from service.adapters.postgres.storable import CleanJson, CleanText
 from service.domain.runs.states import UNFINISHED
+from service.domain.values.identity import RunKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 metadata: Final = MetaData()
 UNFINISHED_RUN: Final = f"state IN {tuple(str(state) for state in UNFINISHED)}"
+IDLE_KINDS: Final = str(tuple(str(kind) for kind in RunKind if kind.is_for_idle_pools))
 _MOMENT: Final = TIMESTAMP(timezone=True)
 _NOW: Final = text("now()")
 _NO_ITEMS: Final = text("'[]'::jsonb")

@@ -144,7 +144,7 @@ class BuildSpec:
         check ended: what is decided needs no pair, and the rest gets the machine time once more.
         """
         base = self.base.tree if self.base else ""
-        is_merged = self.kind is RunKind.POST_SUBMIT and self.job.compares
+        is_merged = self.kind in {RunKind.POST_SUBMIT, RunKind.LONGER} and self.job.compares
         parts = [
             RunKind.CHECK if is_merged else self.kind,
             self.instance,

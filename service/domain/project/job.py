@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 import pathspec
 
 from service.domain.project.benchmark import BenchmarkConfiguration
+from service.domain.project.benchmark_names import BenchmarkName
 from service.domain.project.configuration import Configuration  # noqa: TC001 - keys_of reads it
 from service.domain.project.forms import Name, about, after, text
 from service.domain.project.job_kinds import JobKind  # noqa: TC001 - keys_of reads it
@@ -36,6 +37,21 @@ _Pattern = Annotated[str, text(r"(?!/)[^\x00\n]{1,500}", _PATTERNS), after(_patt
 Paths = Annotated[tuple[_Pattern, ...], about("patterns as in .gitignore; default: every change concerns it")]
 
 
+EVERY_BENCHMARK: Final = "*"
+"""The entry of ``owners`` for benchmarks that no other one covers."""
+_Address = Annotated[
+    str,
+    text(
+        r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}",
+        "e-mail addresses, such as a@example.com",
+    ),
+]
+Owners = Annotated[
+    dict[BenchmarkName, tuple[_Address, ...]],
+    about("e-mail addresses by name of benchmarks, or `*`: whom to tell of a slower merged commit"),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """Something to run for a patch set.
@@ -48,6 +64,7 @@ class Job:
         paths: patterns of files that concern the job; empty: all.
         policy: thresholds and budgets.
         voting: whether its result counts.
+        owners: whom Benchgate tells when a merged commit makes benchmarks slower.
         source: the job as written, which is stored with each build.
         problem: why this version cannot run the job, with line and key; empty if it can.
     """
@@ -59,6 +76,7 @@ class Job:
     paths: Paths = ()
     policy: Annotated[Policy, after(_consistent), about("sizes and budgets")] = field(default_factory=Policy)
     voting: Annotated[bool, about("false: run and shown, without weight in the vote")] = True
+    owners: Owners = field(default_factory=dict, hash=False)
     source: dict[str, Any] = field(default_factory=dict)
     problem: str = field(default="", compare=False)
 
@@ -87,7 +105,9 @@ class Job:
     @property
     def config_hash(self) -> str:
         """A digest of the configuration; results are reused only for an equal one."""
-        return digest_of({"job": self.name, "config": self.source})
+        told = {"owners"}  # they decide no result
+        source = {key: value for key, value in self.source.items() if key not in told}
+        return digest_of({"job": self.name, "config": source})
 
     @property
     def build_hash(self) -> str:

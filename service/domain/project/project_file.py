@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import pathspec
 
-from service.domain.project.configuration import Configuration
+from service.domain.project.configuration import Configuration, Work
 from service.domain.project.dependencies import Pinned
 from service.domain.project.forms import Name, NotAllowed, Record, Text, about, after, not_empty, text
 from service.domain.project.job import Job
@@ -192,7 +192,9 @@ def job_keys(kind: JobKind, *, compares: bool = True) -> Mapping[str, Key]:
         policy = Annotated[VotingPolicy, after(VotingPolicy.whole), about("when it votes")]
         keys["policy"] = keys["policy"]._replace(hint=policy)
     pool = () if own.is_external else ("pool",)
-    return {name: keys[name] for name in ("kind", *pool, "paths", *keys_of(own), "policy", "voting")}
+    owners = ("owners",) if own.work is Work.BENCHMARKS else ()
+    names = ("kind", *pool, "paths", *keys_of(own), "policy", "voting", *owners)
+    return {name: keys[name] for name in names}
 
 
 def _read_text(text: str, where: str) -> tuple[Any, Places]:

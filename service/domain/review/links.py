@@ -48,6 +48,15 @@ class Links:
         """Return the URL of a known failure's page."""
         return f"{self._base}/failures/{known_id}"
 
+    @property
+    def regressions(self) -> str:
+        """The URL of the lists of regressions."""
+        return f"{self._base}/regressions"
+
+    def regression(self, regression_id: int) -> str:
+        """Return the URL of a regression's page."""
+        return f"{self.regressions}/{regression_id}"
+
     def build(self, name: BuildName) -> str:
         """Return the URL of a build's page."""
         return f"{self._base}/job/{name}/"

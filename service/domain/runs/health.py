@@ -66,12 +66,21 @@ class Step(StrEnum):
     RECONCILE = auto()
     CALIBRATE = auto()
     FOLLOW = auto()
-    MEASURE_ANCHORS = auto()
+    USE_IDLE_POOLS = auto()
     READ_BUGS = auto()
+    NOTIFY = auto()
 
 
 PERIODIC: Final = frozenset(
-    {Step.DELIVER, Step.RECONCILE, Step.CALIBRATE, Step.FOLLOW, Step.MEASURE_ANCHORS, Step.READ_BUGS}
+    {
+        Step.DELIVER,
+        Step.RECONCILE,
+        Step.CALIBRATE,
+        Step.FOLLOW,
+        Step.USE_IDLE_POOLS,
+        Step.READ_BUGS,
+        Step.NOTIFY,
+    }
 )
 """Steps that the schedule starts again at their time, however often they failed."""
 

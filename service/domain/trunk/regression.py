@@ -160,6 +160,37 @@ def first_state(results: Iterable[tuple[Weight, bool]]) -> RegressionState:
     return RegressionState.ACCEPTED if counted and all(counted) else RegressionState.UNTRIAGED
 
 
+def is_news(known: Mapping[int, Weight], results: Iterable[tuple[int, Weight]]) -> bool:
+    """Return whether a slower result counts that did not count before.
+
+    Args:
+        known: the weights of the results so far, by series.
+        results: the series and weight of each result of the newest run.
+    """
+    return any(weight is Weight.COUNTS and known.get(series) is not weight for series, weight in results)
+
+
+def weights_with(known: Mapping[int, Weight], results: Iterable[tuple[int, Weight]]) -> dict[int, Weight]:
+    """Return the weights by series after another run; a result that counted once still does."""
+    found = dict(known)
+    for series, weight in results:
+        found[series] = heaviest([weight, found.get(series, weight)])
+    return found
+
+
+def state_with(state: RegressionState, first: RegressionState, *, is_news: bool) -> RegressionState:
+    """Return the state of a regression whose commit was measured again.
+
+    Args:
+        state: before.
+        first: what :func:`first_state` says of the new results.
+        is_news: one that counts was not known before, so that no person has judged it.
+    """
+    is_closed = _LIST_OF_STATE[state] is RegressionList.CLOSED
+    is_untriaged = is_news and first is RegressionState.UNTRIAGED
+    return RegressionState.UNTRIAGED if is_closed and is_untriaged else state
+
+
 def heaviest(weights: Iterable[Weight]) -> Weight:
     """Return the weight that counts most."""
     return min(weights, key=[*Weight].index)

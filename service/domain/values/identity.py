@@ -29,10 +29,16 @@ class RunKind(StrEnum):
     POST_SUBMIT = "post-submit"
     CALIBRATION = "calibration"
     ANCHOR = "anchor"  # compares two merged commits that are far apart
+    LONGER = "longer"  # measures more pairs of a merged commit that is still undecided
 
     @property
     def is_for_idle_pools(self) -> bool:
-        """Return whether such runs wait until a pool has nothing else to do, and decide nothing."""
+        """Return whether such runs wait until a pool has nothing else to do, and cast no vote."""
+        return self in {RunKind.CALIBRATION, RunKind.ANCHOR, RunKind.LONGER}
+
+    @property
+    def has_fixed_pairs(self) -> bool:
+        """Return whether such runs measure a number of pairs that does not depend on the results."""
         return self in {RunKind.CALIBRATION, RunKind.ANCHOR}
 
 

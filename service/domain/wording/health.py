@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.runs.health import (
     LISTEN,
+    PERIODIC,
     RECONCILE,
     TRIES,
     DegradationKind,
@@ -63,14 +64,13 @@ _STEPS: Final[Mapping[Step, str]] = MappingProxyType(
         Step.RECONCILE: "looking for updated changes",
         Step.CALIBRATE: "starting calibrations",
         Step.FOLLOW: "looking for commits without a change",
-        Step.MEASURE_ANCHORS: "starting anchors",
+        Step.USE_IDLE_POOLS: "measuring in idle pools",
         Step.READ_BUGS: "reading from the bug tracker, or posting there",
+        Step.NOTIFY: "sending notices of regressions",
     }
 )
 _OF_RUNS: Final = frozenset({Step.PLAN, Step.ANALYSE, Step.VOTE})
-_WITHOUT_SUBJECT: Final = frozenset(
-    {Step.RECONCILE, Step.CALIBRATE, Step.FOLLOW, Step.MEASURE_ANCHORS, Step.READ_BUGS}
-)
+_WITHOUT_SUBJECT: Final = PERIODIC - {Step.DELIVER}
 
 
 def degradation_sentences(

@@ -21,8 +21,9 @@ class Task(StrEnum):
     RECONCILE = "reconcile"
     CALIBRATE = "calibrate"
     FOLLOW = "follow"
-    MEASURE_ANCHORS = "measure_anchors"
+    USE_IDLE_POOLS = "use_idle_pools"
     READ_BUGS = "read_bugs"
+    NOTIFY = "notify"
     HEARTBEAT = "heartbeat"
 
     @property

@@ -23,6 +23,7 @@ class NewRun:
     author: str = ""
     pool: str = ""  # builds only this pool's jobs; empty: all
     parent: str | None = None  # of an anchor: the commit to compare with; of others, git says it
+    previous_id: int | None = None  # of a run that measures a merged commit longer: the commit's first run
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class RunRecord:
 
     Only jobs of ``pool`` are built; empty: all. ``is_called_off``: a person ended it.
     ``is_outdated``: the run checks a patch set that is not the current one of an open change.
+    ``previous_id`` is the run that this one follows.
     """
 
     id: int
@@ -48,6 +50,7 @@ class RunRecord:
     pool: str = ""
     is_called_off: bool = False
     is_outdated: bool = False
+    previous_id: int | None = None
 
     @property
     def patch_set(self) -> int | None:

@@ -12,6 +12,7 @@ from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.persisted import mappings_of_listings
 from service.adapters.postgres.store import PostgresStore
+from service.adapters.postgres.trunk.notices import PostgresNotices
 from service.adapters.postgres.upkeep import PostgresUpkeep
 from service.domain.runs.vote import Outcome
 from service.domain.verdict.calibration.schedule import BranchKey, IdleJob
@@ -20,6 +21,7 @@ from tests.integration.postgres.samples import worklist
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.store import MemoryStore
 from tests.support.memory.tokens import MemoryTokens
+from tests.support.memory.trunk import MemoryNotices
 from tests.support.store_samples import named, queue
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from service.ports.access import AuditLog
     from service.ports.runs.upkeep import Upkeep
     from service.ports.store import Store
+    from service.ports.trunk import DueNotices
     from service.ports.verdict import StoredPair
     from tests.support.postgres import Database
 
@@ -50,6 +53,7 @@ _MOMENTS: Final[Mapping[str, Sequence[str]]] = {
     "machine": ("last_seen_at",),
     "lease": ("expires_at",),
     "known_failure": ("created_at", "expires_at"),
+    "notice": ("next_at", "changed_at"),
 }
 
 
@@ -61,6 +65,9 @@ class StoreSite(Protocol):
 
     @property
     def upkeep(self) -> Upkeep: ...
+
+    @property
+    def notices(self) -> DueNotices: ...
 
     @property
     def audit_log(self) -> AuditLog: ...
@@ -96,6 +103,7 @@ class StoreSite(Protocol):
 class MemorySite:
     def __init__(self) -> None:
         self.store = self.upkeep = MemoryStore()
+        self.notices = MemoryNotices(self.store.memory)
         self.audit_log = MemoryAuditLog(self.store.memory)
         self.wait, self.register = self.store.wait, self.store.register
         self.claim, self.complete = self.store.claim, self.store.complete
@@ -129,6 +137,7 @@ class PostgresSite:
     def __init__(self, database: Database) -> None:
         self.store = PostgresStore(database.owner)
         self.upkeep = PostgresUpkeep(database.owner)
+        self.notices = PostgresNotices(database.owner)
         self.audit_log = PostgresAuditLog(database.owner)
         self._database = database
         self._claimed: dict[int, ClaimedBuild] = {}

@@ -15,14 +15,19 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.ports.access import Author
 from service.ports.trunk import RegressionChange
 from tests.support.store_samples import change, check_run, start
-from tests.support.trunk import SLOWER, WITHHELD, check, key, measured, merge
+from tests.support.trunk import SLOWER, WITHHELD, check, key, longer, measured, merge
 
 if TYPE_CHECKING:
     from service.ports.access import AuditLog
-    from service.ports.store import Store
+    from service.ports.store import Store, Transaction
     from tests.support.trunk import Row
 
 AL: Final = Author(account="1000003", name="Al Ray", signed_in_as="al")
+
+
+def _record(tx: Transaction, run: int, said: GateSaid) -> int | None:
+    results = [(each, said) for each in tx.regressions.slower_results(run).results]
+    return tx.regressions.record(run, RegressionState.UNTRIAGED, results)
 
 
 class TestSlowerResults:
@@ -91,23 +96,28 @@ class TestSlowerResults:
 
 
 class TestRegressions:
-    def test_the_regression_of_a_run_is_stored_once(self, store: Store, audit_log: AuditLog) -> None:
+    def test_a_commit_that_is_measured_longer_has_one_regression(
+        self, store: Store, audit_log: AuditLog
+    ) -> None:
+        small, large = key("BM_small"), key("BM_large")
         with store.transaction() as tx:
-            run = merge(tx, None, {key("BM_a"): SLOWER})
-            results = [(each, GateSaid.NO_CHECK) for each in tx.regressions.slower_results(run).results]
-            for _ in range(2):
-                tx.regressions.record(run, RegressionState.UNTRIAGED, results)
-            tx.regressions.change([1], RegressionChange(state=RegressionState.FIXED), AL)
+            run = merge(tx, None, {small: SLOWER}, votes=False)
+            assert not _record(tx, run, GateSaid.SAME), "it is below the limit"
+            tx.regressions.change([1], RegressionChange(state=RegressionState.INVALID), AL)
+            again = longer(tx, run, {small: SLOWER, large: SLOWER})
+            assert _record(tx, again, GateSaid.UNDECIDED)
+            assert not _record(tx, again, GateSaid.UNDECIDED), "it is known"
             with pytest.raises(NotFound, match="no regression 2"):
                 tx.regressions.change([1, 2], RegressionChange(bug="MB-1"), AL)
-        assert len(audit_log.entries(0, 10)) == 1
+            # Its state tells that it is new again.
+            tx.regressions.change([1], RegressionChange(state=RegressionState.FIXED), AL)
+        states = [each.details["state"] for each in audit_log.entries(0, 10)]
+        assert states == ["untriaged → invalid", "untriaged → fixed"]
 
     def test_each_change_is_in_the_audit_log(self, store: Store, audit_log: AuditLog) -> None:
         with store.transaction() as tx:
             for revision in ("2" * 40, "3" * 40):
-                run = merge(tx, None, {key("BM_a"): SLOWER}, revision)
-                results = [(each, GateSaid.NO_CHECK) for each in tx.regressions.slower_results(run).results]
-                tx.regressions.record(run, RegressionState.UNTRIAGED, results)
+                _record(tx, merge(tx, None, {key("BM_a"): SLOWER}, revision), GateSaid.NO_CHECK)
         with store.transaction() as tx:
             both = RegressionChange(state=RegressionState.CONFIRMED, bug="MB-7", note="")
             tx.regressions.change([2, 1, 2], both, AL)

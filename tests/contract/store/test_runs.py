@@ -13,12 +13,9 @@ from service.domain.project.project_file import parse_job
 from service.domain.runs.external import ExternalBuild
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
-from service.domain.trunk.anchors import AnchorTries
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeKey, RunKind
-from service.domain.verdict.calibration.schedule import BranchKey
 from service.ports.runs.queue import Task
-from service.ports.trunk import MeasuredAnchors
 from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
@@ -212,7 +209,8 @@ class TestReruns:
             tx.runs.end(1, RunState.FINISHED)
             first = tx.runs.lock(1)
             following = tx.runs.follow(first, None)
-            assert tx.runs.lock(following) == replace(first, id=following, state=RunState.RUNNING)
+            followed = replace(first, id=following, state=RunState.RUNNING, previous_id=1)
+            assert tx.runs.lock(following) == followed
             assert tx.builds.of_run(following) == []
             assert first.patch_set_id is not None
             assert tx.history.newest_check(first.patch_set_id) == tx.runs.lock(following)
@@ -301,74 +299,3 @@ class TestDurations:
             assert [round(seconds) for seconds in durations] == [120, 60]
             assert len(tx.history.last_durations(now, 5)) == 3
             assert tx.history.last_durations(tx.runs.lock(other), 5) == []
-
-
-class TestBranches:
-    def test_the_measured_commits_of_a_branch_are_those_with_a_run_after_the_merge(
-        self, store: Store
-    ) -> None:
-        with store.transaction() as tx:
-            start(tx, post_submit_run("2" * 40))
-            patch_set = tx.changes.upsert(change()).patch_set_id
-            start(tx, check_run(patch_set, "3" * 40))
-            here = ("review", "kv_engine", "master")
-            assert tx.branches.measured(*here, ["2" * 40, "3" * 40]) == {"2" * 40}
-            assert tx.branches.measured("review", "kv_engine", "other", ["2" * 40]) == frozenset()
-            assert tx.branches.measured(*here, []) == frozenset()
-
-    def test_a_change_that_a_merge_commit_brought_is_measured_by_that(self, store: Store) -> None:
-        with store.transaction() as tx:
-            run = tx.runs.add(post_submit_run())
-            assert run is not None
-            tx.runs.start(run, tree="t", parent="p", parent_tree="q", label="Verified", merged_as="m" * 40)
-            here = ("review", "kv_engine", "master")
-            assert tx.branches.measured(*here, ["2" * 40, "m" * 40]) == {"m" * 40}
-            patch_set = tx.changes.upsert(change()).patch_set_id
-            assert tx.runs.add(replace(post_submit_run(), patch_set_id=patch_set)) is None
-            found = tx.history.newest_run(change().key, RunKind.POST_SUBMIT, "m" * 40)
-            assert found is not None, "another CI reports the merge commit"
-            assert found.id == run
-
-    def test_branches_are_followed_for_a_month_after_their_last_run(self, site: StoreSite) -> None:
-        with site.store.transaction() as tx:
-            for branch, revision in (("master", "2"), ("8.0", "2"), ("8.0", "3")):
-                start(tx, replace(post_submit_run(revision * 40), branch=branch))
-            assert tx.branches.followed("review") == [("kv_engine", "8.0"), ("kv_engine", "master")]
-            assert tx.branches.followed("other") == []
-        site.wait(31 * 86400)
-        with site.store.transaction() as tx:
-            assert tx.branches.followed("review") == []
-
-    def test_a_change_gets_the_run_of_its_merged_commit_that_was_found_first(self, store: Store) -> None:
-        with store.transaction() as tx:
-            run = start(tx, post_submit_run())
-            patch_set = tx.changes.upsert(change()).patch_set_id
-            assert tx.branches.unfinished("review", "kv_engine", "master") == 1
-            assert tx.runs.add(replace(post_submit_run(), patch_set_id=patch_set)) is None
-            found = tx.runs.lock(run)
-            assert (found.patch_set_id, found.change) == (patch_set, ChangeKey("review", 7, "kv_engine"))
-            tx.runs.end(run, RunState.FINISHED)
-            assert tx.branches.unfinished("review", "kv_engine", "master") == 0
-
-    def test_the_anchors_of_a_branch_know_their_tries_and_whether_one_ended(self, site: StoreSite) -> None:
-        key = BranchKey("perf", "review", "kv_engine", "master")
-        new = replace(post_submit_run(), kind=RunKind.ANCHOR, pool="perf", parent="1" * 40)
-        for is_measured in (False, True):
-            with site.store.transaction() as tx:
-                assert tx.branches.anchors(replace(key, pool="other")) == MeasuredAnchors({}, None)
-                run = start(tx, new)
-                assert tx.runs.add(replace(new, revision="9" * 40)) is None, "a pool measures one at a time"
-                assert (tx.branches.is_measuring("perf"), tx.branches.is_measuring("other")) == (True, False)
-                outcome = Outcome.PASSED if is_measured else Outcome.CANCELLED
-                tx.builds.finish(tx.builds.add(run, 0, named("cv-perf", sequence="")), outcome, [])
-                tx.runs.end(run, RunState.FINISHED)
-                assert not tx.branches.is_measuring("perf")
-                [found] = tx.branches.anchors(key).tries.values()
-                assert found.is_done is is_measured
-        with site.store.transaction() as tx:
-            anchors = tx.branches.anchors(key)
-        site.wait(60.0)
-        with site.store.transaction() as tx:
-            since = tx.branches.anchors(key).since
-        assert anchors.tries == {("p" * 40, "2" * 40): AnchorTries(2, is_done=True)}
-        assert since == pytest.approx(60.0, abs=5.0)

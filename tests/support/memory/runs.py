@@ -46,6 +46,7 @@ class MemoryRuns(InMemory, Runs):
                 branch=run.branch,
                 revision=run.revision,
                 parent=run.parent,
+                previous_id=run.previous_id,
                 label="Verified",
                 patch_set_id=run.patch_set_id,
                 change=change,
@@ -107,7 +108,9 @@ class MemoryRuns(InMemory, Runs):
 
     def follow(self, previous: RunRecord, comment_id: int | None) -> int:
         number = len(self._m.runs) + 1
-        self._m.runs.append(replace(previous, id=number, state=RunState.RUNNING, is_called_off=False))
+        self._m.runs.append(
+            replace(previous, id=number, state=RunState.RUNNING, is_called_off=False, previous_id=previous.id)
+        )
         self._m.created[number] = self._m.clock
         self._m.planned.add(number)
         return number

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from service.domain.review.change import PatchSetKind
+from service.domain.trunk.notice import NoticeState
 from service.domain.values.errors import NotFound
 from service.ports.runs.decisions import ReviewState
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from service.domain.measuring.listing import Listing
     from service.domain.review.change import Change, Review
     from service.domain.runs.overrides import Override
+    from service.domain.trunk.notice import Recipient
     from service.domain.trunk.regression import GateSaid, RegressionState
     from service.domain.values.identity import ChangeKey, SeriesKey
     from service.domain.verdict.calibration.evidence import Session
@@ -117,6 +119,16 @@ class StoredRegression:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class StoredNotice:
+    id: int
+    next_at: float
+    state: NoticeState = NoticeState.WAITING
+    attempts: int = 0
+    note: str = ""
+    changed_at: float = 0.0
+
+
 @dataclass
 class Memory:
     """Everything that is remembered; numbers are places in lists, counted from 1.
@@ -171,6 +183,7 @@ class Memory:
     cleared: dict[int, tuple[Failure, ...]] = field(default_factory=dict)  # by build
     known: list[KnownFailure] = field(default_factory=list)
     regressions: list[StoredRegression] = field(default_factory=list)
+    notices: dict[tuple[int, Recipient], StoredNotice] = field(default_factory=dict)
     known_since: dict[int, datetime] = field(default_factory=dict)
     known_matches: dict[tuple[int, int, int], int] = field(default_factory=dict)  # by run, build and place
 

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.access.audit import AuditKind
+from service.domain.measuring.metric import Better
 from service.domain.review.change import PatchSetKind
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.trunk.anchors import AnchorTries
-from service.domain.trunk.regression import Checked, RegressionState, weight_of
+from service.domain.trunk.notice import NoticeState
+from service.domain.trunk.regression import (
+    Checked,
+    RegressionState,
+    is_news,
+    state_with,
+    weight_of,
+    weights_with,
+)
+from service.domain.trunk.undecided import LEAST, MOST_TRIES, WITHIN_DAYS, UndecidedResult
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
+from service.domain.verdict.inference.reasons import ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
+from service.domain.wording.regressions import UNCERTAIN
 from service.ports.trunk import (
     JUDGED,
     Branches,
+    DueNotice,
+    DueNotices,
     MeasuredAnchors,
     Regressions,
     SlowerResult,
@@ -26,11 +41,12 @@ from service.ports.trunk import (
     given_in,
 )
 from tests.support.memory.audit import MemoryAudit
-from tests.support.memory.state import InMemory, StoredRegression
+from tests.support.memory.state import InMemory, StoredNotice, StoredRegression
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from service.domain.trunk.notice import Recipient
     from service.domain.trunk.regression import GateSaid, Weight
     from service.domain.values.identity import SeriesKey
     from service.domain.verdict.calibration.schedule import BranchKey
@@ -78,6 +94,34 @@ class MemoryBranches(InMemory, Branches):
             for run in self._m.runs
         )
 
+    def undecided(self, key: BranchKey) -> Sequence[UndecidedResult]:
+        here = (key.instance, key.project, key.branch, RunKind.POST_SUBMIT, RunState.FINISHED)
+        found: list[UndecidedResult] = []
+        for run in self._m.runs:
+            is_private = run.change is not None and self._m.changes[run.change].is_private
+            is_old = self._m.created[run.id] < self._m.clock - WITHIN_DAYS * 86400
+            if (run.instance, run.project, run.branch, run.kind, run.state) != here or is_private or is_old:
+                continue
+            longer = [
+                each.id for each in self._m.runs if (each.kind, each.previous_id) == (RunKind.LONGER, run.id)
+            ]
+            builds = [build for number, build in self._m.run_builds if number in {run.id, *longer}]
+            measured = [build for build in builds if build in self._m.results]
+            if len(longer) < MOST_TRIES and measured:
+                found += self._undecided(key.pool, run.id, max(measured))
+        return sorted(found, key=lambda each: (each.seconds, each.build_id, each.benchmark))
+
+    def _undecided(self, pool: str, run_id: int, build_id: int) -> Iterator[UndecidedResult]:
+        results = self._m.results[build_id]
+        for each in results.comparisons:
+            sign = -1 if results.series[each.series][1] == Better.HIGHER else 1
+            is_slow = each.ratio is not None and sign * math.log(each.ratio) >= LEAST
+            is_timed = each.series.metric != INSTRUCTIONS.name and each.series.machine_class == pool
+            for why in each.reasons if is_slow and is_timed and each.verdict is Verdict.UNDECIDED else ():
+                if why.kind in {ReasonKind.MORE_PAIRS, ReasonKind.LAYOUT_NOT_CHECKED}:
+                    more, seconds = (float(fact) for fact in (*why.facts, 0.0, 0.0)[:2])
+                    yield UndecidedResult(run_id, build_id, each.series.benchmark, each.pairs, more, seconds)
+
     def unfinished(self, instance: str, project: str, branch: str) -> int:
         here = (instance, project, branch, RunKind.POST_SUBMIT)
         return sum(
@@ -92,7 +136,7 @@ class MemoryBranches(InMemory, Branches):
 
 class MemoryRegressions(MemoryAudit, Regressions):
     def slower_results(self, run_id: int) -> SlowerResults:
-        check = self._check_before(self._m.runs[run_id - 1])
+        check = self._check_before(self._merged(run_id))
         found = []
         for build in self._builds_of(run_id):
             for each in self._comparisons(build):
@@ -103,6 +147,7 @@ class MemoryRegressions(MemoryAudit, Regressions):
                         SlowerResult(
                             series_id=self._series().index(each.series) + 1,
                             build_id=build.id,
+                            benchmark=each.series.benchmark,
                             ratio=each.ratio,
                             low=each.low,
                             high=each.high,
@@ -114,9 +159,32 @@ class MemoryRegressions(MemoryAudit, Regressions):
 
     def record(
         self, run_id: int, state: RegressionState, results: Sequence[tuple[SlowerResult, GateSaid]]
-    ) -> None:
-        if all(each.run_id != run_id for each in self._m.regressions):
-            self._m.regressions.append(StoredRegression(run_id, state, tuple(results)))
+    ) -> int | None:
+        merged = self._merged(run_id).id
+        place = next((n for n, each in enumerate(self._m.regressions) if each.run_id == merged), None)
+        before = () if place is None else self._m.regressions[place].results
+        known = {each.series_id: each.weight for each, _ in before}
+        said = {each.series_id: gate_said for each, gate_said in before}
+        found = [(each.series_id, each.weight) for each, _ in results]
+        news, weights = is_news(known, found), weights_with(known, found)
+        new = tuple(
+            (replace(each, weight=weights[each.series_id]), said.get(each.series_id, gate_said))
+            for each, gate_said in results
+        )
+        if place is None:
+            self._m.regressions.append(StoredRegression(merged, state, new))
+            place = len(self._m.regressions) - 1
+        else:
+            stored, again = self._m.regressions[place], {each.series_id for each, _ in results}
+            kept = tuple(each for each in before if each[0].series_id not in again)
+            after = state_with(stored.state, state, is_news=news)
+            self._m.regressions[place] = replace(stored, state=after, results=kept + new)
+        return place + 1 if news else None
+
+    def tell(self, regression_id: int, recipients: Sequence[Recipient]) -> None:
+        for each in recipients:
+            key = (regression_id, each)
+            self._m.notices.setdefault(key, StoredNotice(len(self._m.notices) + 1, next_at=self._m.clock))
 
     def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
         for missing in (each for each in sorted({*ids}) if not 0 < each <= len(self._m.regressions)):
@@ -130,6 +198,12 @@ class MemoryRegressions(MemoryAudit, Regressions):
                 self._m.regressions[each - 1] = replace(stored, **{**values, "state": state})  # type: ignore[arg-type]
                 details, subject = change_details(was, values, author), f"regression {each}"
                 self.record_act(AuditKind.REGRESSION_CHANGED, author.account, subject, details)
+
+    def _merged(self, run_id: int) -> RunRecord:
+        run = self._m.runs[run_id - 1]
+        if run.kind is RunKind.LONGER and run.previous_id is not None:
+            return self._m.runs[run.previous_id - 1]
+        return run
 
     def _series(self) -> list[SeriesKey]:
         return list(dict.fromkeys(key for each in self._m.results.values() for key in each.series))
@@ -171,3 +245,49 @@ class MemoryRegressions(MemoryAudit, Regressions):
         key = (build.job, row.series.suite, row.series.benchmark, row.series.metric)
         votes = build.slowdowns is None or any(each.key == key for each in build.slowdowns)
         return weight_of({each.kind for each in row.reasons}, votes=votes)
+
+
+class MemoryNotices(InMemory, DueNotices):
+    def due_notices(self) -> Sequence[DueNotice]:
+        for key, each in self._m.notices.items():
+            if each.state is NoticeState.SENDING and each.changed_at < self._m.clock - 600:
+                self._m.notices[key] = replace(each, state=NoticeState.FAILED, note=UNCERTAIN)
+        return [
+            self._due(regression_id, recipient, each)
+            for (regression_id, recipient), each in self._m.notices.items()
+            if each.state is NoticeState.WAITING and each.next_at <= self._m.clock
+        ]
+
+    def begin_notice(self, notice_id: int) -> bool:
+        return self._change(notice_id, {NoticeState.WAITING}, state=NoticeState.SENDING)
+
+    def settle_notice(self, notice_id: int, state: NoticeState, note: str = "") -> None:
+        self._change(notice_id, {NoticeState.WAITING, NoticeState.SENDING}, state=state, note=note)
+
+    def postpone_notice(self, notice_id: int, seconds: float, error: str) -> None:
+        later, state = self._m.clock + seconds, NoticeState.WAITING
+        active = {NoticeState.WAITING, NoticeState.SENDING}
+        self._change(notice_id, active, is_attempt=True, state=state, note=error, next_at=later)
+
+    def _due(self, regression_id: int, recipient: Recipient, stored: StoredNotice) -> DueNotice:
+        run = self._m.runs[self._m.regressions[regression_id - 1].run_id - 1]
+        change = None if run.change is None else self._m.changes.get(run.change)
+        return DueNotice(
+            id=stored.id,
+            regression_id=regression_id,
+            run_id=run.id,
+            recipient=recipient,
+            project=run.project,
+            attempts=stored.attempts,
+            is_private=change is not None and change.is_private,
+        )
+
+    def _change(
+        self, notice_id: int, when: Collection[NoticeState], *, is_attempt: bool = False, **values: object
+    ) -> bool:
+        for key, each in self._m.notices.items():
+            if each.id == notice_id and each.state in when:
+                changed = replace(each, changed_at=self._m.clock, **values)  # type: ignore[arg-type]
+                self._m.notices[key] = replace(changed, attempts=each.attempts + is_attempt)
+                return True
+        return False

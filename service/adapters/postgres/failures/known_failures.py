@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import bindparam, func, select, text, update
 from typing_extensions import override
 
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.failures import schema as f
 from service.adapters.postgres.failures.builds_in_scope import COUNTED, PASSED, RUNS, SINCE
@@ -56,7 +57,7 @@ FROM (
 JOIN failure AS found ON found.signature_id = s.id
 JOIN held ON held.build_id = found.build_id
 JOIN build AS b ON b.id = held.build_id
-JOIN run AS r ON r.id = held.run_id AND r.kind NOT IN ('calibration', 'anchor')
+JOIN run AS r ON r.id = held.run_id AND r.kind NOT IN {t.IDLE_KINDS}
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
 WHERE NOT EXISTS (
     SELECT FROM known_failure AS k WHERE k.signature_id = s.id

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 from typing_extensions import override
 
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.access.sight import (
     OF_BRANCHES,
     OF_HELD_BUILDS,
@@ -56,19 +57,19 @@ SELECT now() AS now,
        (SELECT count(*) FROM setback WHERE is_dead) AS abandoned_steps
 """)
 # Nobody waits for a calibration.
-_QUEUES: Final = text("""
+_QUEUES: Final = text(f"""
 SELECT coalesce(q.pool, m.pool) AS pool, coalesce(q.waiting, 0) AS waiting, q.oldest_at, m.machine_seen_at
 FROM (
     SELECT pool, count(*) AS waiting, min(created_at) AS oldest_at FROM build
     WHERE state = 'queued' AND NOT cancel_requested
-      AND coalesce(spec ->> 'kind', '') NOT IN ('calibration', 'anchor')
+      AND coalesce(spec ->> 'kind', '') NOT IN {t.IDLE_KINDS}
     GROUP BY pool
 ) AS q
 FULL JOIN (
     SELECT pool, max(last_seen_at) AS machine_seen_at FROM machine GROUP BY pool
 ) AS m ON m.pool = q.pool
 ORDER BY 1
-""")
+""")  # noqa: S608 - put together from constants
 # A branch with forbidden votes is a part; its name and its trouble name the branch.
 _HEARTBEATS: Final = text("""
 SELECT CASE WHEN named.is_shown THEN part ELSE :vote_on END AS part, beat_at,

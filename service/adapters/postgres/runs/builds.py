@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _REPEATED: Final = ("job", "kind", "pool", "priority", "is_voting", "is_exclusive", "spec", "sequence_id")
 _LASTING: Final = sorted(outcome.value for outcome in LASTING)
+_AFTER_THE_MERGE: Final = (RunKind.POST_SUBMIT.value, RunKind.LONGER.value)
 
 
 class PostgresBuilds(Connected, Builds):
@@ -70,7 +71,7 @@ class PostgresBuilds(Connected, Builds):
             .where(t.sequence.c.digest == sequence, is_fit | has_result)
             .where(t.build.c.spec["branch"].astext == run.branch)
             # One after the merge may share the sequence, but has a later turn.
-            .where(t.build.c.spec["kind"].astext.is_distinct_from(RunKind.POST_SUBMIT.value))
+            .where(func.coalesce(t.build.c.spec["kind"].astext, "").not_in(_AFTER_THE_MERGE))
             .order_by(t.build.c.id.desc())
             .limit(1)
             .with_for_update(of=t.build, key_share=True)

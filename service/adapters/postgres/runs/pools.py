@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import bindparam, text
 from typing_extensions import override
 
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.storable import CleanText
 from service.domain.project.job_kinds import comparing_kinds
@@ -26,14 +27,14 @@ SET beat_at = excluded.beat_at, note = excluded.note, trouble = excluded.trouble
 """).bindparams(bindparam("note", type_=CleanText), bindparam("trouble", type_=CleanText))
 _CLEAR_TROUBLE: Final = text("UPDATE pulse SET trouble = '', note = '' WHERE part = :part AND trouble <> ''")
 # Calibrations and anchors have their host to themselves, so builds of every pool that it serves wait.
-_PREEMPT: Final = text("""
+_PREEMPT: Final = text(f"""
 UPDATE build SET cancel_requested = true
 WHERE state = 'running' AND NOT cancel_requested AND id IN (
     SELECT b.id FROM lease AS l JOIN build AS b ON b.id = l.build_id
-    WHERE b.spec ->> 'kind' IN ('calibration', 'anchor') AND EXISTS (
+    WHERE b.spec ->> 'kind' IN {t.IDLE_KINDS} AND EXISTS (
         SELECT FROM build AS w
         WHERE w.state = 'queued' AND NOT w.cancel_requested AND w.not_before <= now()
-          AND coalesce(w.spec ->> 'kind', '') NOT IN ('calibration', 'anchor')
+          AND coalesce(w.spec ->> 'kind', '') NOT IN {t.IDLE_KINDS}
           AND (w.pool = b.pool OR EXISTS (
               SELECT FROM machine AS own JOIN machine AS beside ON beside.host = own.host
               WHERE own.name = l.machine AND beside.pool = w.pool
@@ -49,7 +50,7 @@ WHERE state = 'running' AND NOT cancel_requested AND id IN (
                       AND (other.name = m.name OR w.is_exclusive OR h.is_exclusive))))
 )
 RETURNING id
-""")
+""")  # noqa: S608 - put together from constants
 # The evidence counted is that of the series with the least, among those that the last calibration measured.
 # As for votes, a renamed benchmark also has that of its former name.
 _IDLE_JOBS: Final = text("""

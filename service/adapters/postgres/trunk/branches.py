@@ -11,9 +11,15 @@ from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
-from service.domain.runs.states import UNFINISHED
+from service.adapters.postgres.rows import from_row
+from service.domain.measuring.metric import Better
+from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.trunk.anchors import AnchorTries
+from service.domain.trunk.undecided import LEAST, MOST_TRIES, WITHIN_DAYS, UndecidedResult
 from service.domain.values.identity import RunKind
+from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
+from service.domain.verdict.inference.reasons import ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.trunk import Branches, MeasuredAnchors
 
 if TYPE_CHECKING:
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
 
     from service.domain.verdict.calibration.schedule import BranchKey
 
+_MOST_UNDECIDED: Final = 100
 _FOLLOWED: Final = timedelta(days=30)  # after the last run on a branch
 # A pre-empted build is cancelled, and a lost machine is no fault of the commits.
 _ANCHORS: Final = text("""
@@ -37,8 +44,48 @@ GROUP BY run.parent, run.revision
 """)
 _IS_BUSY: Final = text(f"""
 SELECT EXISTS (
-    SELECT FROM run WHERE kind IN ('anchor', 'calibration') AND pool = :pool AND {t.UNFINISHED_RUN}
+    SELECT FROM run WHERE kind IN {t.IDLE_KINDS} AND pool = :pool AND {t.UNFINISHED_RUN}
 )
+""")  # noqa: S608 - put together from constants
+# A commit that was measured longer has several builds of its pairs; the newest one has them all.
+_UNDECIDED: Final = text(f"""
+SELECT r.id AS run_id, newest.id AS build_id, k.benchmark, k.pairs, k.more, k.seconds
+FROM run AS r
+LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
+JOIN run_build AS rb ON rb.run_id = r.id
+JOIN build AS b ON b.id = rb.build_id AND b.pool = :pool
+JOIN LATERAL (
+    SELECT m.id, m.created_at FROM (
+        SELECT b.id UNION ALL
+        SELECT run_build.build_id FROM run JOIN run_build ON run_build.run_id = run.id
+        WHERE run.kind = '{RunKind.LONGER}' AND run.previous_id = r.id AND run_build.job = b.job
+    ) AS each (id) JOIN build AS m ON m.id = each.id
+    WHERE EXISTS (SELECT FROM comparison WHERE build_id = m.id AND measured_at = m.created_at)
+    ORDER BY m.id DESC LIMIT 1
+) AS newest ON true
+JOIN LATERAL (
+    SELECT s.benchmark, k.pairs,
+           coalesce((why -> 'facts' ->> 0)::float8, 0) AS more,
+           coalesce((why -> 'facts' ->> 1)::float8, 0) AS seconds
+    FROM (
+        SELECT * FROM comparison
+        WHERE build_id = newest.id AND measured_at = newest.created_at
+          AND verdict = '{Verdict.UNDECIDED}' AND ratio > 0
+        OFFSET 0
+    ) AS k
+    JOIN series AS s ON s.id = k.series_id AND s.metric <> '{INSTRUCTIONS.name}'
+    CROSS JOIN LATERAL jsonb_array_elements(k.reasons) AS why
+    WHERE why ->> 'kind' IN ('{ReasonKind.MORE_PAIRS}', '{ReasonKind.LAYOUT_NOT_CHECKED}')
+      AND CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.ratio) ELSE ln(k.ratio) END >= {LEAST}
+) AS k ON true
+WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.state = '{RunState.FINISHED}'
+  AND (r.instance, r.project, r.branch) = (:instance, :project, :branch)
+  AND r.created_at > now() - interval '{WITHIN_DAYS} days'
+  AND NOT coalesce(c.is_private, false)
+  AND (
+      SELECT count(*) FROM run WHERE kind = '{RunKind.LONGER}' AND previous_id = r.id
+  ) < {MOST_TRIES}
+ORDER BY k.seconds, newest.id, k.benchmark LIMIT {_MOST_UNDECIDED}
 """)  # noqa: S608 - put together from constants
 
 
@@ -77,6 +124,11 @@ class PostgresBranches(Connected, Branches):
     @override
     def is_measuring(self, pool: str) -> bool:
         return bool(self._execute(_IS_BUSY, {"pool": pool}).scalar_one())
+
+    @override
+    def undecided(self, key: BranchKey) -> Sequence[UndecidedResult]:
+        rows = self._execute(_UNDECIDED, asdict(key)).mappings()
+        return [from_row(UndecidedResult, row) for row in rows]
 
     @override
     def unfinished(self, instance: str, project: str, branch: str) -> int:

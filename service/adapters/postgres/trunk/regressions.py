@@ -12,8 +12,17 @@ from service.adapters.postgres.persisted import slowdowns_from
 from service.adapters.postgres.rows import from_row
 from service.domain.access.audit import AuditKind
 from service.domain.review.change import PatchSetKind
-from service.domain.trunk.regression import Checked, RegressionState, heaviest, weight_of
+from service.domain.trunk.regression import (
+    Checked,
+    RegressionState,
+    Weight,
+    heaviest,
+    is_news,
+    state_with,
+    weight_of,
+)
 from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
@@ -24,13 +33,18 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
-    from service.domain.trunk.regression import GateSaid, Weight
+    from service.domain.trunk.notice import Recipient
+    from service.domain.trunk.regression import GateSaid
     from service.ports.access import Audit, Author
     from service.ports.trunk import RegressionChange
 
     _Voting = frozenset[tuple[str, ...]] | None
 
 _KINDS: Final = frozenset(map(str, ReasonKind))  # a later version may have stored others
+# A run that measures a commit longer follows the first run of the commit, which has the regression.
+_MERGED: Final = f"""
+coalesce((SELECT previous_id FROM run WHERE id = :run_id AND kind = '{RunKind.LONGER}'), :run_id)
+"""  # noqa: S608 - put together from constants
 # Each build's comparisons are looked up with its own moment, so that only their partition is opened.
 _SLOWER: Final = text(f"""
 WITH checked AS (
@@ -43,7 +57,7 @@ WITH checked AS (
           AND kind = '{PatchSetKind.OTHER_CODE}'
     ) AND merged.number
     JOIN run AS c ON c.patch_set_id = p.id AND c.kind = 'check' AND c.state = 'finished'
-    WHERE r.id = :run_id ORDER BY c.id DESC LIMIT 1
+    WHERE r.id = {_MERGED} ORDER BY c.id DESC LIMIT 1
 )
 SELECT k.series_id, b.id AS build_id, k.ratio, k.low, k.high, k.reasons, b.job,
        s.suite, s.benchmark, s.metric, checked.id AS check_id,
@@ -67,13 +81,22 @@ WHERE rb.run_id = :run_id
 ORDER BY rb.position, k.position, k.series_id
 """)  # noqa: S608 - put together from constants
 _SLOWDOWNS: Final = text("SELECT id, slowdowns FROM build WHERE id = ANY(cast(:ids AS bigint[]))")
-_RECORD: Final = text("""
-INSERT INTO regression (run_id, state, weight) VALUES (:run_id, :state, :weight)
-ON CONFLICT (run_id) DO NOTHING RETURNING id
-""")
+_OF_COMMIT: Final = text(f"SELECT id, state FROM regression WHERE run_id = {_MERGED} FOR UPDATE")  # noqa: S608 - from above
+_WEIGHTS: Final = text("SELECT series_id, weight FROM regressed_result WHERE regression_id = :regression_id")
+_RECORD: Final = text(f"""
+INSERT INTO regression (run_id, state, weight) VALUES ({_MERGED}, :state, :weight) RETURNING id
+""")  # noqa: S608 - from above
+_UPDATE: Final = text("UPDATE regression SET state = :state, weight = :weight WHERE id = :regression_id")
 _RECORD_RESULT: Final = text("""
 INSERT INTO regressed_result (regression_id, series_id, build_id, weight, gate_said, ratio, low, high)
 VALUES (:regression_id, :series_id, :build_id, :weight, :gate_said, :ratio, :low, :high)
+ON CONFLICT (regression_id, series_id) DO UPDATE SET
+    build_id = excluded.build_id, weight = excluded.weight,
+    ratio = excluded.ratio, low = excluded.low, high = excluded.high
+""")
+_TELL: Final = text("""
+INSERT INTO notice (regression_id, channel, address) VALUES (:regression_id, :channel, :address)
+ON CONFLICT (regression_id, channel, address) DO NOTHING
 """)
 # In order of the ids, so that two people who change the same ones wait for each other instead of deadlocking.
 _LOCK: Final = text("""
@@ -112,17 +135,29 @@ class PostgresRegressions(Connected, Regressions):
     @override
     def record(
         self, run_id: int, state: RegressionState, results: Sequence[tuple[SlowerResult, GateSaid]]
-    ) -> None:
-        weight = heaviest(each.weight for each, _ in results)
-        made = self._execute(_RECORD, {"run_id": run_id, "state": state, "weight": weight}).scalar()
-        if made is None:
-            return
+    ) -> int | None:
+        stored = self._execute(_OF_COMMIT, {"run_id": run_id}).first()
+        known = {} if stored is None else self._weights(stored.id)
+        news = is_news(known, ((each.series_id, each.weight) for each, _ in results))
+        # A slow-down that counted once does so until a person judges it.
+        weights = known | {
+            each.series_id: heaviest([each.weight, known.get(each.series_id, each.weight)])
+            for each, _ in results
+        }
+        judged = {"weight": heaviest(weights.values())}
+        if stored is None:
+            keys = {"run_id": run_id, "state": state, **judged}
+            regression_id = self._execute(_RECORD, keys).scalar_one()
+        else:
+            regression_id = stored.id
+            after = state_with(RegressionState(stored.state), state, is_news=news)
+            self._execute(_UPDATE, {"regression_id": regression_id, "state": after, **judged})
         rows = [
             {
-                "regression_id": made,
+                "regression_id": regression_id,
                 "series_id": each.series_id,
                 "build_id": each.build_id,
-                "weight": each.weight,
+                "weight": weights[each.series_id],
                 "gate_said": said,
                 "ratio": each.ratio,
                 "low": each.low,
@@ -131,6 +166,20 @@ class PostgresRegressions(Connected, Regressions):
             for each, said in results
         ]
         self._execute(_RECORD_RESULT, rows)
+        return int(regression_id) if news else None
+
+    @override
+    def tell(self, regression_id: int, recipients: Sequence[Recipient]) -> None:
+        rows = [
+            {"regression_id": regression_id, "channel": each.channel, "address": each.address}
+            for each in recipients
+        ]
+        if rows:
+            self._execute(_TELL, rows)
+
+    def _weights(self, regression_id: int) -> dict[int, Weight]:
+        rows = self._execute(_WEIGHTS, {"regression_id": regression_id})
+        return {row.series_id: Weight(row.weight) for row in rows}
 
     @override
     def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:

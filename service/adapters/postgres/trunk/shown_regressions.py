@@ -31,6 +31,7 @@ from service.ports.trunk import (
     Regression,
     RegressionDetail,
     RegressionReading,
+    ToldBy,
 )
 
 if TYPE_CHECKING:
@@ -97,14 +98,14 @@ _ONE: Final = text(_regressions("g.id = :regression_id"))
 # regression needs none.
 _RESULTS: Final = text(f"""
 SELECT {_RESULT}, later.ratio AS faster_since
-FROM regression AS g
+FROM regression AS g JOIN run AS r ON r.id = g.run_id
 JOIN regressed_result AS x ON x.regression_id = g.id
 JOIN series AS s ON s.id = x.series_id JOIN build AS b ON b.id = x.build_id
 LEFT JOIN LATERAL (
     SELECT k.ratio FROM (
         SELECT * FROM comparison
         WHERE series_id = ANY(ARRAY[x.series_id, (SELECT id FROM series WHERE continues = x.series_id)])
-          AND kind = 1 AND measured_at > b.created_at
+          AND kind = 1 AND measured_at > r.created_at
         ORDER BY measured_at DESC LIMIT {_MOST_LATER}
     ) AS k
     WHERE k.verdict = '{Verdict.FASTER}' AND {measured_in_sight("k.build_id")}
@@ -112,6 +113,10 @@ LEFT JOIN LATERAL (
 ) AS later ON g.state = ANY(cast(:open AS text[]))
 WHERE g.id = :regression_id ORDER BY {_HEAVIEST_FIRST}
 """)  # noqa: S608 - put together from constants
+_TOLD: Final = text("""
+SELECT channel, state, count(*) AS count FROM notice WHERE regression_id = :regression_id
+GROUP BY 1, 2 ORDER BY 1, 2
+""")
 _CHOSEN: Final = text(f"""
 SELECT g.id, r.instance, r.project, r.branch FROM regression AS g JOIN run AS r ON r.id = g.run_id
 WHERE g.id = ANY(cast(:ids AS bigint[])) AND {merged_in_sight("r")} ORDER BY g.id
@@ -181,7 +186,9 @@ class PostgresRegressionReading(Sighted, RegressionReading):
                 raise NotFound(f"there is no regression {regression_id}")
             results = connection.execute(_RESULTS, keys).mappings()
             return RegressionDetail(
-                _regression(row), tuple(from_row(RegressedResult, each) for each in results)
+                _regression(row),
+                tuple(from_row(RegressedResult, each) for each in results),
+                tuple(from_row(ToldBy, each) for each in connection.execute(_TOLD, keys).mappings()),
             )
 
     @override

@@ -40,7 +40,13 @@ if TYPE_CHECKING:
 
 _PARTS: Final = ("instance", "project", "branch", "machine_class", "job", "suite", "benchmark", "metric")
 _SIDES: Final = {Side.BASE: 0, Side.PATCH: 1}
-_KINDS: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2, RunKind.ANCHOR: 3}
+_KINDS: Final = {
+    RunKind.CHECK: 0,
+    RunKind.POST_SUBMIT: 1,
+    RunKind.CALIBRATION: 2,
+    RunKind.ANCHOR: 3,
+    RunKind.LONGER: 4,
+}
 
 # Sorted by digest, so that two builds that add the same series wait for each other instead of deadlocking.
 _ADD_SERIES: Final = """

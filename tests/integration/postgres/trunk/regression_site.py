@@ -21,7 +21,7 @@ from service.steps.runs.record_regression import record_regression
 from service.web.trunk.regressions import PageRegressions
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer
-from tests.support.trunk import check, merge
+from tests.support.trunk import check, longer, merge
 from tests.support.web import build_regressions, call
 
 if TYPE_CHECKING:
@@ -63,13 +63,27 @@ class Site:
         }
 
     def merge(
-        self, rows: Mapping[SeriesKey, Row], before: Mapping[SeriesKey, Row] | None = None, **others: bool
+        self,
+        rows: Mapping[SeriesKey, Row],
+        before: Mapping[SeriesKey, Row] | None = None,
+        *,
+        votes: bool = True,
     ) -> int:
         """Merge a change after a check with results; None: without a change. Return the run."""
         self.merged += 1
         with self.store.transaction() as tx:
             patch_set = None if before is None else check(tx, before, number=10 + self.merged)
-            run = merge(tx, patch_set, rows, f"{self.merged:040x}", **others)
+            run = merge(tx, patch_set, rows, f"{self.merged:040x}", votes=votes)
+        self._end(run)
+        return run
+
+    def measure_longer(self, run: int, rows: Mapping[SeriesKey, Row]) -> None:
+        """Measure a merged commit longer, with these results."""
+        with self.store.transaction() as tx:
+            again = longer(tx, run, rows)
+        self._end(again)
+
+    def _end(self, run: int) -> None:
         with self.store.transaction() as tx:
             record = tx.runs.lock(run)
             record_regression(tx, record, tx.builds.of_run(run))
@@ -78,7 +92,6 @@ class Site:
             "UPDATE build SET spec = jsonb_set(spec, '{groups}', cast(:groups AS jsonb))",
             groups='{"override": "reviewers"}',
         )
-        return run
 
     def read(self, path: str, person: str = "al") -> str:
         answer = call(self.app, "GET", path, headers=self.people[person])

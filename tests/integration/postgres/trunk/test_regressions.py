@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -92,6 +93,24 @@ class TestReading:
             tx.regressions.change([1], RegressionChange(state=RegressionState.FIXED), AL)
         assert {each.faster_since for each in site.reading.regression(1).results} == {None}
 
+    def test_a_commit_that_is_measured_longer_is_listed_once(self, site: Site) -> None:
+        run = site.merge({key("BM_a"): UNDECIDED, key("BM_b"): SLOWER}, {})
+        site.merge({key("BM_a"): FASTER})
+        site.measure_longer(run, {key("BM_a"): SLOWER, key("BM_b"): SLOWER})
+        [found] = site.reading.regressions(None, ANY, 10)
+        assert (found.run_id, found.results) == (run, 2)
+        since = {each.benchmark: each.faster_since for each in site.reading.regression(1).results}
+        assert since == {"BM_a": 1.0, "BM_b": None}, "it was merged before that was certain"
+        ledger = site.reading.ledger()
+        assert (ledger.measured, ledger.regressed) == (2, 1)
+
+    def test_a_commit_that_was_undecided_at_first_is_as_old_as_its_merge(self, site: Site) -> None:
+        run = site.merge({key("BM_a"): UNDECIDED})
+        site.merge({key("BM_a"): FASTER})
+        site.measure_longer(run, {key("BM_a"): SLOWER})
+        [result] = site.reading.regression(1).results
+        assert result.faster_since == 1.0
+
     def test_the_ledger_counts_what_the_gate_had_said(self, site: Site) -> None:
         site.merge({key("BM_a"): SLOWER, key("BM_b"): SLOWER}, {key("BM_a"): UNDECIDED})
         site.merge({key("BM_a"): SLOWER, key("BM_w"): WITHHELD}, {key("BM_a"): UNDECIDED})
@@ -135,6 +154,20 @@ class TestPages:
         assert "BM_&lt;b&gt;" in page.replace("<wbr>", "")
         assert "undecided" in page
         assert "New 1</a>" in page
+
+    def test_the_feed_has_the_regressions_that_count(self, site: Site) -> None:
+        site.merge({key("BM_<b>"): SLOWER}, {})
+        site.merge({key("BM_small"): SLOWER}, votes=False)
+        feed = ET.fromstring(site.read("/regressions.atom"))  # noqa: S314 - our own
+        names = {"": "http://www.w3.org/2005/Atom"}
+        [entry] = feed.findall("entry", names)
+        assert entry.findtext("title", namespaces=names) == "kv_engine: BM_<b> ±0.00 %"
+        assert entry.findtext("id", namespaces=names) == "https://bench.example.com/regressions/1"
+        assert feed.findtext("updated", namespaces=names) == entry.findtext("updated", namespaces=names)
+
+    def test_an_empty_feed_is_one(self, site: Site) -> None:
+        feed = ET.fromstring(site.read("/regressions.atom"))  # noqa: S314 - our own
+        assert [child.tag.rpartition("}")[2] for child in feed] == ["title", "id", "updated"]
 
     def test_the_page_of_a_regression_leads_to_the_trend_since_its_parent(self, site: Site) -> None:
         site.merge({key("BM_a"): SLOWER}, {key("BM_a"): SAME})

@@ -13,8 +13,11 @@ from service.domain.trunk.regression import (
     first_state,
     gate_said,
     heaviest,
+    is_news,
     list_of,
+    state_with,
     weight_of,
+    weights_with,
 )
 from service.domain.verdict.inference.reasons import ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
@@ -88,3 +91,42 @@ def test_the_heaviest_result_decides_the_list_until_a_person_does() -> None:
         assert list_of(RegressionState.CONFIRMED, weight) is RegressionList.OPEN
         for state in (RegressionState.ACCEPTED, RegressionState.MACHINE, RegressionState.INVALID):
             assert list_of(state, weight) is RegressionList.CLOSED
+
+
+@pytest.mark.parametrize(
+    ("known", "news"),
+    [
+        ({}, True),
+        ({1: Weight.COUNTS}, False),
+        ({1: Weight.BELOW_LIMIT}, True),
+        ({2: Weight.COUNTS}, True),
+    ],
+)
+def test_a_result_is_news_if_it_did_not_count_before(known: dict[int, Weight], *, news: bool) -> None:
+    assert is_news(known, [(1, Weight.COUNTS), (3, Weight.NOT_COUNTED)]) is news
+
+
+def test_a_result_that_counted_once_still_does() -> None:
+    known = {1: Weight.COUNTS, 2: Weight.BELOW_LIMIT}
+    found = weights_with(known, [(1, Weight.NOT_COUNTED), (2, Weight.COUNTS), (3, Weight.NOT_COUNTED)])
+    assert found == {1: Weight.COUNTS, 2: Weight.COUNTS, 3: Weight.NOT_COUNTED}
+
+
+@pytest.mark.parametrize(
+    ("state", "is_new", "after"),
+    [
+        (RegressionState.UNTRIAGED, True, RegressionState.UNTRIAGED),
+        (RegressionState.CONFIRMED, True, RegressionState.CONFIRMED),
+        (RegressionState.INVALID, True, RegressionState.UNTRIAGED),
+        (RegressionState.ACCEPTED, False, RegressionState.ACCEPTED),
+    ],
+)
+def test_news_about_a_closed_regression_opens_it_again(
+    state: RegressionState, after: RegressionState, *, is_new: bool
+) -> None:
+    assert state_with(state, RegressionState.UNTRIAGED, is_news=is_new) is after
+
+
+def test_what_an_earlier_accept_covers_opens_nothing() -> None:
+    accepted = RegressionState.ACCEPTED
+    assert state_with(RegressionState.INVALID, accepted, is_news=True) is RegressionState.INVALID

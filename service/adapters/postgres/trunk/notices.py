@@ -1,0 +1,73 @@
+"""Notices that wait to be sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import text
+from typing_extensions import override
+
+from service.adapters.postgres.connection import ShortTransactions
+from service.adapters.postgres.rows import from_row
+from service.domain.trunk.notice import Channel, NoticeState, Recipient
+from service.domain.values.text import plain
+from service.domain.wording.regressions import UNCERTAIN
+from service.ports.trunk import DueNotice, DueNotices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LONGEST_SENDING: Final = 600  # seconds: far beyond each sender's own limits
+_LONGEST_NOTE: Final = 500
+_DUE: Final = text("""
+SELECT n.id, n.regression_id, g.run_id, n.channel, n.address, n.attempts, r.project,
+       coalesce(c.is_private, false) AS is_private
+FROM notice AS n
+JOIN regression AS g ON g.id = n.regression_id JOIN run AS r ON r.id = g.run_id
+LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
+WHERE n.state = 'waiting' AND n.next_at <= now()
+ORDER BY n.id LIMIT 100
+""")
+_GIVE_UP: Final = text(f"""
+UPDATE notice SET state = '{NoticeState.FAILED}', note = :note, changed_at = now()
+WHERE state = '{NoticeState.SENDING}' AND changed_at < now() - interval '{_LONGEST_SENDING} seconds'
+""")  # noqa: S608 - put together from constants
+_BEGIN: Final = text(f"""
+UPDATE notice SET state = '{NoticeState.SENDING}', changed_at = now()
+WHERE id = :id AND state = '{NoticeState.WAITING}' RETURNING id
+""")  # noqa: S608 - put together from constants
+_SETTLE: Final = text(f"""
+UPDATE notice SET state = :state, note = :note, changed_at = now()
+WHERE id = :id AND state IN ('{NoticeState.WAITING}', '{NoticeState.SENDING}')
+""")  # noqa: S608 - put together from constants
+_POSTPONE: Final = text(f"""
+UPDATE notice SET state = '{NoticeState.WAITING}', attempts = attempts + 1, note = :note, changed_at = now(),
+    next_at = now() + make_interval(secs => :seconds)
+WHERE id = :id AND state IN ('{NoticeState.WAITING}', '{NoticeState.SENDING}')
+""")  # noqa: S608 - put together from constants
+
+
+class PostgresNotices(ShortTransactions, DueNotices):
+    """Rows of the table ``notice``."""
+
+    @override
+    def due_notices(self) -> Sequence[DueNotice]:
+        with self._begin() as connection:
+            connection.execute(_GIVE_UP, {"note": UNCERTAIN})
+            rows = connection.execute(_DUE).mappings().all()
+        return [
+            from_row(DueNotice, row, recipient=Recipient(Channel(row["channel"]), row["address"]))
+            for row in rows
+        ]
+
+    @override
+    def begin_notice(self, notice_id: int) -> bool:
+        return bool(self._all(_BEGIN, id=notice_id))
+
+    @override
+    def settle_notice(self, notice_id: int, state: NoticeState, note: str = "") -> None:
+        self._do(_SETTLE, id=notice_id, state=state, note=plain(note, _LONGEST_NOTE))
+
+    @override
+    def postpone_notice(self, notice_id: int, seconds: float, error: str) -> None:
+        self._do(_POSTPONE, id=notice_id, seconds=seconds, note=plain(error, _LONGEST_NOTE))

@@ -1,0 +1,1 @@
+"""Send notices by e-mail and to chats."""

@@ -1,0 +1,100 @@
+"""Store contract: notices of regressions, each of which is sent once at most."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from service.domain.trunk.notice import Channel, NoticeState, Recipient
+from service.domain.trunk.regression import GateSaid, RegressionState
+from tests.support.store_samples import change
+from tests.support.trunk import SLOWER, check, key, merge
+
+if TYPE_CHECKING:
+    from service.ports.trunk import DueNotice
+    from tests.contract.store.sites import StoreSite
+
+CHAT: Final = Recipient(Channel.CHAT)
+ANN: Final = Recipient(Channel.MAIL, "ann@example.com")
+ENDS: Final = (NoticeState.SENT, NoticeState.DROPPED, NoticeState.FAILED)
+
+
+def tell(site: StoreSite, *recipients: Recipient, revision: str = "2" * 40) -> int:
+    """Store a regression, and queue its notices."""
+    with site.store.transaction() as tx:
+        patch_set = check(tx, {})
+        run = merge(tx, patch_set, {key("BM_a"): SLOWER}, revision)
+        results = [(each, GateSaid.NOT_MEASURED) for each in tx.regressions.slower_results(run).results]
+        found = tx.regressions.record(run, RegressionState.UNTRIAGED, results)
+        assert found is not None
+        tx.regressions.tell(found, recipients)
+        return found
+
+
+def due(site: StoreSite) -> DueNotice:
+    [found] = site.notices.due_notices()
+    return found
+
+
+class TestDueNotices:
+    def test_a_notice_names_its_recipient_and_project(self, site: StoreSite) -> None:
+        found = tell(site, CHAT, ANN)
+        chat, mail = site.notices.due_notices()
+        assert (chat.recipient, mail.recipient) == (CHAT, ANN)
+        assert (mail.regression_id, mail.project, mail.attempts, mail.is_private) == (
+            found,
+            "kv_engine",
+            0,
+            False,
+        )
+
+    def test_a_regression_has_one_notice_for_each_recipient(self, site: StoreSite) -> None:
+        found = tell(site, ANN)
+        site.notices.settle_notice(due(site).id, NoticeState.SENT)
+        with site.store.transaction() as tx:
+            tx.regressions.tell(found, [ANN])
+            tx.regressions.tell(found, [])
+        assert site.notices.due_notices() == []
+        tell(site, ANN, revision="3" * 40)
+        assert due(site).recipient == ANN, "that is another one"
+
+    def test_only_one_sender_begins(self, site: StoreSite) -> None:
+        tell(site, ANN)
+        found = due(site)
+        assert (site.notices.begin_notice(found.id), site.notices.begin_notice(found.id)) == (True, False)
+        assert site.notices.due_notices() == []
+
+    def test_a_notice_whose_sender_died_is_not_sent_again(self, site: StoreSite) -> None:
+        tell(site, ANN)
+        found = due(site)
+        site.notices.begin_notice(found.id)
+        site.wait(601)
+        assert site.notices.due_notices() == []
+        assert not site.notices.begin_notice(found.id)
+
+    @pytest.mark.parametrize("is_begun", [False, True])
+    def test_a_postponed_notice_waits(self, site: StoreSite, *, is_begun: bool) -> None:
+        tell(site, ANN)
+        found = due(site)
+        if is_begun:
+            site.notices.begin_notice(found.id)
+        site.notices.postpone_notice(found.id, 60.0, "no route")
+        assert site.notices.due_notices() == []
+        site.wait(61)
+        assert due(site) == replace(found, attempts=1)
+
+    @pytest.mark.parametrize("state", ENDS)
+    def test_a_notice_ends_once(self, site: StoreSite, state: NoticeState) -> None:
+        tell(site, ANN)
+        found = due(site)
+        site.notices.settle_notice(found.id, state, "note")
+        site.notices.postpone_notice(found.id, 0.0, "late")
+        assert (site.notices.due_notices(), site.notices.begin_notice(found.id)) == ([], False)
+
+    def test_the_notice_of_a_private_change_says_so(self, site: StoreSite) -> None:
+        tell(site, ANN)
+        with site.store.transaction() as tx:
+            tx.visibility.hide_change(tx.changes.upsert(change()).change_id)
+        assert due(site).is_private

@@ -1,0 +1,176 @@
+"""Send notices of regressions from PostgreSQL to a mail server and to a chat's webhook."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.trunk.notices import PostgresNotices
+from service.adapters.postgres.trunk.shown_regressions import PostgresRegressionReading
+from service.adapters.trunk.chat import Chats
+from service.adapters.trunk.comments import Comments
+from service.adapters.trunk.mail import MailServer
+from service.domain.review.links import Links
+from service.domain.trunk.notice import Channel
+from service.domain.trunk.regression import RegressionState
+from service.domain.values.errors import Transient
+from service.ports.trunk import RegressionChange
+from service.steps.trunk.send_notices import send_notices
+from tests.integration.postgres.trunk.regression_site import AL, FASTER, UNDECIDED, Site
+from tests.support.notified import ChatRoom, Inbox, chat_server, mail_server
+from tests.support.trunk import SLOWER, key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from service.ports.trunk import Notifier
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+LINKS = Links("https://bench.example.com")
+
+
+@pytest.fixture
+def inbox() -> Iterator[tuple[Inbox, str]]:
+    inbox = Inbox()
+    with mail_server(inbox) as url:
+        yield inbox, url
+
+
+@pytest.fixture
+def room() -> Iterator[tuple[ChatRoom, str]]:
+    room = ChatRoom()
+    with chat_server(room) as url:
+        yield room, url
+
+
+@pytest.fixture
+def site(database: Database) -> Site:
+    return Site(database)
+
+
+def send(site: Site, notifiers: Mapping[Channel, Notifier]) -> int:
+    return send_notices(PostgresNotices(site.database.owner), site.reading, notifiers, LINKS)
+
+
+def states(site: Site) -> list[tuple[str, str, str]]:
+    rows = site.database.rows("SELECT channel, state, note FROM notice ORDER BY id")
+    return [(channel, state, note) for channel, state, note in rows]
+
+
+def test_each_owner_and_the_chat_get_one_notice(
+    site: Site, inbox: tuple[Inbox, str], room: tuple[ChatRoom, str]
+) -> None:
+    site.merge({key("BM_a"): SLOWER, key("BM_b"): SLOWER}, {key("BM_a"): UNDECIDED})
+    notifiers = {
+        Channel.MAIL: MailServer(inbox[1], "benchgate@example.com"),
+        Channel.CHAT: Chats({"kv_engine": room[1]}),
+    }
+    assert [send(site, notifiers), send(site, notifiers)] == [3, 0]
+    mails = inbox[0].mails
+    assert sorted(mail["To"] for mail in mails) == ["ann@example.com", "team@example.com"]
+    assert {mail["Subject"] for mail in mails} == {"[Benchgate] kv_engine: BM_a ±0.00 %"}
+    assert {mail["From"] for mail in mails} == {"benchgate@example.com"}
+    assert len({mail["Message-ID"] for mail in mails}) == 2
+    assert "The gate had said: undecided." in mails[0].get_content()
+    assert mails[0].get_content().rstrip().endswith("https://bench.example.com/regressions/1")
+    [text] = room[0].texts
+    assert text.startswith("`BM_a` got slower: ")
+    assert {state for _, state, _ in states(site)} == {"sent"}
+    assert "Notices: chat sent, 2 e-mails sent." in site.read("/regressions/1")
+
+
+def test_a_slow_down_that_is_found_later_makes_a_comment_on_the_change(site: Site) -> None:
+    run = site.merge({key("BM_a"): UNDECIDED}, {key("BM_a"): UNDECIDED})
+    site.measure_longer(run, {key("BM_a"): SLOWER})
+    assert send(site, {Channel.CHANGE: Comments(site.store)}) == 1
+    rows = site.database.rows("SELECT dedup_key, payload ->> 'message' FROM outbox WHERE kind = 'review'")
+    [(dedup_key, message)] = rows
+    assert dedup_key == "regression/1"
+    assert "got slower by this change: ±0.00 %" in message
+    assert message.endswith("\n\nhttps://bench.example.com/regressions/1")
+
+
+def test_no_notice_leaves_about_what_needs_nobody_any_more(site: Site, inbox: tuple[Inbox, str]) -> None:
+    site.merge({key("BM_a"): SLOWER})
+    site.merge({key("BM_b"): SLOWER}, {})
+    site.merge({key("BM_w"): SLOWER})
+    with site.store.transaction() as tx:
+        tx.regressions.change([1], RegressionChange(state=RegressionState.INVALID), AL)
+    site.database.change("UPDATE change SET is_private = true")
+    site.database.change("UPDATE regressed_result SET ratio = 1.05 WHERE regression_id = 3")
+    site.merge({key("BM_w"): FASTER})
+    site.database.change("UPDATE comparison SET ratio = 0.95 WHERE verdict = 'faster'")
+    assert send(site, {Channel.MAIL: MailServer(inbox[1], "benchgate@example.com")}) == 0
+    assert (inbox[0].mails, {state for _, state, _ in states(site)}) == ([], {"dropped"})
+    assert "Notices" not in site.read("/regressions/1")
+
+
+def test_a_busy_server_is_asked_again_and_a_refusal_is_final(site: Site, inbox: tuple[Inbox, str]) -> None:
+    site.merge({key("BM_b"): SLOWER})
+    notifiers = {Channel.MAIL: MailServer(inbox[1], "benchgate@example.com")}
+    inbox[0].answer = "451 try later"
+    with pytest.raises(Transient, match="answers 451: try later"):
+        send(site, notifiers)
+    assert send(site, notifiers) == 0, "it waits"
+    site.database.change("UPDATE notice SET next_at = now()")
+    inbox[0].answer = "550 no such box"
+    send(site, notifiers)
+    assert ("mail", "failed", "the mail server answers 550: no such box") in states(site)
+
+
+def test_a_server_that_is_away_is_asked_again(site: Site) -> None:
+    site.merge({key("BM_b"): SLOWER})
+    away = {
+        Channel.MAIL: MailServer("smtp://127.0.0.1:9", "benchgate@example.com"),
+        Channel.CHAT: Chats({"*": "http://127.0.0.1:9/secret"}),
+    }
+    with pytest.raises(Transient, match="cannot be reached"):
+        send(site, away)
+    assert {state for _, state, _ in states(site)} == {"waiting"}
+    assert all("secret" not in note for *_, note in states(site))
+
+
+@pytest.mark.parametrize(("status", "state"), [(503, "waiting"), (404, "dropped"), (400, "failed")])
+def test_answers_of_a_chat(site: Site, room: tuple[ChatRoom, str], status: int, state: str) -> None:
+    site.merge({key("BM_b"): SLOWER})
+    room[0].status = status
+    notifiers = {Channel.CHAT: Chats({"kv_engine": room[1]})}
+    if state == "waiting":
+        with pytest.raises(Transient, match="the chat answers 503"):
+            send(site, notifiers)
+    else:
+        assert send(site, notifiers) == 0
+    found = {each: (how, note) for each, how, note in states(site)}
+    assert found["chat"][0] == state
+    assert "secret" not in found["chat"][1]
+
+
+@pytest.mark.parametrize(
+    ("moment", "arrived", "state"), [("on_recipient", 1, "sent"), ("after", 1, "failed")]
+)
+def test_a_sender_that_is_killed_never_sends_twice(
+    site: Site, inbox: tuple[Inbox, str], moment: str, arrived: int, state: str
+) -> None:
+    """Killed before the notice leaves, the next one sends it; after that, nobody does."""
+    site.merge({key("BM_b"): SLOWER})
+    box, url = inbox
+    child = os.fork()
+    if child == 0:  # waits until the server kills it
+        engine = make_engine(site.database.owner.url.render_as_string(hide_password=False))
+        notifiers = {Channel.MAIL: MailServer(url, "benchgate@example.com")}
+        send_notices(PostgresNotices(engine), PostgresRegressionReading(engine), notifiers, LINKS)
+        os._exit(0)
+    setattr(box, moment, lambda: os.kill(child, signal.SIGKILL))
+    _, status = os.waitpid(child, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    setattr(box, moment, lambda: None)
+    send(site, {Channel.MAIL: MailServer(url, "benchgate@example.com")})
+    site.database.change("UPDATE notice SET changed_at = changed_at - interval '11 minutes'")
+    send(site, {Channel.MAIL: MailServer(url, "benchgate@example.com")})
+    assert len(box.mails) == arrived
+    assert ("mail", state) in {(channel, found) for channel, found, _ in states(site)}
