@@ -189,7 +189,7 @@ def _regressions(plane: Control, answers: RecentAnswers, health: HealthCheck) ->
         return plane.regressions.seen_by(viewers.of(known_caller(request)))
 
     page = PageRegressions(plane.store, OverrideRights(answers), reading_of)
-    pages = create_regressions(reading_of, health, page.form_for, plane.addresses)
+    pages = create_regressions(reading_of, health, page.form_for, plane.links, plane.addresses)
     return create_regressions_api(reading_of), create_triage(page), pages
 
 

@@ -28,7 +28,8 @@ from service.steps.runs.calibrate import calibrate
 from service.steps.runs.finish_run import finish_run
 from service.steps.runs.plan_run import plan_run
 from service.steps.trunk.follow_branches import follow_branches
-from service.steps.trunk.measure_anchors import measure_anchors
+from service.steps.trunk.send_notices import send_notices
+from service.steps.trunk.use_idle_pools import use_idle_pools
 from service.wiring.control import Control, build_control
 from workers.app import app
 
@@ -139,10 +140,13 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
         Task.RECONCILE: _reconcile,
         Task.CALIBRATE: lambda plane, _: calibrate(plane.store, plane.upkeep, plane.source_of),
         Task.FOLLOW: _follow,
-        Task.MEASURE_ANCHORS: lambda plane, _: measure_anchors(
+        Task.USE_IDLE_POOLS: lambda plane, _: use_idle_pools(
             plane.store, plane.upkeep, plane.source_of, datetime.now(UTC)
         ),
         Task.READ_BUGS: _read_bugs,
+        Task.NOTIFY: lambda plane, _: send_notices(
+            plane.notices, plane.regressions, plane.notifiers, plane.links
+        ),
     }
 )
 

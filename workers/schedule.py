@@ -44,10 +44,11 @@ def main() -> None:
         PeriodicJob("reconcile all", _ALL_SECONDS, lambda: _reconcile(plane, is_full=True)),
         PeriodicJob("calibrate", 60.0, lambda: plane.queue.send(Task.CALIBRATE, 0, "")),
         PeriodicJob("follow", 600.0, lambda: _follow(plane)),
-        PeriodicJob("anchors", 600.0, lambda: plane.queue.send(Task.MEASURE_ANCHORS, 0, "")),
+        PeriodicJob("idle pools", 600.0, lambda: plane.queue.send(Task.USE_IDLE_POOLS, 0, "")),
         PeriodicJob("ask", 30.0, lambda: ask_for_heartbeats(plane.upkeep, plane.queue)),
         PeriodicJob("propose", 300.0, lambda: propose_known(plane.store)),
         PeriodicJob("bugs", 300.0, lambda: _read_bugs(plane)),
+        PeriodicJob("notices", 10.0, lambda: _notify(plane)),
         PeriodicJob("partitions", 3600.0, plane.upkeep.ensure_partitions),
         PeriodicJob("old logs", 600.0, lambda: delete_old_logs(plane.upkeep, plane.artifacts)),
     )
@@ -96,6 +97,11 @@ def _relay(plane: Control) -> None:
 def _read_bugs(plane: Control) -> None:
     if plane.bugs is not None:  # a worker asks the tracker, which may take long to answer
         plane.queue.send(Task.READ_BUGS, 0, "")
+
+
+def _notify(plane: Control) -> None:
+    if plane.notices.due_notices():
+        plane.queue.send(Task.NOTIFY, 0, "")
 
 
 def _reconcile(plane: Control, *, is_full: bool) -> None:

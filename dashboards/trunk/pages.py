@@ -6,18 +6,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the annotation
+from fastapi.responses import HTMLResponse, Response
 
 from dashboards.rendering import NO_URLS, Pages
-from service.domain.trunk.regression import GateSaid, RegressionList, Weight
+from dashboards.trunk.feed import atom_feed
+from service.domain.trunk.regression import RegressionList, Weight
 from service.domain.values.errors import BadInput
-from service.domain.values.search import parse_words
+from service.domain.values.search import Words, parse_words
 from service.domain.values.text import plain
+from service.domain.wording.regressions import SAID
 from service.ports.trunk import LEDGER_DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from service.domain.review.links import Links
     from service.ports.trunk import RegressionReading
     from service.steps.runs.check_health import HealthCheck
 
@@ -42,26 +45,13 @@ HINTS: Final[Mapping[RegressionList, str]] = MappingProxyType(
         RegressionList.CLOSED: "Accepted, fixed, caused by a machine, or invalid.",
     }
 )
-SAID: Final[Mapping[GateSaid, str]] = MappingProxyType(
-    {
-        GateSaid.NO_CHECK: "no check ended before the merge",
-        GateSaid.NOT_MEASURED: "not measured",
-        GateSaid.FASTER: "faster",
-        GateSaid.SAME: "the same",
-        GateSaid.UNDECIDED: "undecided",
-        GateSaid.NOT_COUNTED: "slower, not counted yet",
-        GateSaid.BELOW_LIMIT: "slower, below the limit",
-        GateSaid.NOT_VOTING: "slower, but its job does not vote",
-        GateSaid.WAIVED: "slower, overridden or accepted",
-        GateSaid.VOTED: "−1, merged nevertheless",
-    }
-)
 
 
 def create_regressions(
     reading_of: Callable[[Request], RegressionReading],
     health: HealthCheck,
     form_of: FormOf,
+    links: Links,
     review_urls: Mapping[str, str] = NO_URLS,
 ) -> APIRouter:
     """Create the routes of the pages.
@@ -70,6 +60,7 @@ def create_regressions(
         reading_of: returns the regressions that the caller of a request may see.
         health: the check whose problems every page shows.
         form_of: returns the form that lets the caller judge a regression, or those of a list.
+        links: to the pages, for the feed.
         review_urls: the addresses of the Gerrits by instance.
     """
     pages = Pages(health, review_urls)
@@ -85,12 +76,17 @@ def create_regressions(
         values = _list_of(reading_of(request), _named(of) if of else None, q, before)
         return pages.render(request, "regressions.html", form=form_of(request, None), **values)
 
+    @router.get("/regressions.atom")
+    def feed(request: Request) -> Response:
+        rows = reading_of(request).regressions(None, Words(), _PAGE)
+        counting = [each for each in rows if each.weight is Weight.COUNTS]
+        return Response(atom_feed(counting, links), media_type="application/atom+xml")
+
     @router.get("/regressions/{regression_id}")
     def regression(
         request: Request, regression_id: Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
     ) -> HTMLResponse:
         detail = reading_of(request).regression(regression_id)
-        counting = [each for each in detail.results if each.weight is Weight.COUNTS]
         return pages.render(
             request,
             "regression.html",
@@ -99,7 +95,7 @@ def create_regressions(
             row=detail.regression,
             title=TITLES[detail.regression.list],
             said=SAID,
-            is_regained=bool(counting) and all(each.is_regained for each in counting),
+            is_regained=detail.is_made_up,
             form=form_of(request, regression_id),
         )
 

@@ -18,6 +18,7 @@ from service.adapters.postgres.listening import OutboxListener
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.stored_servers import record_url
+from service.adapters.postgres.trunk.notices import PostgresNotices
 from service.adapters.postgres.trunk.shown_regressions import PostgresRegressionReading
 from service.adapters.postgres.upkeep import PostgresUpkeep
 from service.adapters.review.console.review import ConsoleReview
@@ -27,11 +28,15 @@ from service.adapters.review.gerrit.stream import GerritStream
 from service.adapters.runs.queue import CeleryQueue
 from service.adapters.sources.git.mirror import GitSource, mirrors_by_instance
 from service.adapters.system.json_client import Bearer, Password
+from service.adapters.trunk.chat import Chats
+from service.adapters.trunk.comments import Comments
+from service.adapters.trunk.mail import MailServer
 from service.config import require
 from service.domain.failures.configured import NO_PATTERNS, read_patterns
 from service.domain.review.links import Links
 from service.domain.runs.health import part_of
 from service.domain.sources.allowed import AllowedSources
+from service.domain.trunk.notice import Channel
 from service.domain.values.errors import BadInput, Permanent
 from service.wiring.instances import check_instances, require_instances
 
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
     from service.ports.building import Artifacts
     from service.ports.failures.bugs import BugTracker
     from service.ports.review.server import ReviewServer
+    from service.ports.trunk import Notifier
 
 
 _SEVERAL: Final = "BENCHGATE_GERRITS"
@@ -62,6 +68,8 @@ class Control:
     reading: PostgresReading
     failures: PostgresFailureReading
     regressions: PostgresRegressionReading
+    notices: PostgresNotices
+    notifiers: Mapping[Channel, Notifier]  # of the configured channels
     tokens: PostgresTokens
     queue: CeleryQueue
     servers: Mapping[str, ReviewServer]  # by instance, in the order of their names
@@ -151,13 +159,16 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
     _require_git_urls(settings)
     patterns = failure_patterns(settings)
     engine = make_engine(settings.database_url)
+    store = PostgresStore(engine)
     git, allowed = settings.home / "control" / "git", AllowedSources.parse(settings.fetch_from)
     return Control(
-        store=PostgresStore(engine),
+        store=store,
         upkeep=PostgresUpkeep(engine),
         reading=PostgresReading(engine),
         failures=PostgresFailureReading(engine),
         regressions=PostgresRegressionReading(engine),
+        notices=PostgresNotices(engine),
+        notifiers=_notifiers(settings, store),
         tokens=PostgresTokens(engine),
         queue=CeleryQueue(settings.redis_url),
         servers=_review_servers(settings),
@@ -176,6 +187,16 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         may_post_counts=settings.bugs_post,
         lookback=timedelta(days=settings.first_contact_days),
     )
+
+
+def _notifiers(settings: ControlSettings, store: PostgresStore) -> Mapping[Channel, Notifier]:
+    found: dict[Channel, Notifier] = {Channel.CHANGE: Comments(store)}
+    if url := settings.smtp_url.get_secret_value():
+        found[Channel.MAIL] = MailServer(url, settings.mail_from)
+    if settings.chat_urls:
+        urls = {project: url.get_secret_value() for project, url in settings.chat_urls.items()}
+        found[Channel.CHAT] = Chats(urls)
+    return found
 
 
 def build_stream(settings: ControlSettings, instance: str) -> GerritStream:

@@ -64,7 +64,7 @@ def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation
     """
     spec = session.spec
     suspected = suspected_of_layout(spec.judged, measured.listings, measured.launches, measured.counts)
-    if not suspected or spec.kind.is_for_idle_pools or spec.base is None or spec.base.tree == spec.patch.tree:
+    if not suspected or spec.kind.has_fixed_pairs or spec.base is None or spec.base.tree == spec.patch.tree:
         return Confirmation()
     session.claimed.enter("confirm")
     begun = session.host.clock()

@@ -58,7 +58,7 @@ class Course:
         """Plan the measurement of a build."""
         job, policy = spec.judged, spec.job.policy
         last = spec.longer.pairs if spec.longer else policy.max_pairs
-        last = min(SESSION_PAIRS, last) if spec.kind.is_for_idle_pools else last
+        last = min(SESSION_PAIRS, last) if spec.kind.has_fixed_pairs else last
         schedule = looks_of(job.benchmark.suites, listings, policy, last)
         decisive = decisive_pairs(job, listings)
         return Course(spec, listings, schedule, decisive, max(policy.base_pairs, decisive), last)
@@ -75,7 +75,7 @@ class Course:
         as evidence: its verdicts are known.
         """
         spec, listings = self.spec, self.listings
-        if spec.kind.is_for_idle_pools:  # a fixed number of pairs, so that estimates have no bias
+        if spec.kind.has_fixed_pairs:  # a fixed number of pairs, so that estimates have no bias
             common = {each.suite: each.common for each in listings if each.common}
             known = {each.suite for each in listings if each.is_same_program}
             return Wanted({suite: names for suite, names in common.items() if suite not in known}, 0.0)

@@ -27,6 +27,6 @@ def finish_run(store: Store, links: Links, run_id: int) -> None:
         if not run.kind.is_for_idle_pools:
             carry_overrides(tx, run, builds)
             decide_run(tx, run, builds, links)
-        if run.kind is RunKind.POST_SUBMIT:
+        if run.kind in {RunKind.POST_SUBMIT, RunKind.LONGER}:
             record_regression(tx, run, builds)
         tx.runs.end(run_id, RunState.FINISHED)

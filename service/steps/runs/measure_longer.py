@@ -53,7 +53,7 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
     specs: dict[str, BuildSpec | None] = {}
     refused: list[str] = []
     for build, waiver in zip(undecided, waivers_on(tx.failures, tx.overrides, run, undecided), strict=True):
-        spec = _longer(tx.measurements, build, wanted)
+        spec = longer_spec(tx.measurements, build, wanted)
         if isinstance(waiver, Override) and waiver.kind is OverrideKind.OVERRIDE:
             refused.append(f"{build.job}: {OVERRIDDEN}")
         elif spec.longer is not None and spec.longer.pairs > MOST_PAIRS:
@@ -65,7 +65,7 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
     return "; ".join(refused)
 
 
-def _longer(stored: Measurements, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpec:
+def longer_spec(stored: Measurements, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpec:
     """Make the spec of a build that measures more pairs in the same configuration."""
     spec = BuildSpec.from_mapping(build.spec)
     most = spec.job.policy.base_pairs

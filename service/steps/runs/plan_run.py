@@ -41,7 +41,13 @@ if TYPE_CHECKING:
     from service.steps.runs.choose_sides import ChosenSides
 
 # A person waits for a check; no person waits for the other kinds.
-_PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2, RunKind.ANCHOR: 3}
+_PRIORITY: Final = {
+    RunKind.CHECK: 0,
+    RunKind.POST_SUBMIT: 1,
+    RunKind.CALIBRATION: 2,
+    RunKind.LONGER: 3,
+    RunKind.ANCHOR: 4,
+}
 # Includes the wait for a machine. After it, Benchgate must report on the change that the build failed.
 DEADLINE: Final = 24 * 3600.0
 
@@ -158,7 +164,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan, merged_as: str) -> None
     for position, build in enumerate(plan.builds):
         waits |= _place(tx.builds, tx.outbox, run, position, spec_of(build.job), is_needed=build.is_needed)
     if own := plan.own_file:
-        new = _new_build(spec_of(own.job), own.end)
+        new = new_build(spec_of(own.job), own.end)
         tx.measurements.store_findings(tx.builds.add(run.id, len(plan.builds), new), own.findings)
     if not waits:
         tx.outbox.queue_task(Task.VOTE, run.id)
@@ -179,13 +185,14 @@ def _place(
         adopted = builds.adopt(run, position, spec.shared_sequence, DEADLINE)
         if adopted is not None:
             return adopted.state is not BuildState.FINISHED
-    build_id = builds.add(run.id, position, _new_build(spec, ended))
+    build_id = builds.add(run.id, position, new_build(spec, ended))
     if ended is None and not spec.job.kind.is_external:
         outbox.queue_task(Task.EXECUTE, build_id)
     return ended is None
 
 
-def _new_build(spec: BuildSpec, ended: BuildEnd | None) -> NewBuild:
+def new_build(spec: BuildSpec, ended: BuildEnd | None = None) -> NewBuild:
+    """Make a build of a run; ``ended``: it ends without being executed."""
     kind = spec.job.kind
     return NewBuild(
         job=spec.job.name,

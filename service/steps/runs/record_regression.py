@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from service.domain.building.spec import BuildSpec
 from service.domain.runs.overrides import Override, OverrideKind
 from service.domain.runs.waivers import waived_by
-from service.domain.trunk.regression import first_state, gate_said
+from service.domain.trunk.notice import recipients
+from service.domain.trunk.regression import RegressionState, Weight, first_state, gate_said
+from service.domain.values.identity import RunKind
 from service.steps.runs.decide_run import judged_of, waivers_on
 
 if TYPE_CHECKING:
@@ -19,9 +22,10 @@ if TYPE_CHECKING:
 
 
 def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]) -> None:
-    """Store the regression of a finished run on a merged commit; do nothing if nothing is slower.
+    """Store the regression of a finished run on a merged commit, and queue its notices.
 
-    What the gate said is stored as it is now: later overrides and reruns do not change it.
+    Nothing is stored if nothing is slower. What the gate said is stored as it is now: later overrides and
+    reruns do not change it.
     """
     found = tx.regressions.slower_results(run.id)
     if not found.results:
@@ -34,7 +38,12 @@ def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRec
         accepted = _accepted(tx, run, builds, check)
     state = first_state((each.weight, each.build_id in accepted) for each in found.results)
     said = [(each, gate_said(each.checked, waived)) for each in found.results]
-    tx.regressions.record(run.id, state, said)
+    recorded = tx.regressions.record(run.id, state, said)
+    if recorded is not None and state is RegressionState.UNTRIAGED:
+        jobs = {build.id: BuildSpec.from_mapping(build.spec).job for build in builds}
+        counting = (each for each in found.results if each.weight is Weight.COUNTS)
+        slower = ((jobs[each.build_id], each.benchmark) for each in counting)
+        tx.regressions.tell(recorded, recipients(slower, is_late=run.kind is RunKind.LONGER))
 
 
 def _waived(tx: Transaction, check: RunRecord) -> Collection[int]:

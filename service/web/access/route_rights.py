@@ -53,6 +53,7 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/trends"): Need.READ,
         ("GET", "/trends/{series_id}/figure.json"): Need.READ,
         ("GET", "/regressions"): Need.READ,
+        ("GET", "/regressions.atom"): Need.READ,
         ("POST", "/regressions"): Need.ACT,
         ("GET", "/regressions/{regression_id}"): Need.READ,
         ("GET", "/failures"): Need.READ,

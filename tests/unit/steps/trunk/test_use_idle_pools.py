@@ -1,4 +1,4 @@
-"""Measure anchors while a pool is idle, from the choice of two commits to the end of the run."""
+"""Use idle pools: measure undecided commits longer, and anchors, to the end of their runs."""
 
 from __future__ import annotations
 
@@ -8,19 +8,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.building.spec import BuildSpec
-from service.domain.runs.states import RunState
+from service.domain.building.spec import BuildSpec, MorePairs
+from service.domain.review.change import ChangeStatus
+from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
+from service.domain.trunk.notice import Channel
+from service.domain.trunk.regression import RegressionState
+from service.domain.trunk.undecided import MOST_TRIES
 from service.domain.values.errors import Permanent, Transient
-from service.domain.values.identity import RunKind
+from service.domain.values.identity import RunKind, SeriesKey
 from service.domain.verdict.calibration.evidence import SESSION_PAIRS
 from service.domain.verdict.calibration.schedule import BranchKey, IdleJob
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.runs import NewRun
+from service.ports.verdict import StoredPair
 from service.steps.runs.new_run import start_run
-from service.steps.trunk.measure_anchors import measure_anchors
+from service.steps.trunk.use_idle_pools import use_idle_pools
 from tests.support.building.memory_source import code
-from tests.support.review.changes import PROJECT_FILE, Service, project
+from tests.support.review.changes import PROJECT_FILE, Service, change_at, project
 from tests.support.runs.finished import Farm
+from tests.support.store_samples import compared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +61,7 @@ def farm(tmp_path: Path) -> Farm:
 
 def start(farm: Farm) -> int:
     store = farm.service.store
-    return measure_anchors(store, store, lambda _: farm.service.source, farm.service.server.now())
+    return use_idle_pools(store, store, lambda _: farm.service.source, farm.service.server.now())
 
 
 def anchors(farm: Farm) -> list[tuple[str | None, str, RunState]]:
@@ -134,7 +142,72 @@ def test_a_server_that_is_gone_is_skipped_and_an_outage_reported(farm: Farm) -> 
     def gone(_: str) -> Service:
         raise Permanent("not configured")
 
-    assert measure_anchors(store, store, gone, farm.service.server.now()) == 0  # type: ignore[arg-type]
+    assert use_idle_pools(store, store, gone, farm.service.server.now()) == 0  # type: ignore[arg-type]
     farm.service.source.fault = Transient("no route")
     with pytest.raises(Transient, match="no route"):
         start(farm)
+
+
+@pytest.fixture
+def undecided(tmp_path: Path) -> Farm:
+    """A merged change whose benchmark seems to be 4 % slower; 32 pairs were too few to be certain."""
+    farm = Farm(tmp_path)
+    farm.service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="patch1"))
+    farm.service.source.refs["refs/heads/master"] = "patch1"
+    farm.service.plan()
+    compare(farm, Verdict.UNDECIDED, 32, more=40.0)
+    farm.service.store.memory.idle_jobs = [JOB]
+    return farm
+
+
+def compare(farm: Farm, verdict: Verdict, pairs: int, more: float = 0.0) -> None:
+    """The last build and its run end with this result."""
+    service, memory = farm.service, farm.service.store.memory
+    build = memory.builds[-1]
+    assert build.sequence_id is not None
+    memory.pairs[build.sequence_id] = [StoredPair(pair, f"artifact {pair}") for pair in range(pairs)]
+    series = SeriesKey("gerrit", "kv", "master", "perf", "perf", "bench", "BM_a", "cpu_time")
+    reasons = [Reason(ReasonKind.MORE_PAIRS, (more, 300.0, 0.0, 0.0))] if more else []
+    row = replace(compared(series, verdict, *reasons, pairs=pairs), ratio=1.04)
+    with service.store.transaction() as tx:
+        tx.measurements.store_results(build, RunKind.LONGER, {series: ("s", "lower")}, [], [row])
+    outcome = Outcome.SLOWER if verdict is Verdict.SLOWER else Outcome.PASSED
+    service.store.update(build.id, state=BuildState.FINISHED, outcome=outcome)
+    service.vote(len(memory.runs))
+
+
+def test_an_undecided_merged_commit_is_measured_longer_until_it_is_decided(undecided: Farm) -> None:
+    memory = undecided.service.store.memory
+    posted = len(memory.reviews)
+    for pairs, more in ((80, 20.0), (100, 0.0)):  # looks of the schedule
+        assert start(undecided) == 1
+        assert start(undecided) == 0, "the pool measures"
+        run, build = memory.runs[-1], memory.builds[-1]
+        assert (run.kind, run.previous_id, run.patch_set_id) == (RunKind.LONGER, 1, None)
+        assert BuildSpec.from_mapping(build.spec).longer == MorePairs("BM_a", pairs)
+        assert build.sequence_id == memory.builds[0].sequence_id, "its pairs go on"
+        assert not build.is_voting
+        assert (memory.regressions, memory.notices) == ([], {}), "nothing is news yet"
+        compare(undecided, Verdict.UNDECIDED if more else Verdict.SLOWER, pairs, more)
+
+    [found] = memory.regressions
+    assert (found.run_id, found.state) == (1, RegressionState.UNTRIAGED)
+    assert {each.channel for _, each in memory.notices} == {Channel.CHAT, Channel.CHANGE}
+    assert (len(memory.reviews), len(memory.decisions)) == (posted, 1)
+    assert start(undecided) == 0
+
+
+def test_a_commit_that_cannot_be_built_any_more_is_tried_a_few_times(undecided: Farm) -> None:
+    service, memory = undecided.service, undecided.service.store.memory
+    for _ in range(MOST_TRIES):
+        assert start(undecided) == 1
+        service.store.update(len(memory.builds), state=BuildState.FINISHED, outcome=Outcome.BROKEN)
+        service.vote(len(memory.runs))
+    assert start(undecided) == 0
+    assert service.runs(RunKind.POST_SUBMIT) == [("patch1", RunState.FINISHED)]
+
+
+def test_a_root_commit_has_nothing_to_be_compared_with(undecided: Farm) -> None:
+    memory = undecided.service.store.memory
+    memory.builds[0] = replace(memory.builds[0], spec={**memory.builds[0].spec, "base": None})
+    assert (start(undecided), len(memory.runs)) == (0, 1)

@@ -1,0 +1,80 @@
+"""Send notices of regressions: each once, also if the sender dies in between."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from service.domain.trunk.notice import NoticeState
+from service.domain.trunk.regression import RegressionList
+from service.domain.values.errors import NotFound, Permanent, Transient
+from service.domain.wording.regressions import NOBODY_NEEDS_IT, PRIVATE
+from service.ports.trunk import as_told
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.domain.review.links import Links
+    from service.domain.trunk.notice import Channel
+    from service.ports.trunk import DueNotice, DueNotices, Notifier, RegressionDetail, RegressionReading
+
+_LONGEST: Final = 3600.0  # seconds between two attempts
+_MOST_ATTEMPTS: Final = 100  # four days
+
+
+def send_notices(
+    notices: DueNotices, reading: RegressionReading, notifiers: Mapping[Channel, Notifier], links: Links
+) -> int:
+    """Send each notice that is due, and return how many were sent.
+
+    A notice is marked right before it leaves. If the sender dies then, nobody knows whether it arrived, and
+    it is not sent again: the lists have the regression.
+
+    Raises:
+        Transient: one could not be sent now; all others were tried.
+    """
+    sent, fault = 0, None
+    for due in notices.due_notices():
+        try:
+            sent += _send(notices, reading, notifiers, links, due)
+        except Transient as error:
+            fault = error
+    if fault is not None:
+        raise fault
+    return sent
+
+
+def _send(
+    notices: DueNotices,
+    reading: RegressionReading,
+    notifiers: Mapping[Channel, Notifier],
+    links: Links,
+    due: DueNotice,
+) -> bool:
+    detail = reading.regression(due.regression_id)
+    notifier = notifiers.get(due.recipient.channel)
+    reason = PRIVATE if due.is_private else NOBODY_NEEDS_IT if _is_over(detail) else ""
+    if notifier is None or reason:
+        notices.settle_notice(due.id, NoticeState.DROPPED, reason)
+        return False
+    try:
+        notifier.send(due, as_told(detail.regression, links), partial(notices.begin_notice, due.id))
+    except NotFound as error:
+        notices.settle_notice(due.id, NoticeState.DROPPED, str(error))
+    except Permanent as error:
+        notices.settle_notice(due.id, NoticeState.FAILED, str(error))
+    except Transient as error:
+        if due.attempts >= _MOST_ATTEMPTS:
+            notices.settle_notice(due.id, NoticeState.FAILED, str(error))
+        else:
+            wait = min(10.0 * 2.0 ** min(due.attempts, 20), _LONGEST)
+            notices.postpone_notice(due.id, error.retry_after or wait, str(error))
+        raise
+    else:
+        notices.settle_notice(due.id, NoticeState.SENT)
+        return True
+    return False
+
+
+def _is_over(detail: RegressionDetail) -> bool:
+    return detail.regression.list is RegressionList.CLOSED or detail.is_made_up
