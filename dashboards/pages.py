@@ -37,11 +37,13 @@ if TYPE_CHECKING:
     from dashboards.runs.next_steps import ActionsOf
     from dashboards.verdict.comparison_table import ComparisonTable
     from service.domain.building.logs.stored_log import Stream
+    from service.domain.trunk.regression import RegressionList
     from service.ports.reading import BuildReading, ChangeReading, Reading
     from service.ports.runs.shown import Build, BuildOfRun, Run
     from service.steps.runs.check_health import HealthCheck
 
     ReadingOf = Callable[[Request], Reading]
+    RegressionsOf = Callable[[Request], Mapping[RegressionList, int]]
     from collections.abc import Callable
 
     from service.ports.reading import SeriesReading
@@ -124,6 +126,7 @@ def create_pages(
     stream_log: Stream,
     review_urls: Mapping[str, str] = NO_URLS,
     actions_of: ActionsOf = lambda *_: None,
+    regressions_of: RegressionsOf = lambda _: {},
 ) -> APIRouter:
     """Create the routes of all pages with their scripts and styles.
 
@@ -133,10 +136,11 @@ def create_pages(
         stream_log: returns the size and the bytes of an artifact, a log or test cases; may raise NotFound.
         review_urls: the addresses of the Gerrits by instance; the pages of no other server are linked.
         actions_of: returns the actions that the caller of a request may use on a patch set.
+        regressions_of: returns how many regressions each list has, as the caller of a request sees them.
     """
     pages = Pages(health, review_urls)
     router = APIRouter(include_in_schema=False, route_class=_PageRoute)
-    _add_changes(router, reading_of, pages, actions_of)
+    _add_changes(router, reading_of, pages, actions_of, regressions_of)
     _add_builds(router, reading_of, pages, stream_log)
     add_logs(router, reading_of, pages, stream_log)
     add_tests(router, reading_of, stream_log)
@@ -171,13 +175,19 @@ def create_pages(
     return whole
 
 
-def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions_of: ActionsOf) -> None:
+def _add_changes(
+    router: APIRouter,
+    reading_of: ReadingOf,
+    pages: Pages,
+    actions_of: ActionsOf,
+    regressions_of: RegressionsOf,
+) -> None:
     @router.get("/")
     def changes(
-        request: Request, cursor: Annotated[str | None, Query(max_length=200)] = None
+        request: Request, cursor: Annotated[str | None, Query(max_length=200)] = None, q: Search = ""
     ) -> HTMLResponse:
         after = None if cursor is None else Cursor.decode(cursor)
-        newest_first = reading_of(request).changes(_PAGE + 1, after)
+        newest_first = reading_of(request).changes(_PAGE + 1, after, parse_words(q))
         shown = newest_first[:_PAGE]
         has_more = len(newest_first) > _PAGE
         return pages.render(
@@ -186,6 +196,8 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions
             changes=shown,
             after=Cursor(shown[-1].updated_at, shown[-1].id).encode() if has_more else None,
             is_first=cursor is None,
+            q=q,
+            regressions=regressions_of(request) if cursor is None and not q else {},
             is_unfinished=any(change.run_state in UNFINISHED for change in shown),
         )
 

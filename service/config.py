@@ -36,7 +36,7 @@ _LONGEST_LOOKBACK: Final = 36_500.0  # days; a look-back must not go beyond the 
 _SHORTEST_SECRET: Final = 16  # a shorter secret is too easy to guess
 # A part of addresses (``core~123``), of heartbeats and of paths.
 _INSTANCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-_ADDRESS: Final = re.compile(r"[^\s@<>]{1,64}@[A-Za-z0-9.-]{1,255}")
+_ADDRESS: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}")
 _Value = TypeVar("_Value")
 
 
@@ -243,9 +243,11 @@ class ControlSettings(_Settings):
     @field_validator("smtp_url")
     @classmethod
     def _require_mail_server(cls, url: SecretStr) -> SecretStr:
-        parts = urlsplit(url.get_secret_value())
-        if url and (parts.scheme not in {"smtp", "smtps"} or not parts.hostname):
-            raise ValueError("must be like smtps://user:password@mail.example.com, or smtp:// with STARTTLS")
+        if url and not _is_mail_server(url.get_secret_value()):
+            raise ValueError(
+                "must be like smtps://user:password@mail.example.com, or smtp:// with STARTTLS; other "
+                "characters than letters, digits and . _ ~ - of user and password are written like %2F"
+            )
         return url
 
     @field_validator("mail_from")
@@ -399,6 +401,16 @@ def _is_protected(url: str) -> bool:
     """Return whether nobody on the way can read the requests to a URL."""
     parts = urlsplit(url)
     return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+
+
+def _is_mail_server(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        has_port = parts.port != 0
+    except ValueError:
+        return False
+    is_plain = url.isascii() and not any((parts.path, parts.query, parts.fragment))
+    return bool(is_plain and parts.scheme in {"smtp", "smtps"} and parts.hostname and has_port)
 
 
 def _refuse_shared(what: str, values: Iterable[tuple[str, str]]) -> None:

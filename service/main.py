@@ -56,6 +56,8 @@ from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fastapi import APIRouter, FastAPI, Request
 
     from service.ports.failures.reading import FailureReading
@@ -81,6 +83,11 @@ def create_app() -> FastAPI:
     servers = {name: server.for_pages() for name, server in plane.servers.items()}
     answers = RecentAnswers(servers, waiting=waiting)
     reading_of = _reading_by_caller(plane, answers)
+    viewers = Viewers(answers)
+
+    def regressions_of(request: Request) -> RegressionReading:
+        return plane.regressions.seen_by(viewers.of(known_caller(request)))
+
     actions = PageActions(plane.store, ActionOffers(answers), reading_of)
     ways_in = _ways_in(settings, plane, waiting)
     receive = partial(receive_events, plane.store, parse_event)
@@ -95,9 +102,9 @@ def create_app() -> FastAPI:
         ),
         create_gerrit_checks(reading_of, plane.links, origins_of(plane.addresses)),
         create_health(public, registry, health=health, is_public=is_public),
-        *_pages(plane, actions, health),
+        *_pages(plane, actions, health, regressions_of),
         *_failures(plane, answers, health),
-        *_regressions(plane, answers, health),
+        *_regressions(plane, answers, health, regressions_of),
         create_account(plane.tokens, account_renderer(health)),
         create_audit(plane.audit_log, health),
     ]
@@ -155,7 +162,12 @@ def _provider_sign_in(
     )
 
 
-def _pages(plane: Control, actions: PageActions, health: HealthCheck) -> tuple[APIRouter, APIRouter]:
+def _pages(
+    plane: Control,
+    actions: PageActions,
+    health: HealthCheck,
+    regressions_of: Callable[[Request], RegressionReading],
+) -> tuple[APIRouter, APIRouter]:
     """Create the pages, and the route that receives their forms' actions."""
     pages = create_pages(
         actions.reading_of,
@@ -163,6 +175,7 @@ def _pages(plane: Control, actions: PageActions, health: HealthCheck) -> tuple[A
         health=health,
         review_urls=plane.addresses,
         actions_of=actions.forms_for,
+        regressions_of=lambda request: regressions_of(request).counts(),
     )
     return create_actions(actions), pages
 
@@ -181,13 +194,13 @@ def _failures(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tu
     return create_patterns(patterns), create_known_changes(page), pages
 
 
-def _regressions(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tuple[APIRouter, ...]:
+def _regressions(
+    plane: Control,
+    answers: RecentAnswers,
+    health: HealthCheck,
+    reading_of: Callable[[Request], RegressionReading],
+) -> tuple[APIRouter, ...]:
     """Create pages and API of regressions, and the route that receives a form's judgements."""
-    viewers = Viewers(answers)
-
-    def reading_of(request: Request) -> RegressionReading:
-        return plane.regressions.seen_by(viewers.of(known_caller(request)))
-
     page = PageRegressions(plane.store, OverrideRights(answers), reading_of)
     pages = create_regressions(reading_of, health, page.form_for, plane.links, plane.addresses)
     return create_regressions_api(reading_of), create_triage(page), pages

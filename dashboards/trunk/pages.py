@@ -10,9 +10,9 @@ from fastapi.responses import HTMLResponse, Response
 
 from dashboards.rendering import NO_URLS, Pages
 from dashboards.trunk.feed import atom_feed
-from service.domain.trunk.regression import RegressionList, Weight
+from service.domain.trunk.regression import RegressionList
 from service.domain.values.errors import BadInput
-from service.domain.values.search import Words, parse_words
+from service.domain.values.search import EVERYTHING, parse_words
 from service.domain.values.text import plain
 from service.domain.wording.regressions import SAID
 from service.ports.trunk import LEDGER_DAYS
@@ -78,9 +78,11 @@ def create_regressions(
 
     @router.get("/regressions.atom")
     def feed(request: Request) -> Response:
-        rows = reading_of(request).regressions(None, Words(), _PAGE)
-        counting = [each for each in rows if each.weight is Weight.COUNTS]
-        return Response(atom_feed(counting, links), media_type="application/atom+xml")
+        reading = reading_of(request)
+        lists = (RegressionList.NEW, RegressionList.OPEN)
+        found = [each for of in lists for each in reading.regressions(of, EVERYTHING, _PAGE)]
+        newest = sorted(found, key=lambda each: each.id, reverse=True)[:_PAGE]
+        return Response(atom_feed(newest, links), media_type="application/atom+xml")
 
     @router.get("/regressions/{regression_id}")
     def regression(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from service.domain.values.search import EVERYTHING
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
@@ -44,8 +46,11 @@ class ChangeReading(Protocol):
     Methods raise Ambiguous if the address is only a number, and several servers have it.
     """
 
-    def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
-        """Return a page of changes, the most recently updated first."""
+    def changes(self, limit: int, after: Cursor | None = None, words: Words = EVERYTHING) -> Sequence[Change]:
+        """Return a page of changes that match all words, the most recently updated first.
+
+        Each word must occur in subject, project, branch, owner or number.
+        """
 
     def change(self, address: ChangeAddress) -> ChangeWithPatchSets:
         """Return a change."""

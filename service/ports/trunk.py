@@ -146,7 +146,10 @@ class Regressions(Protocol):
         """
 
     def tell(self, regression_id: int, recipients: Sequence[Recipient]) -> None:
-        """Queue a notice for each recipient who has none about the regression, in any state."""
+        """Queue a notice for each recipient; one who has a notice of the regression gets no other.
+
+        A notice that was dropped leaves if there is news.
+        """
 
     def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
         """Change regressions; raises NotFound unless all exist. A value that stays is no change."""
@@ -154,7 +157,10 @@ class Regressions(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueNotice:
-    """A notice to send now. ``run_id`` is the regression's, and ``is_private``: its change is."""
+    """A notice to send now. ``run_id`` is the regression's.
+
+    ``is_private``: its change is. ``is_public``: everybody may read its branch.
+    """
 
     id: int
     regression_id: int
@@ -163,6 +169,7 @@ class DueNotice:
     project: str
     attempts: int
     is_private: bool
+    is_public: bool
 
 
 class DueNotices(Protocol):
@@ -187,10 +194,10 @@ class DueNotices(Protocol):
 class Notifier(Protocol):
     """Sends notices by one channel."""
 
-    def send(self, notice: DueNotice, found: MergedSlowdown, begin: Callable[[], bool]) -> None:
-        """Tell the recipient of a regression.
+    def send(self, notice: DueNotice, found: MergedSlowdown, begin: Callable[[], bool]) -> bool:
+        """Tell the recipient of a regression, and return whether the notice left.
 
-        ``begin`` is called right before the notice leaves; if it returns False, nothing is sent.
+        ``begin`` is called right before that; if it returns False, nothing leaves.
 
         Raises:
             Transient: it was certainly not accepted.

@@ -50,10 +50,15 @@ def create_api(reading_of: ReadingOf) -> APIRouter:
 
 def _add_changes(router: APIRouter, reading_of: ReadingOf) -> None:
     @router.get("/changes", operation_id="listChanges", tags=["changes"])
-    def list_changes(request: Request, limit: Limit = 50, cursor: CursorText = None) -> schemas.Changes:
+    def list_changes(
+        request: Request,
+        q: Annotated[str, Query(max_length=200, description="`words -not`")] = "",
+        limit: Limit = 50,
+        cursor: CursorText = None,
+    ) -> schemas.Changes:
         """Changes with the vote on their newest patch set, the most recently updated first."""
         after = None if cursor is None else Cursor.decode(cursor)
-        changes = tuple(reading_of(request).changes(limit + 1, after))
+        changes = tuple(reading_of(request).changes(limit + 1, after, parse_words(q)))
         page, more = changes[:limit], len(changes) > limit
         end = Cursor(page[-1].updated_at, page[-1].id).encode() if more else None
         return schemas.Changes(items=page, next=end)

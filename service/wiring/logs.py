@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ def log_as_json(file: TextIO | None = None) -> None:
         ],
         logger_factory=structlog.PrintLoggerFactory(file) if file else _print_to_stderr,
     )
+    # It logs each request's URL, and that of a chat's webhook is a secret.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
 def _print_to_stderr(*_: object) -> structlog.PrintLogger:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from aiosmtpd.controller import Controller
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Iterator
     from email.message import EmailMessage
 
@@ -26,8 +27,19 @@ class Inbox:
 
     mails: list[EmailMessage] = field(default_factory=list)
     answer: str = "250 OK"
+    on_sender: str = "250 OK"
+    on_quit: str = "221 Bye"
     on_recipient: Callable[[], None] = lambda: None
     after: Callable[[], None] = lambda: None
+
+    async def handle_MAIL(  # noqa: N802 - the server's own name
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        envelope.mail_from = address
+        return self.on_sender
+
+    async def handle_QUIT(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
+        return self.on_quit
 
     async def handle_RCPT(  # noqa: N802 - the server's own name
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
@@ -54,10 +66,10 @@ class ChatRoom:
 
 
 @contextmanager
-def mail_server(inbox: Inbox) -> Iterator[str]:
+def mail_server(inbox: Inbox, context: ssl.SSLContext | None = None) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
-    server = Controller(inbox, hostname="127.0.0.1", port=port)
+    server = Controller(inbox, hostname="127.0.0.1", port=port, ssl_context=context)
     server.start()
     yield f"smtp://127.0.0.1:{port}"
     server.stop()

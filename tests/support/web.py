@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI, Request
     from starlette.routing import BaseRoute
 
+    from service.domain.trunk.regression import RegressionList
     from service.ports.access import AuditLog
     from service.ports.failures.reading import FailureReading
     from service.ports.reading import Reading
@@ -179,6 +180,7 @@ def build_pages(
     *,
     uptime: timedelta = timedelta(0),
     checks: Mapping[str, Callable[[], str]] = MappingProxyType({}),
+    regressions: Mapping[RegressionList, int] = MappingProxyType({}),
 ) -> FastAPI:
     """The pages and the health routes alone, which are put together in a third of the time."""
     registry = CollectorRegistry()
@@ -186,7 +188,13 @@ def build_pages(
     health = HealthCheck(reading, checks=checks, clock=lambda: next(moments))
     routers = [
         create_health(reading, registry, health=health),
-        create_pages(lambda _: reading, stream_log=lambda _: (0, iter(())), health=health, review_urls={}),
+        create_pages(
+            lambda _: reading,
+            stream_log=lambda _: (0, iter(())),
+            health=health,
+            review_urls={},
+            regressions_of=lambda _: regressions,
+        ),
     ]
     return _assemble(routers)
 

@@ -166,7 +166,7 @@ class JsonClient(ABC):
         headers = {} if body is None else {"Content-Type": "application/json; charset=utf-8"}
         try:
             with (
-                _ending(ends) as trace,
+                ending(ends) as trace,
                 self._client().stream(
                     method, self._root + path, content=body, headers=headers, extensions={"trace": trace}
                 ) as response,
@@ -236,7 +236,7 @@ def fault(response: httpx.Response, server: str, reason: str, *, is_own: bool) -
 
 
 @contextmanager
-def _ending(ends: float) -> Iterator[Callable[[str, Mapping[str, Any]], None]]:
+def ending(ends: float) -> Iterator[Callable[[str, Mapping[str, Any]], None]]:
     """Yield a trace of a request that shuts down a connection opened for it at that time.
 
     The client's own limit counts from the last byte, so a byte now and then would keep a request for days.

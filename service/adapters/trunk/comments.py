@@ -26,10 +26,11 @@ class Comments(Notifier):
         self._store = store
 
     @override
-    def send(self, notice: DueNotice, found: MergedSlowdown, begin: Callable[[], bool]) -> None:
+    def send(self, notice: DueNotice, found: MergedSlowdown, begin: Callable[[], bool]) -> bool:
         with self._store.transaction() as tx:
             merged = tx.runs.lock(notice.run_id)
             if merged.change is None:
                 raise NotFound("the commit has no change")
             review = Review(merged.change, merged.revision, comment_of(found))
             tx.outbox.queue_review(f"regression/{notice.regression_id}", review)
+        return True

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import smtplib
 import ssl
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate
+from socket import SHUT_RDWR
+from threading import Timer
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
     from service.domain.wording.regressions import Mail, MergedSlowdown
     from service.ports.trunk import DueNotice
 
-_SECONDS: Final = 30.0  # for a connection, and for each answer
-_OK: Final = 250  # SMTP's own numbers, here and below
-_FAILED_FOR_GOOD: Final = 500
+_SILENCE: Final = 20.0  # seconds for a connection, and for each answer
+_WHOLE: Final = 60.0  # seconds for all of it
+_SUCCESS: Final = range(200, 300)  # SMTP's own numbers, here and below
+_LATER: Final = range(400, 500)
+_TAKEN_OR_NOT: Final = "the mail server may have taken it"
 
 
 class MailServer(Notifier):
@@ -44,21 +48,21 @@ class MailServer(Notifier):
         self._sender = sender
 
     @override
-    def send(self, notice: DueNotice, found: MergedSlowdown, begin: Callable[[], bool]) -> None:
+    def send(self, notice: DueNotice, found: MergedSlowdown, begin: Callable[[], bool]) -> bool:
         message = self._message(notice, mail_of(found)).as_bytes(policy=SMTP)
         with self._server() as server:
-            _require(server.mail(self._sender))
             _require(server.rcpt(notice.recipient.address))
             if not begin():
-                return
+                return False
+            answer: tuple[int, bytes | str]
             try:
                 answer = server.data(message)
             except smtplib.SMTPDataError as error:
-                _require((error.smtp_code, error.smtp_error))
+                answer = (error.smtp_code, error.smtp_error)
             except (OSError, smtplib.SMTPException) as error:
-                raise Permanent(f"the mail server may have taken it: {plain(str(error))}") from error
-            else:
-                _require(answer)
+                raise Permanent(f"{_TAKEN_OR_NOT}: {plain(str(error))}") from error
+            _require(answer)
+        return True
 
     def _message(self, notice: DueNotice, mail: Mail) -> EmailMessage:
         message = EmailMessage()
@@ -74,42 +78,73 @@ class MailServer(Notifier):
 
     @contextmanager
     def _server(self) -> Iterator[smtplib.SMTP]:
-        """Connect and sign in; a server that fails before it has the message has certainly not taken it."""
+        """Connect, sign in and name the sender.
+
+        A server that fails before it has the message has certainly not taken it.
+        """
         host, context = self._url.hostname or "", ssl.create_default_context()
-        port = self._url.port or 0
-        try:
-            if self._url.scheme == "smtps":
-                server: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=_SECONDS, context=context)
-            else:
-                server = smtplib.SMTP(host, port, timeout=_SECONDS)
-        except (OSError, smtplib.SMTPException) as error:
-            raise Transient(f"the mail server cannot be reached: {plain(str(error))}") from error
-        with server:
+        is_wrapped = self._url.scheme == "smtps"
+        server = (
+            smtplib.SMTP_SSL(timeout=_SILENCE, context=context)
+            if is_wrapped
+            else smtplib.SMTP(timeout=_SILENCE)
+        )
+        server._host = host  # type: ignore[attr-defined]  # noqa: SLF001 - the certificate's name; only the constructor sets it
+        with _ending(server):
             try:
-                if self._url.scheme == "smtp" and not is_loopback(host):
+                server.connect(host, self._url.port or 0)
+                if not is_wrapped and not is_loopback(host):
                     server.starttls(context=context)
                 server.ehlo_or_helo_if_needed()
                 if self._url.username:
                     server.login(unquote(self._url.username), unquote(self._url.password or ""))
+                code, said = server.mail(self._sender)
             except smtplib.SMTPAuthenticationError as error:
                 raise Refused(
                     "the mail server rejects user and password; check BENCHGATE_SMTP_URL"
                 ) from error
             except (OSError, smtplib.SMTPException) as error:
-                raise Transient(
-                    f"the mail server does not answer as expected: {plain(str(error))}"
-                ) from error
+                raise Transient(f"the mail server cannot be reached: {plain(str(error))}") from error
+            if code not in _SUCCESS:
+                raise Refused(f"the mail server refuses the sender: {_text(said)}; check BENCHGATE_MAIL_FROM")
             try:
                 yield server
             except (OSError, smtplib.SMTPException) as error:
                 raise Transient(f"the mail server ended the connection: {plain(str(error))}") from error
 
 
+@contextmanager
+def _ending(server: smtplib.SMTP) -> Iterator[None]:
+    """Shut the connection down if it takes too long, and close it in any case."""
+
+    def shut() -> None:
+        with suppress(OSError):  # it has ended by itself
+            if server.sock is not None:
+                server.sock.shutdown(SHUT_RDWR)
+
+    timer = Timer(_WHOLE, shut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+        with suppress(OSError, smtplib.SMTPException):  # the message is taken, whatever it says now
+            server.quit()
+    finally:
+        timer.cancel()
+        server.close()
+
+
 def _require(answer: tuple[int, bytes | str]) -> None:
     """Raise the error of an answer that is no success."""
     code, said = answer
-    if _OK <= code < _OK + 50:
+    if code in _SUCCESS:
         return
-    text = said if isinstance(said, str) else said.decode(errors="replace")
-    reason = f"the mail server answers {code}: {plain(text)}"
-    raise Permanent(reason) if code >= _FAILED_FOR_GOOD else Transient(reason)
+    if code in _LATER:
+        raise Transient(f"the mail server answers {code}: {_text(said)}")
+    if code < 0:
+        raise Permanent(_TAKEN_OR_NOT)
+    raise Permanent(f"the mail server answers {code}: {_text(said)}")
+
+
+def _text(said: bytes | str) -> str:
+    return plain(said if isinstance(said, str) else said.decode(errors="replace"))

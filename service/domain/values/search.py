@@ -24,6 +24,10 @@ class Words:
         )
 
 
+EVERYTHING: Final = Words()
+"""Matches everything."""
+
+
 def parse_words(text: str) -> Words:
     """Parse ``words -not``: blanks separate words, and a leading minus excludes a word."""
     # PostgreSQL refuses NUL and lone surrogates, so no stored name contains them.

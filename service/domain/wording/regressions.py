@@ -29,6 +29,7 @@ SAID: Final[Mapping[GateSaid, str]] = MappingProxyType(
 _AS_CODE: Final = str.maketrans("`<>", "'‹›")
 UNCERTAIN: Final = "sending it was interrupted: it may have arrived, so it is not sent again"
 NOBODY_NEEDS_IT: Final = "the regression was closed, or later commits made up for it"
+UNKNOWN_FAULT: Final = "an unexpected error; the worker's log has it"
 PRIVATE: Final = "its change is private"
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import structlog
+
 from service.domain.trunk.notice import NoticeState
 from service.domain.trunk.regression import RegressionList
 from service.domain.values.errors import NotFound, Permanent, Transient
-from service.domain.wording.regressions import NOBODY_NEEDS_IT, PRIVATE
+from service.domain.wording.regressions import NOBODY_NEEDS_IT, PRIVATE, UNKNOWN_FAULT
 from service.ports.trunk import as_told
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from service.domain.trunk.notice import Channel
     from service.ports.trunk import DueNotice, DueNotices, Notifier, RegressionDetail, RegressionReading
 
+_LOG: Final = structlog.get_logger(__name__)
 _LONGEST: Final = 3600.0  # seconds between two attempts
 _MOST_ATTEMPTS: Final = 100  # four days
 
@@ -39,6 +42,9 @@ def send_notices(
             sent += _send(notices, reading, notifiers, links, due)
         except Transient as error:
             fault = error
+        except Exception:  # noqa: BLE001 - one that cannot be sent keeps no other from its recipient
+            _LOG.exception("notice.failed", notice=due.id, channel=due.recipient.channel)
+            notices.settle_notice(due.id, NoticeState.FAILED, UNKNOWN_FAULT)
     if fault is not None:
         raise fault
     return sent
@@ -57,11 +63,16 @@ def _send(
     if notifier is None or reason:
         notices.settle_notice(due.id, NoticeState.DROPPED, reason)
         return False
+    has_left = False
     try:
-        notifier.send(due, as_told(detail.regression, links), partial(notices.begin_notice, due.id))
+        begin = partial(notices.begin_notice, due.id)
+        has_left = notifier.send(due, as_told(detail.regression, links), begin)
+        if has_left:
+            notices.settle_notice(due.id, NoticeState.SENT)
     except NotFound as error:
         notices.settle_notice(due.id, NoticeState.DROPPED, str(error))
     except Permanent as error:
+        _LOG.warning("notice.failed", notice=due.id, channel=due.recipient.channel, error=str(error))
         notices.settle_notice(due.id, NoticeState.FAILED, str(error))
     except Transient as error:
         if due.attempts >= _MOST_ATTEMPTS:
@@ -70,10 +81,7 @@ def _send(
             wait = min(10.0 * 2.0 ** min(due.attempts, 20), _LONGEST)
             notices.postpone_notice(due.id, error.retry_after or wait, str(error))
         raise
-    else:
-        notices.settle_notice(due.id, NoticeState.SENT)
-        return True
-    return False
+    return has_left
 
 
 def _is_over(detail: RegressionDetail) -> bool:

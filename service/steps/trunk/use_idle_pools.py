@@ -1,14 +1,15 @@
-"""Use idle pools for merged commits: decide what is still undecided, then measure anchors of the trends."""
+"""Use idle pools for merged commits: measure anchors of the trends, and decide what is still undecided."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from service.domain.project.policy import MOST_PAIRS
 from service.domain.review.comment_commands import MorePairsCommand
 from service.domain.trunk.anchors import BETWEEN, LOOKED_AT, next_anchor
-from service.domain.trunk.undecided import next_undecided
-from service.domain.values.errors import BadInput, NotFound, Permanent, Transient
+from service.domain.trunk.undecided import worth_more_pairs
+from service.domain.values.errors import BadInput, BadProjectFile, NotFound, Permanent, Transient
 from service.domain.values.identity import RunKind
 from service.domain.verdict.calibration.schedule import ASKED_WITHIN
 from service.ports.runs.queue import Task
@@ -17,13 +18,14 @@ from service.steps.runs.new_run import run_of_pool, start_run
 from service.steps.runs.plan_run import new_build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from service.domain.trunk.undecided import UndecidedResult
     from service.domain.verdict.calibration.schedule import BranchKey
     from service.ports.runs.upkeep import Calibrations
     from service.ports.sources import Source
-    from service.ports.store import Store
+    from service.ports.store import Store, Transaction
 
 
 def use_idle_pools(
@@ -40,9 +42,6 @@ def use_idle_pools(
     branches = [*dict.fromkeys(job.branch for job in upkeep.idle_jobs(ASKED_WITHIN))]
     started, fault = set[str](), None
     for key in branches:
-        if key.pool not in started and _measure_longer(store, key):
-            started.add(key.pool)
-    for key in branches:
         if key.pool in started or not _is_anchor_due(store, key):
             continue
         try:
@@ -52,31 +51,50 @@ def use_idle_pools(
             continue
         except Transient as error:
             fault = error
+    for pool in dict.fromkeys(key.pool for key in branches):
+        if pool not in started and _measure_longer(store, [key for key in branches if key.pool == pool]):
+            started.add(pool)
     if fault is not None:
         raise fault
     return len(started)
 
 
-def _measure_longer(store: Store, key: BranchKey) -> bool:
-    """Continue the pairs of an undecided merged commit; return whether there is one."""
+def _measure_longer(store: Store, branches: Sequence[BranchKey]) -> bool:
+    """Continue the pairs of an undecided commit on one of a pool's branches; return whether there is one."""
     with store.transaction() as tx:
-        if tx.branches.is_measuring(key.pool):
+        if tx.branches.is_measuring(branches[0].pool):
             return False
-        found = next_undecided(tx.branches.undecided(key))
-        if found is None:
-            return False
-        merged = tx.runs.lock(found.run_id)
-        more = MorePairsCommand(found.benchmark, found.pairs_to_add)
+        found = {each: key for key in branches for each in tx.branches.undecided(key)}
+        return any(_continue(tx, found[each], each) for each in worth_more_pairs(found))
+
+
+def _continue(tx: Transaction, key: BranchKey, found: UndecidedResult) -> bool:
+    """Start a run that measures a result longer; return False if it cannot be measured any more."""
+    more = MorePairsCommand(found.benchmark, found.pairs_to_add)
+    try:
         spec = longer_spec(tx.measurements, tx.builds.lock(found.build_id), more)
-        spec = replace(spec, kind=RunKind.LONGER)
-        subject = f"{merged.revision[:10]} of {key.branch} measured longer in pool {key.pool}"
-        run = run_of_pool(spec.kind, key, merged.revision, subject, parent=merged.parent)
-        if spec.base is None or (run_id := tx.runs.add(replace(run, previous_id=merged.id))) is None:
-            return False
-        base, patch = spec.base, spec.patch
-        tx.runs.start(run_id, tree=patch.tree, parent=base.commit, parent_tree=base.tree, label=merged.label)
-        tx.outbox.queue_task(Task.EXECUTE, tx.builds.add(run_id, 0, new_build(spec)))
-        return True
+    except BadProjectFile:  # stored by another version of Benchgate
+        return False
+    spec = replace(spec, kind=RunKind.LONGER)
+    base, patch = spec.base, spec.patch
+    if base is None or spec.job.problem or (spec.longer and spec.longer.pairs > MOST_PAIRS):
+        return False
+    merged = tx.runs.lock(found.run_id)
+    subject = f"{patch.commit[:10]} of {key.branch} measured longer in pool {key.pool}"
+    run = run_of_pool(spec.kind, key, merged.revision, subject, parent=base.commit)
+    run_id = tx.runs.add(replace(run, previous_id=merged.id))
+    if run_id is None:
+        return False
+    tx.runs.start(
+        run_id,
+        tree=patch.tree,
+        parent=base.commit,
+        parent_tree=base.tree,
+        label=merged.label,
+        merged_as="" if patch.commit == merged.revision else patch.commit,
+    )
+    tx.outbox.queue_task(Task.EXECUTE, tx.builds.add(run_id, 0, new_build(spec)))
+    return True
 
 
 def _is_anchor_due(store: Store, key: BranchKey) -> bool:

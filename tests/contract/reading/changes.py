@@ -10,6 +10,7 @@ from service.domain.runs.states import RunState
 from service.domain.runs.vote import Result
 from service.domain.values.errors import Ambiguous, NotFound
 from service.domain.values.identity import ChangeAddress, RunKind
+from service.domain.values.search import parse_words
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.review.shown import Cursor
 from service.ports.runs.shown import Standing, Tally
@@ -94,6 +95,18 @@ class ChangeReadingContract:
             seen += [change.number for change in page]
             after = Cursor.decode(Cursor(page[-1].updated_at, page[-1].id).encode())
         assert seen == [4, 3, 2, 1, 5]
+
+    @pytest.mark.parametrize(
+        ("search", "numbers"),
+        [("", [2, 1]), ("1", [1]), ("KV -2", [1]), ("kv_engine master", [2, 1]), ("%", []), ("nobody", [])],
+    )
+    def test_words_are_searched_in_subject_project_branch_owner_and_number(
+        self, site: ReadingSite, search: str, numbers: list[int]
+    ) -> None:
+        for number in (1, 2):
+            site.add_change(number, minutes=number)
+        words = parse_words(search)
+        assert [change.number for change in site.reading.changes(5, None, words)] == numbers
 
     def test_a_change_has_its_patch_sets_oldest_first(self, site: ReadingSite) -> None:
         site.add_change(patch_sets=3)

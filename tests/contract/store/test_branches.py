@@ -119,10 +119,14 @@ class TestBranches:
             ]
             assert tx.branches.undecided(replace(perf, pool="other")) == []
             longer(tx, run, {key("BM_slow"): more}, ratios=ratios)
-            assert tx.branches.undecided(perf) == [UndecidedResult(run, 2, "BM_slow", 8, 40.0, 300.0)]
-            for _ in range(MOST_TRIES - 1):
+            assert tx.branches.undecided(perf) == [UndecidedResult(run, 2, "BM_slow", 8, 40.0, 300.0, 1)]
+            for _ in range(MOST_TRIES - 2):
                 longer(tx, run, {})
-            assert tx.branches.undecided(perf) == [], "it had enough tries"
+            longer(tx, run, {}, outcome=Outcome.CANCELLED)
+            [found] = tx.branches.undecided(perf)
+            assert found.tries == MOST_TRIES - 1, "a build that ended early is no try"
+            longer(tx, run, {})
+            assert tx.branches.undecided(perf) == []
         site.wait(31 * 86400)
         with site.store.transaction() as tx:
             assert tx.branches.undecided(perf) == []

@@ -98,3 +98,18 @@ class TestDueNotices:
         with site.store.transaction() as tx:
             tx.visibility.hide_change(tx.changes.upsert(change()).change_id)
         assert due(site).is_private
+
+    def test_a_dropped_notice_leaves_if_there_is_news(self, site: StoreSite) -> None:
+        found = tell(site, ANN)
+        first = due(site)
+        site.notices.settle_notice(first.id, NoticeState.DROPPED)
+        with site.store.transaction() as tx:
+            tx.regressions.tell(found, [ANN])
+        assert due(site) == first
+
+    def test_a_notice_knows_whether_everybody_may_read_its_branch(self, site: StoreSite) -> None:
+        tell(site, ANN)
+        assert not due(site).is_public
+        with site.store.transaction() as tx:
+            tx.visibility.record_visible("review", [7], [7])
+        assert due(site).is_public

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import logging
+import ssl
+import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,13 +15,15 @@ from service.adapters.trunk.chat import Chats
 from service.adapters.trunk.mail import MailServer
 from service.domain.trunk.notice import Channel, Recipient
 from service.domain.trunk.regression import GateSaid
-from service.domain.values.errors import NotFound, Permanent, Transient
+from service.domain.values.errors import NotFound, Permanent, Refused, Transient
 from service.domain.wording.regressions import MergedSlowdown
 from service.ports.trunk import DueNotice
+from service.wiring.logs import log_as_json
 from tests.support.notified import ChatRoom, Inbox, chat_server, mail_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from service.ports.trunk import Notifier
 
@@ -46,7 +52,7 @@ class Place:
         self.inbox.answer, self.room.status = ("450 later", 429) if is_busy else ("554 no", 400)
 
 
-def due(channel: Channel, project: str = "kv_engine") -> DueNotice:
+def due(channel: Channel, project: str = "kv_engine", *, is_public: bool = False) -> DueNotice:
     return DueNotice(
         id=7,
         regression_id=12,
@@ -55,6 +61,7 @@ def due(channel: Channel, project: str = "kv_engine") -> DueNotice:
         project=project,
         attempts=0,
         is_private=False,
+        is_public=is_public,
     )
 
 
@@ -78,14 +85,14 @@ def place(channel: Channel) -> Iterator[Place]:
 
 class TestNotifier:
     def test_the_recipient_reads_what_got_slower(self, place: Place, channel: Channel) -> None:
-        place.notifier.send(due(channel), FOUND, lambda: True)
+        assert place.notifier.send(due(channel), FOUND, lambda: True)
         [text] = place.arrived
         assert "HTB/Find" in text
         assert text.rstrip().endswith(FOUND.page)
         assert [mail["Bcc"] for mail in place.inbox.mails] == [None] * len(place.inbox.mails)
 
     def test_nothing_leaves_if_another_sender_has_begun(self, place: Place, channel: Channel) -> None:
-        place.notifier.send(due(channel), FOUND, lambda: False)
+        assert not place.notifier.send(due(channel), FOUND, lambda: False)
         assert place.arrived == []
 
     @pytest.mark.parametrize("is_busy", [True, False])
@@ -104,10 +111,67 @@ class TestNotifier:
             Channel.CHAT: Chats({"*": f"http://{url}"}),
         }
         with pytest.raises(Transient, match="cannot be reached") as error:
-            away[channel].send(due(channel), FOUND, lambda: True)
+            away[channel].send(due(channel, is_public=True), FOUND, lambda: True)
         assert "secret" not in str(error.value)
 
 
-def test_a_project_without_a_chat_has_no_place() -> None:
-    with pytest.raises(NotFound, match="has no chat"):
-        Chats({"other": "https://hooks.example.com"}).send(due(Channel.CHAT), FOUND, lambda: True)
+def test_the_chat_of_all_others_learns_only_what_everybody_may_read() -> None:
+    room = ChatRoom()
+    with chat_server(room) as url:
+        chats = Chats({"other": url, "*": url})
+        with pytest.raises(NotFound, match="has no chat"):
+            chats.send(due(Channel.CHAT), FOUND, lambda: True)
+        assert chats.send(due(Channel.CHAT, is_public=True), FOUND, lambda: True)
+        assert chats.send(due(Channel.CHAT, "other"), FOUND, lambda: True)
+    assert len(room.texts) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [(404, Refused), (410, Refused), (503, Transient), (500, Permanent), (504, Permanent), (302, Permanent)],
+)
+def test_a_chat_that_may_have_taken_it_gets_it_once(status: int, error: type[Exception]) -> None:
+    room = ChatRoom(status=status)
+    with chat_server(room) as url, pytest.raises(error) as raised:
+        Chats({"kv_engine": url}).send(due(Channel.CHAT), FOUND, lambda: True)
+    assert type(raised.value) is error
+
+
+def test_the_address_of_a_chat_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    log_as_json(io.StringIO())
+    with caplog.at_level(logging.INFO), chat_server(ChatRoom()) as url:
+        Chats({"kv_engine": url}).send(due(Channel.CHAT), FOUND, lambda: True)
+    assert "secret" not in caplog.text
+
+
+def test_a_mail_server_that_refuses_the_sender_is_a_matter_of_settings() -> None:
+    inbox = Inbox(on_sender="550 not you")
+    with mail_server(inbox) as url, pytest.raises(Refused, match="check BENCHGATE_MAIL_FROM"):
+        MailServer(url, SENDER).send(due(Channel.MAIL), FOUND, lambda: True)
+
+
+def test_a_mail_that_was_taken_was_sent_whatever_the_server_says_then() -> None:
+    inbox = Inbox(on_quit="421 closing")
+    with mail_server(inbox) as url:
+        assert MailServer(url, SENDER).send(due(Channel.MAIL), FOUND, lambda: True)
+    assert len(inbox.mails) == 1
+
+
+def test_a_mail_server_is_encrypted_and_has_the_name_of_its_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its certificate is of 127.0.0.1, which this test makes the only one that counts."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    options = "-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=mail"
+    named = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(["openssl", "req", *options.split(), *named], check=True, capture_output=True)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key)
+    inbox = Inbox()
+    with mail_server(inbox, context) as url:
+        server = MailServer(url.replace("smtp://", "smtps://"), SENDER)
+        with pytest.raises(Transient, match="certificate verify failed"):
+            server.send(due(Channel.MAIL), FOUND, lambda: True)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        assert server.send(due(Channel.MAIL), FOUND, lambda: True)
+    assert len(inbox.mails) == 1

@@ -165,7 +165,7 @@ def test_every_error_is_a_problem_with_the_request_id(method: str, path: str, st
 
 def test_an_unreachable_store_is_a_503_with_retry_after() -> None:
     class Away(FakeReading):
-        def changes(self, limit: int, after: object = None) -> Any:  # noqa: ANN401
+        def changes(self, limit: int, after: object = None, words: object = None) -> Any:  # noqa: ANN401
             self.condition()
 
     answer = call(build_app(Away(is_away=True)), "GET", "/api/v1/changes")
@@ -175,7 +175,7 @@ def test_an_unreachable_store_is_a_503_with_retry_after() -> None:
 
 def test_an_unexpected_error_is_a_problem_that_reveals_no_details() -> None:
     class Broken(FakeReading):
-        def changes(self, limit: int, after: object = None) -> Any:  # noqa: ANN401
+        def changes(self, limit: int, after: object = None, words: object = None) -> Any:  # noqa: ANN401
             raise ZeroDivisionError("a secret")
 
     for path in ("/api/v1/changes", "/"):

@@ -77,7 +77,7 @@ class Failing(FakeReading):
     failure: Exception = Transient("the database does not answer")
 
     @override
-    def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
+    def changes(self, limit: int, after: Cursor | None = None, words: object = None) -> Sequence[Change]:
         raise self.failure
 
 

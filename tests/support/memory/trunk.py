@@ -106,12 +106,17 @@ class MemoryBranches(InMemory, Branches):
                 each.id for each in self._m.runs if (each.kind, each.previous_id) == (RunKind.LONGER, run.id)
             ]
             builds = [build for number, build in self._m.run_builds if number in {run.id, *longer}]
-            measured = [build for build in builds if build in self._m.results]
-            if len(longer) < MOST_TRIES and measured:
-                found += self._undecided(key.pool, run.id, max(measured))
+            measured = [each for each in builds if self._comparisons_of(each)]
+            tries = sum(self._is_done(self._m.runs[each - 1]) for each in longer)
+            if tries < MOST_TRIES and measured:
+                found += self._undecided(key.pool, run.id, max(measured), tries)
         return sorted(found, key=lambda each: (each.seconds, each.build_id, each.benchmark))
 
-    def _undecided(self, pool: str, run_id: int, build_id: int) -> Iterator[UndecidedResult]:
+    def _comparisons_of(self, build_id: int) -> Sequence[StoredComparison]:
+        found = self._m.results.get(build_id)
+        return () if found is None else found.comparisons
+
+    def _undecided(self, pool: str, run_id: int, build_id: int, tries: int) -> Iterator[UndecidedResult]:
         results = self._m.results[build_id]
         for each in results.comparisons:
             sign = -1 if results.series[each.series][1] == Better.HIGHER else 1
@@ -120,7 +125,9 @@ class MemoryBranches(InMemory, Branches):
             for why in each.reasons if is_slow and is_timed and each.verdict is Verdict.UNDECIDED else ():
                 if why.kind in {ReasonKind.MORE_PAIRS, ReasonKind.LAYOUT_NOT_CHECKED}:
                     more, seconds = (float(fact) for fact in (*why.facts, 0.0, 0.0)[:2])
-                    yield UndecidedResult(run_id, build_id, each.series.benchmark, each.pairs, more, seconds)
+                    yield UndecidedResult(
+                        run_id, build_id, each.series.benchmark, each.pairs, more, seconds, tries
+                    )
 
     def unfinished(self, instance: str, project: str, branch: str) -> int:
         here = (instance, project, branch, RunKind.POST_SUBMIT)
@@ -184,7 +191,10 @@ class MemoryRegressions(MemoryAudit, Regressions):
     def tell(self, regression_id: int, recipients: Sequence[Recipient]) -> None:
         for each in recipients:
             key = (regression_id, each)
-            self._m.notices.setdefault(key, StoredNotice(len(self._m.notices) + 1, next_at=self._m.clock))
+            new = StoredNotice(len(self._m.notices) + 1, next_at=self._m.clock)
+            stored = self._m.notices.setdefault(key, new)
+            if stored.state is NoticeState.DROPPED:
+                self._m.notices[key] = replace(new, id=stored.id)
 
     def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
         for missing in (each for each in sorted({*ids}) if not 0 < each <= len(self._m.regressions)):
@@ -280,6 +290,7 @@ class MemoryNotices(InMemory, DueNotices):
             project=run.project,
             attempts=stored.attempts,
             is_private=change is not None and change.is_private,
+            is_public=(run.instance, run.project, run.branch) in self._m.public_branches,
         )
 
     def _change(

@@ -14,6 +14,7 @@ from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Result
 from service.domain.values.errors import Ambiguous, NotFound, Transient
 from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
+from service.domain.values.search import EVERYTHING
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import failure_sentences
 from service.domain.wording.standing import waiting
@@ -116,8 +117,9 @@ class FakeReading(Reading):
         raise NotFound(message)
 
     @override
-    def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
-        ordered = sorted(self.change_rows, key=lambda row: (row.updated_at, row.id), reverse=True)
+    def changes(self, limit: int, after: Cursor | None = None, words: Words = EVERYTHING) -> Sequence[Change]:
+        matching = [row for row in self.change_rows if words.matches(_searched(row))]
+        ordered = sorted(matching, key=lambda row: (row.updated_at, row.id), reverse=True)
         end = None if after is None else (after.updated_at, after.id)
         page = [row for row in ordered if end is None or (row.updated_at, row.id) < end][:limit]
         return [self._patch_sets_of(row)[-1].change for row in page]
@@ -420,6 +422,10 @@ _WORST_FIRST = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS)
 
 def _rank(build: BuildOfRun) -> int:
     return _WORST_FIRST.index(build.result) if build.result in _WORST_FIRST else len(_WORST_FIRST)
+
+
+def _searched(row: Change) -> str:
+    return f"{row.subject} {row.project} {row.branch} {row.owner} {row.number}"
 
 
 def _names_of(series: Series) -> str:

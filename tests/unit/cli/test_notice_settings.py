@@ -21,11 +21,24 @@ def test_a_mail_server_needs_the_address_that_notices_come_from(monkeypatch: pyt
     assert "hidden" not in repr(settings)
 
 
-@pytest.mark.parametrize("url", ["mail.example.com", "http://mail.example.com", "smtp://", "smtps:mail"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mail.example.com",
+        "http://mail.example.com",
+        "smtp://",
+        "smtps:mail",
+        "smtps://AKIA:pa/ss@mail.example.com",
+        "smtps://mail.example.com:99999",
+        "smtps://mail.example.com?x=1",
+        "smtps://ä@mail.example.com",
+    ],
+)
 def test_what_is_no_mail_server_is_refused(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("BENCHGATE_SMTP_URL", url)
-    with pytest.raises(BadInput, match=r"^BENCHGATE_SMTP_URL: must be like smtps://"):
+    with pytest.raises(BadInput, match=r"^BENCHGATE_SMTP_URL: must be like smtps://") as error:
         ControlSettings()
+    assert "AKIA" not in str(error.value)
 
 
 def test_chats_are_reached_by_https_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from service.adapters.postgres.runs.standings import standings_of
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.adapters.postgres.verdict.shown_comparisons import measured_patch_sets
 from service.domain.values.errors import NotFound
+from service.domain.values.search import EVERYTHING
 from service.domain.wording.health import failure_sentences
 from service.ports.reading import ChangeReading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail, ShownRequest
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping, TextClause
 
     from service.domain.values.identity import ChangeAddress
+    from service.domain.values.search import Words
     from service.ports.review.shown import Cursor
     from service.ports.runs.shown import Standing
     from service.ports.verdict import MeasuredPatchSets
@@ -93,12 +95,21 @@ ORDER BY c.updated_at DESC, c.id DESC
 _ORDERED: Final = "ORDER BY updated_at DESC, id DESC LIMIT :limit"
 _BEFORE: Final = "(updated_at, id) < (:updated_at, :id)"
 _VISIBLE: Final = visible_change("change")
-_NEWEST: Final = _changes(f"WHERE {_VISIBLE} {_ORDERED}")
-_OLDER: Final = _changes(f"WHERE {_BEFORE} AND {_VISIBLE} {_ORDERED}")
-# A page's rows that the viewer sees.
-_CANDIDATES: Final = (
-    "SELECT id, instance, number, is_public FROM change WHERE id <> ALL(cast(:denied AS bigint[]))"
+# strpos finds the words as they are written: nothing in them is a pattern.
+_MATCHES: Final = """
+NOT EXISTS (
+    SELECT FROM (SELECT lower(concat_ws(' ', subject, project, branch, owner, number)) AS text) AS searched
+    WHERE EXISTS (SELECT FROM unnest(cast(:wanted AS text[])) AS word WHERE strpos(text, word) = 0)
+       OR EXISTS (SELECT FROM unnest(cast(:unwanted AS text[])) AS word WHERE strpos(text, word) > 0)
 )
+"""
+_NEWEST: Final = _changes(f"WHERE {_VISIBLE} AND {_MATCHES} {_ORDERED}")
+_OLDER: Final = _changes(f"WHERE {_BEFORE} AND {_VISIBLE} AND {_MATCHES} {_ORDERED}")
+# A page's rows that the viewer sees.
+_CANDIDATES: Final = f"""
+SELECT id, instance, number, is_public FROM change
+WHERE id <> ALL(cast(:denied AS bigint[])) AND {_MATCHES}
+"""  # noqa: S608 - put together from constants
 _NEWEST_CANDIDATES: Final = text(f"{_CANDIDATES} {_ORDERED}")
 _OLDER_CANDIDATES: Final = text(f"{_CANDIDATES} AND {_BEFORE} {_ORDERED}")
 _MOST_QUESTIONS: Final = 3  # per page, which stays shorter if more rows are hidden
@@ -117,12 +128,18 @@ class PostgresChangeReading(Sighted, ChangeReading):
     """Changes and patch sets in the database."""
 
     @override
-    def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
-        keys = {} if after is None else {"updated_at": after.updated_at, "id": after.id}
-        query = _NEWEST if after is None else _OLDER
-        sight = self._sight_of_page({"limit": limit, **keys})
+    def changes(self, limit: int, after: Cursor | None = None, words: Words = EVERYTHING) -> Sequence[Change]:
+        keys: dict[str, Any] = {
+            "limit": limit,
+            "wanted": list(words.wanted),
+            "unwanted": list(words.unwanted),
+        }
+        if after is not None:
+            keys |= {"updated_at": after.updated_at, "id": after.id}
+        sight = self._sight_of_page(keys)
         with self._begin() as connection:
-            rows = connection.execute(query, {"limit": limit, **keys, **sight}).mappings().all()
+            query = _NEWEST if after is None else _OLDER
+            rows = connection.execute(query, {**keys, **sight}).mappings().all()
             standings = standings_of(connection, rows)
             return [_shown_change(row, standings[row["patch_set_id"]]) for row in rows]
 

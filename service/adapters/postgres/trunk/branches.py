@@ -30,18 +30,19 @@ if TYPE_CHECKING:
 _MOST_UNDECIDED: Final = 100
 _FOLLOWED: Final = timedelta(days=30)  # after the last run on a branch
 # A pre-empted build is cancelled, and a lost machine is no fault of the commits.
-_ANCHORS: Final = text("""
+_CUT_SHORT: Final = """
+SELECT FROM run_build JOIN build ON build.id = run_build.build_id
+WHERE run_build.run_id = run.id AND build.outcome IN ('cancelled', 'infrastructure')
+"""
+_ANCHORS: Final = text(f"""
 SELECT run.parent, run.revision, count(*) AS tries,
        cast(extract(epoch FROM now() - max(run.created_at)) AS double precision) AS since,
-       bool_or(run.state = 'finished' AND NOT EXISTS (
-           SELECT FROM run_build JOIN build ON build.id = run_build.build_id
-           WHERE run_build.run_id = run.id AND build.outcome IN ('cancelled', 'infrastructure')
-       )) AS is_done
+       bool_or(run.state = 'finished' AND NOT EXISTS ({_CUT_SHORT})) AS is_done
 FROM run
 WHERE kind = 'anchor' AND parent IS NOT NULL
   AND (pool, instance, project, branch) = (:pool, :instance, :project, :branch)
 GROUP BY run.parent, run.revision
-""")
+""")  # noqa: S608 - put together from constants
 _IS_BUSY: Final = text(f"""
 SELECT EXISTS (
     SELECT FROM run WHERE kind IN {t.IDLE_KINDS} AND pool = :pool AND {t.UNFINISHED_RUN}
@@ -49,9 +50,13 @@ SELECT EXISTS (
 """)  # noqa: S608 - put together from constants
 # A commit that was measured longer has several builds of its pairs; the newest one has them all.
 _UNDECIDED: Final = text(f"""
-SELECT r.id AS run_id, newest.id AS build_id, k.benchmark, k.pairs, k.more, k.seconds
+SELECT r.id AS run_id, newest.id AS build_id, k.benchmark, k.pairs, k.more, k.seconds, made.tries
 FROM run AS r
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
+JOIN LATERAL (
+    SELECT count(*) AS tries FROM run
+    WHERE kind = '{RunKind.LONGER}' AND previous_id = r.id AND NOT EXISTS ({_CUT_SHORT})
+) AS made ON made.tries < {MOST_TRIES}
 JOIN run_build AS rb ON rb.run_id = r.id
 JOIN build AS b ON b.id = rb.build_id AND b.pool = :pool
 JOIN LATERAL (
@@ -82,9 +87,6 @@ WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.state = '{RunState.FINISHED}'
   AND (r.instance, r.project, r.branch) = (:instance, :project, :branch)
   AND r.created_at > now() - interval '{WITHIN_DAYS} days'
   AND NOT coalesce(c.is_private, false)
-  AND (
-      SELECT count(*) FROM run WHERE kind = '{RunKind.LONGER}' AND previous_id = r.id
-  ) < {MOST_TRIES}
 ORDER BY k.seconds, newest.id, k.benchmark LIMIT {_MOST_UNDECIDED}
 """)  # noqa: S608 - put together from constants
 

@@ -21,7 +21,11 @@ _LONGEST_SENDING: Final = 600  # seconds: far beyond each sender's own limits
 _LONGEST_NOTE: Final = 500
 _DUE: Final = text("""
 SELECT n.id, n.regression_id, g.run_id, n.channel, n.address, n.attempts, r.project,
-       coalesce(c.is_private, false) AS is_private
+       coalesce(c.is_private, false) AS is_private,
+       EXISTS (
+           SELECT FROM public_branch AS open
+           WHERE (open.instance, open.project, open.branch) = (r.instance, r.project, r.branch)
+       ) AS is_public
 FROM notice AS n
 JOIN regression AS g ON g.id = n.regression_id JOIN run AS r ON r.id = g.run_id
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id

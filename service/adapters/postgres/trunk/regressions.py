@@ -96,7 +96,8 @@ ON CONFLICT (regression_id, series_id) DO UPDATE SET
 """)
 _TELL: Final = text("""
 INSERT INTO notice (regression_id, channel, address) VALUES (:regression_id, :channel, :address)
-ON CONFLICT (regression_id, channel, address) DO NOTHING
+ON CONFLICT (regression_id, channel, address) DO UPDATE
+SET state = 'waiting', next_at = now(), changed_at = now() WHERE notice.state = 'dropped'
 """)
 # In order of the ids, so that two people who change the same ones wait for each other instead of deadlocking.
 _LOCK: Final = text("""

@@ -18,6 +18,7 @@ from service.domain.review.links import Links
 from service.domain.trunk.notice import Channel
 from service.domain.trunk.regression import RegressionState
 from service.domain.values.errors import Transient
+from service.domain.wording.regressions import UNKNOWN_FAULT
 from service.ports.trunk import RegressionChange
 from service.steps.trunk.send_notices import send_notices
 from tests.integration.postgres.trunk.regression_site import AL, FASTER, UNDECIDED, Site
@@ -127,7 +128,7 @@ def test_a_server_that_is_away_is_asked_again(site: Site) -> None:
     site.merge({key("BM_b"): SLOWER})
     away = {
         Channel.MAIL: MailServer("smtp://127.0.0.1:9", "benchgate@example.com"),
-        Channel.CHAT: Chats({"*": "http://127.0.0.1:9/secret"}),
+        Channel.CHAT: Chats({"kv_engine": "http://127.0.0.1:9/secret"}),
     }
     with pytest.raises(Transient, match="cannot be reached"):
         send(site, away)
@@ -135,13 +136,13 @@ def test_a_server_that_is_away_is_asked_again(site: Site) -> None:
     assert all("secret" not in note for *_, note in states(site))
 
 
-@pytest.mark.parametrize(("status", "state"), [(503, "waiting"), (404, "dropped"), (400, "failed")])
+@pytest.mark.parametrize(("status", "state"), [(503, "waiting"), (404, "waiting"), (400, "failed")])
 def test_answers_of_a_chat(site: Site, room: tuple[ChatRoom, str], status: int, state: str) -> None:
     site.merge({key("BM_b"): SLOWER})
     room[0].status = status
     notifiers = {Channel.CHAT: Chats({"kv_engine": room[1]})}
     if state == "waiting":
-        with pytest.raises(Transient, match="the chat answers 503"):
+        with pytest.raises(Transient, match=f"the chat answers {status}"):
             send(site, notifiers)
     else:
         assert send(site, notifiers) == 0
@@ -174,3 +175,13 @@ def test_a_sender_that_is_killed_never_sends_twice(
     send(site, {Channel.MAIL: MailServer(url, "benchgate@example.com")})
     assert len(box.mails) == arrived
     assert ("mail", state) in {(channel, found) for channel, found, _ in states(site)}
+
+
+def test_a_notice_that_cannot_be_sent_keeps_no_other_from_its_recipient(
+    site: Site, inbox: tuple[Inbox, str]
+) -> None:
+    site.merge({key("BM_a"): SLOWER})
+    site.database.change("UPDATE notice SET address = '=?utf-8?q?a=0d=0ab?=@e.com' WHERE address LIKE 'ann%'")
+    assert send(site, {Channel.MAIL: MailServer(inbox[1], "benchgate@example.com")}) == 1
+    assert [mail["To"] for mail in inbox[0].mails] == ["team@example.com"]
+    assert ("mail", "failed", UNKNOWN_FAULT) in states(site)

@@ -43,7 +43,16 @@ def test_owners_decide_no_result() -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["ann", "ann@", "@example.com", "a b@example.com", "ann@example.com\nBcc: x@y", "<ann@e.com>"]
+    "address",
+    [
+        "ann",
+        "ann@",
+        "@example.com",
+        "a b@example.com",
+        "ann@example.com\nBcc: x@y",
+        "<ann@e.com>",
+        "=?utf-8?q?x?=@e.com",
+    ],
 )
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(BadProjectFile, match="allowed are e-mail addresses"):

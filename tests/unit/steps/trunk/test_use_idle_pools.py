@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -207,7 +207,16 @@ def test_a_commit_that_cannot_be_built_any_more_is_tried_a_few_times(undecided: 
     assert service.runs(RunKind.POST_SUBMIT) == [("patch1", RunState.FINISHED)]
 
 
-def test_a_root_commit_has_nothing_to_be_compared_with(undecided: Farm) -> None:
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"base": None},  # a root commit
+        {"config": {"kind": "benchmark"}},  # stored by another version
+    ],
+)
+def test_what_cannot_be_measured_any_more_keeps_nothing_else_from_it(
+    undecided: Farm, spec: dict[str, Any]
+) -> None:
     memory = undecided.service.store.memory
-    memory.builds[0] = replace(memory.builds[0], spec={**memory.builds[0].spec, "base": None})
+    memory.builds[0] = replace(memory.builds[0], spec={**memory.builds[0].spec, **spec})
     assert (start(undecided), len(memory.runs)) == (0, 1)
