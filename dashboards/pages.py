@@ -19,6 +19,7 @@ from dashboards.review import patch_set_table
 from dashboards.runs.next_steps import steps_after
 from dashboards.runs.sentences import verdict_sentence
 from dashboards.verdict import comparison_table
+from dashboards.verdict.exports import add_exports
 from dashboards.verdict.level_figure import has_levels, level_figure, level_text
 from dashboards.verdict.trend_figure import page_of, trend_figure
 from service.domain.review.change import ChangeStatus
@@ -145,6 +146,7 @@ def create_pages(
     add_logs(router, reading_of, pages, stream_log)
     add_tests(router, reading_of, stream_log)
     add_trends(router, reading_of, pages)
+    add_exports(router, reading_of)
 
     @router.get("/machines")
     def machines(request: Request) -> HTMLResponse:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 
+from dashboards.export import csv_lines
 from dashboards.rendering import Pages
 from service.domain.access.audit import AuditKind
 from service.domain.values.errors import BadInput
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 _PAGE: Final = 100
 _BATCH: Final = 1000  # entries that an export holds in memory
 _COLUMNS: Final = ("id", "at", "kind", "actor", "subject", "body", "previous", "hash")
-# A spreadsheet runs a cell that begins so as a formula.
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _HEADERS: Final = {"Cache-Control": "private, no-store"}
 
 Kind = Annotated[str, Query(max_length=30, description="of the entries; empty: all")]
@@ -65,7 +62,8 @@ def create_audit(log: AuditLog, health: HealthCheck) -> APIRouter:
     @router.get("/audit.csv")
     def audit_as_csv(kind: Kind = "") -> StreamingResponse:
         name = {"Content-Disposition": 'attachment; filename="benchgate-audit.csv"'}
-        lines = _csv(_all(log, _kind(kind)))
+        rows = (tuple(_values(entry).values()) for entry in _all(log, _kind(kind)))
+        lines = csv_lines(_COLUMNS, rows)
         return StreamingResponse(lines, headers=_HEADERS | name, media_type="text/csv; charset=utf-8")
 
     @router.get("/audit.jsonl")
@@ -92,23 +90,6 @@ def _all(log: AuditLog, kind: AuditKind | None) -> Iterator[AuditEntry]:
     while batch := log.entries(after, _BATCH, kind):
         yield from batch
         after = batch[-1].id
-
-
-def _csv(entries: Iterator[AuditEntry]) -> Iterator[str]:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow(_COLUMNS)
-    for entry in entries:
-        writer.writerow([_cell(value) for value in _values(entry).values()])
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue()
-
-
-def _cell(value: str | int) -> str:
-    text = str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _values(entry: AuditEntry) -> dict[str, str | int]:

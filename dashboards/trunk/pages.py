@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
+from dashboards.export import csv_response
 from dashboards.rendering import NO_URLS, Pages
 from dashboards.trunk.feed import atom_feed
 from service.domain.trunk.regression import RegressionList
@@ -20,13 +21,19 @@ from service.ports.trunk import LEDGER_DAYS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dashboards.export import Row
     from service.domain.review.links import Links
-    from service.ports.trunk import RegressionReading
+    from service.ports.trunk import Regression, RegressionReading
     from service.steps.runs.check_health import HealthCheck
 
     FormOf = Callable[[Request, int | None], object]
 
 _PAGE: Final = 50
+_MOST_EXPORTED: Final = 10_000
+_COLUMNS: Final = (
+    *("id", "found at", "project", "branch", "commit", "change", "subject", "author", "benchmark", "metric"),
+    *("ratio", "low", "high", "slower results", "the gate had said", "state", "assignee", "bug", "note"),
+)
 TITLES: Final[Mapping[RegressionList, str]] = MappingProxyType(
     {
         RegressionList.NEW: "New",
@@ -84,6 +91,16 @@ def create_regressions(
         newest = sorted(found, key=lambda each: each.id, reverse=True)[:_PAGE]
         return Response(atom_feed(newest, links), media_type="application/atom+xml")
 
+    @router.get("/regressions.csv")
+    def as_csv(
+        request: Request,
+        of: Annotated[str, Query(alias="list", max_length=20)] = "",
+        q: Annotated[str, Query(max_length=200)] = "",
+    ) -> Response:
+        chosen = _named(of) if of else None
+        found = reading_of(request).regressions(chosen, parse_words(q), _MOST_EXPORTED)
+        return csv_response("regressions", _COLUMNS, map(_row, found))
+
     @router.get("/regressions/{regression_id}")
     def regression(
         request: Request, regression_id: Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
@@ -124,6 +141,14 @@ def _list_of(
         "days": LEDGER_DAYS,
         "said": SAID,
     }
+
+
+def _row(each: Regression) -> Row:
+    worst = each.worst
+    commit = (each.project, each.branch, each.revision, each.change_address, each.subject, each.author)
+    size = (worst.benchmark, worst.metric, worst.ratio, worst.low, worst.high, each.results)
+    judged = (SAID[worst.gate_said], each.state, each.assignee, each.bug, each.note)
+    return (each.id, each.found_at.isoformat(), *commit, *size, *judged)
 
 
 def _named(text: str) -> RegressionList:

@@ -1,0 +1,57 @@
+"""Route the exports of a build's comparisons: exactly the rows that its page shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response  # noqa: TC002 - FastAPI reads the annotation
+
+from dashboards.building.routes import JobName, Number  # noqa: TC001 - FastAPI reads the annotations
+from dashboards.export import csv_response, markdown_response
+from dashboards.verdict.comparison_table import filter_named, lay_out
+from service.domain.values.search import parse_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dashboards.export import Row
+    from service.ports.reading import BuildReading
+    from service.ports.verdict import Comparison
+
+Search = Annotated[str, Query(max_length=200)]
+Show = Annotated[str, Query(max_length=20)]
+_COLUMNS: Final = (
+    *("verdict", "benchmark", "metric", "suite", "change %", "low %", "high %"),
+    *("base", "patch", "unit", "pairs", "reason"),
+)
+
+
+def add_exports(router: APIRouter, reading_of: Callable[[Request], BuildReading]) -> None:
+    """Add a build's comparisons as CSV and as Markdown."""
+
+    def rows_of(request: Request, job: str, number: int, q: str, show: str) -> Sequence[Row]:
+        reading = reading_of(request)
+        build = reading.build(job, number).build
+        found = reading.comparisons(build.id, build.created_at) if build.compares else []
+        return [_row(each) for each in lay_out(found, filter_named(show), parse_words(q), build.floor).rows]
+
+    @router.get("/job/{job}/{number}/comparisons.csv")
+    def as_csv(request: Request, job: JobName, number: Number, q: Search = "", show: Show = "") -> Response:
+        return csv_response(f"{job}-{number}", _COLUMNS, rows_of(request, job, number, q, show))
+
+    @router.get("/job/{job}/{number}/comparisons.md")
+    def as_markdown(
+        request: Request, job: JobName, number: Number, q: Search = "", show: Show = ""
+    ) -> Response:
+        return markdown_response(_COLUMNS, rows_of(request, job, number, q, show))
+
+
+def _row(each: Comparison) -> Row:
+    change, low, high = (_percent(value) for value in (each.ratio, each.low, each.high))
+    judged = (each.verdict.value, each.benchmark, each.metric, each.suite, change, low, high)
+    return (*judged, each.base, each.patch, each.unit, each.pairs, each.reason)
+
+
+def _percent(ratio: float | None) -> float | None:
+    return None if ratio is None else round(100 * (ratio - 1), 4)

@@ -1,0 +1,58 @@
+"""Exports of a build's comparisons."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from service.domain.verdict.inference.verdict import Verdict
+from tests.support.reading.sample_project import sample_project
+from tests.support.web import build_pages, call
+
+READING = sample_project()
+ROWS = {each.build: READING.comparisons(each.build.id, each.build.created_at) for each in READING.builds}
+BUILD = next(
+    build for build, found in ROWS.items() if {Verdict.SLOWER, Verdict.SAME} <= {row.verdict for row in found}
+)
+EVERYTHING = ROWS[BUILD]
+ADDRESS = f"/job/{BUILD.job}/{BUILD.number}/comparisons"
+
+
+def rows(query: str) -> list[dict[str, str]]:
+    answer = call(build_pages(READING), "GET", f"{ADDRESS}.csv{query}")
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    assert f'filename="{BUILD.job}-{BUILD.number}.csv"' in answer.headers["content-disposition"]
+    return [*csv.DictReader(io.StringIO(answer.text, newline=""))]
+
+
+def test_the_export_has_exactly_the_rows_of_the_page() -> None:
+    assert len(rows("?show=all")) == len(EVERYTHING)
+    changed = rows("")
+    assert 0 < len(changed) < len(EVERYTHING)
+    assert "same" not in {row["verdict"] for row in changed}
+    slower = sum(row.verdict is Verdict.SLOWER for row in EVERYTHING)
+    assert len(rows("?show=slower")) == slower
+    assert rows("?q=no-such-benchmark") == []
+
+
+def test_changes_are_percentages() -> None:
+    by_name = {
+        (each.benchmark, each.metric): each for each in READING.comparisons(BUILD.id, BUILD.created_at)
+    }
+    row = next(row for row in rows("") if row["change %"])
+    ratio = by_name[row["benchmark"].lstrip("'"), row["metric"]].ratio
+    assert ratio is not None
+    assert abs(float(row["change %"]) - 100 * (ratio - 1)) < 1e-3
+
+
+def test_markdown_is_a_table_to_copy() -> None:
+    answer = call(build_pages(READING), "GET", f"{ADDRESS}.md?show=all")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    lines = answer.text.splitlines()
+    assert lines[0].startswith("| verdict | benchmark |")
+    assert len(lines) == 2 + len(EVERYTHING)
+
+
+def test_the_page_leads_to_the_exports_of_what_it_shows() -> None:
+    page = call(build_pages(READING), "GET", f"/job/{BUILD.job}/{BUILD.number}/?show=all&q=a").text
+    assert f'href="{ADDRESS}.csv?show=all&amp;q=a"' in page
