@@ -10,11 +10,9 @@ from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_pages, call
 
 READING = sample_project()
-ROWS = {each.build: READING.comparisons(each.build.id, each.build.created_at) for each in READING.builds}
-BUILD = next(
-    build for build, found in ROWS.items() if {Verdict.SLOWER, Verdict.SAME} <= {row.verdict for row in found}
-)
-EVERYTHING = ROWS[BUILD]
+ROWS = [(each.build, READING.comparisons(each.build.id, each.build.created_at)) for each in READING.builds]
+BOTH = {Verdict.SLOWER, Verdict.SAME}
+BUILD, EVERYTHING = next(found for found in ROWS if {row.verdict for row in found[1]} >= BOTH)
 ADDRESS = f"/job/{BUILD.job}/{BUILD.number}/comparisons"
 
 
