@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from service.ports.runs.runs import NewRun
 from service.ports.verdict import StoredPair
 from service.steps.runs.new_run import start_run
 from service.steps.trunk.use_idle_pools import use_idle_pools
-from tests.support.building.memory_source import code
+from tests.support.building.memory_source import CODE, code
 from tests.support.review.changes import PROJECT_FILE, Service, change_at, project
 from tests.support.runs.finished import Farm
 from tests.support.store_samples import compared
@@ -220,3 +221,33 @@ def test_what_cannot_be_measured_any_more_keeps_nothing_else_from_it(
     memory = undecided.service.store.memory
     memory.builds[0] = replace(memory.builds[0], spec={**memory.builds[0].spec, **spec})
     assert (start(undecided), len(memory.runs)) == (0, 1)
+
+
+def test_from_the_merge_to_the_notice_with_real_pairs(tmp_path: Path) -> None:
+    """A benchmark gets 4 % slower on a noisy machine, and 14 pairs are too few to be certain."""
+    source = project(PROJECT_FILE.replace("layout: off", "layout: off, max_pairs: 14"))
+    for name, seconds in (("parent", 1e-6), ("patch1", 1.04e-6)):
+        noisy = json.dumps({**json.loads(code(BM_a=seconds)), "spread": 0.04})
+        source.commits[name] = replace(
+            source.commits[name], files={**source.commits[name].files, CODE: noisy}
+        )
+    farm = Farm(tmp_path, Service(source=source))
+    farm.service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="patch1"))
+    source.refs["refs/heads/master"] = "patch1"
+    farm.service.plan()
+    memory = farm.service.store.memory
+    memory.idle_jobs = [JOB]
+    ends: list[tuple[RunKind, Verdict, int]] = []
+    while not ends or start(farm):
+        farm.execute(len(memory.builds))
+        farm.analyse(len(memory.builds))
+        farm.service.vote(len(memory.runs))
+        [row] = memory.results[len(memory.builds)].comparisons
+        ends.append((memory.runs[-1].kind, row.verdict, row.pairs))
+
+    assert ends == [
+        (RunKind.POST_SUBMIT, Verdict.UNDECIDED, 14),
+        (RunKind.LONGER, Verdict.SLOWER, 32),
+    ]
+    assert [each.run_id for each in memory.regressions] == [1]
+    assert len(memory.notices) == 2
