@@ -95,4 +95,8 @@ def test_a_page_has_no_fault_of_access_and_fits(browser: Browser, site: Site, pa
         found = page.evaluate("axe.run().then((all) => all.violations.map((v) => [v.id, v.nodes[0].html]))")
         assert found == []
         assert page.evaluate("document.documentElement.scrollWidth") == width
+        hidden = (
+            "[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth).length"
+        )
+        assert page.evaluate(hidden) == 0
         context.close()
