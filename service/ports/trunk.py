@@ -22,6 +22,7 @@ from service.domain.trunk.regression import (
     RegressionState,
     Weight,
 )
+from service.domain.trunk.spread import KnownStep, SlowerAnchor
 from service.domain.trunk.undecided import UndecidedResult
 from service.domain.values.search import Words
 from service.domain.values.text import change
@@ -112,6 +113,17 @@ class Branches(Protocol):
         More pairs or their relinked programs may decide them. Those that are decided soonest come first, a
         hundred at most. Commits of private changes are left out, and those that had enough tries.
         """
+
+    def slow_ranges(self, key: BranchKey) -> SlowRanges:
+        """Return the slower results of a pool's recent anchors of a branch, and what may explain them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowRanges:
+    """Slower results of anchors, and the known steps of their series."""
+
+    anchors: tuple[SlowerAnchor, ...] = ()
+    known: tuple[KnownStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +261,7 @@ class RegressedResult(MeasuredRatio):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regression:
-    """A merged commit that made benchmarks slower.
+    """A merged commit that made benchmarks slower, or several after ``parent`` up to ``revision``.
 
     ``worst`` is, of those that count most, the one that changed most.
     """
@@ -269,6 +281,7 @@ class Regression:
     change_address: str | None = field(metadata=ADDRESS)
     patch_set: int | None
     run_id: int
+    is_range: bool = field(metadata={"description": "several commits, of which none is slower by itself"})
     found_at: datetime
     assignee: str
     bug: str
@@ -286,6 +299,7 @@ def as_told(found: Regression, links: Links) -> MergedSlowdown:
         project=found.project,
         branch=found.branch,
         revision=found.revision,
+        since=found.parent or "" if found.is_range else "",
         subject=found.subject,
         author=found.author,
         benchmark=worst.benchmark,

@@ -24,6 +24,7 @@ SAID: Final[Mapping[GateSaid, str]] = MappingProxyType(
         GateSaid.NOT_VOTING: "slower, but its job does not vote",
         GateSaid.WAIVED: "slower, overridden or accepted",
         GateSaid.VOTED: "−1, merged nevertheless",
+        GateSaid.SPREAD: "nothing: each of several commits did too little",
     }
 )
 _AS_CODE: Final = str.maketrans("`<>", "'‹›")
@@ -35,7 +36,10 @@ PRIVATE: Final = "its change is private"
 
 @dataclass(frozen=True, slots=True)
 class MergedSlowdown:
-    """A regression as a notice tells it; ``others`` counts the further slower results."""
+    """A regression as a notice tells it; ``others`` counts the further slower results.
+
+    ``since`` is the last commit before several slower ones; empty: the commit ``revision`` did it.
+    """
 
     project: str
     branch: str
@@ -48,6 +52,12 @@ class MergedSlowdown:
     others: int
     said: GateSaid
     page: str
+    since: str = ""
+
+    @property
+    def culprit(self) -> str:
+        """The commit, or the range of commits."""
+        return f"{self.since[:10]}..{self.revision[:10]}" if self.since else self.revision[:10]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +72,13 @@ def mail_of(found: MergedSlowdown) -> Mail:
     """Write the e-mail about a regression."""
     benchmark = plain(found.benchmark, 120)
     where = f"{plain(found.project, 100)} {plain(found.branch, 100)}"
+    single = (
+        f"since: {plain(found.subject, 120)}, by {plain(found.author, 60)}",
+        f"commit {found.culprit} on {where}",
+    )
     lines = (
         f"{benchmark} got slower: {_size(found)}",
-        f"since: {plain(found.subject, 120)}, by {plain(found.author, 60)}",
-        f"commit {found.revision[:10]} on {where}",
+        *((f"by several commits together: {found.culprit} on {where}",) if found.since else single),
         f"The gate had said: {SAID[found.said]}.",
         "",
         found.page,
@@ -81,10 +94,14 @@ def chat_of(found: MergedSlowdown) -> str:
     Names are code, in which neither knows mentions, links and formats.
     """
     where = f"{_code(found.project, 100)} {_code(found.branch, 100)}"
+    culprit = _code(found.culprit, 30)
+    single = (
+        f"since {_code(found.subject, 120)}, by {_code(found.author, 60)}",
+        f"commit {culprit} on {where}",
+    )
     lines = (
         f"{_code(found.benchmark, 120)} got slower: {_size(found)}",
-        f"since {_code(found.subject, 120)}, by {_code(found.author, 60)}",
-        f"commit {_code(found.revision[:10], 10)} on {where}",
+        *((f"by several commits together: {culprit} on {where}",) if found.since else single),
         f"The gate had said: {SAID[found.said]}.",
         found.page,
     )

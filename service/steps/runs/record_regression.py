@@ -9,8 +9,10 @@ from service.domain.building.spec import BuildSpec
 from service.domain.runs.overrides import Override, OverrideKind
 from service.domain.runs.waivers import waived_by
 from service.domain.trunk.notice import recipients
-from service.domain.trunk.regression import RegressionState, Weight, first_state, gate_said
+from service.domain.trunk.regression import GateSaid, RegressionState, Weight, first_state, gate_said
+from service.domain.trunk.spread import unexplained
 from service.domain.values.identity import RunKind
+from service.domain.verdict.calibration.schedule import BranchKey
 from service.steps.runs.decide_run import judged_of, waivers_on
 
 if TYPE_CHECKING:
@@ -28,7 +30,9 @@ def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRec
     reruns do not change it.
     """
     found = tx.regressions.slower_results(run.id)
-    if not found.results:
+    spread = _spread(tx, run)
+    results = [each for each in found.results if spread is None or each.series_id in spread]
+    if not results:
         return
     waived: Collection[int] = ()
     accepted: Collection[int] = ()
@@ -36,14 +40,30 @@ def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRec
         check = tx.runs.lock(found.check_id)
         waived = _waived(tx, check)
         accepted = _accepted(tx, run, builds, check)
-    state = first_state((each.weight, each.build_id in accepted) for each in found.results)
-    said = [(each, gate_said(each.checked, waived)) for each in found.results]
+    state = first_state((each.weight, each.build_id in accepted) for each in results)
+    if spread is None:
+        said = [(each, gate_said(each.checked, waived)) for each in results]
+    else:
+        said = [(each, GateSaid.SPREAD) for each in results]
     recorded = tx.regressions.record(run.id, state, said)
     if recorded is not None and state is RegressionState.UNTRIAGED:
         jobs = {build.id: BuildSpec.from_mapping(build.spec).job for build in builds}
-        counting = (each for each in found.results if each.weight is Weight.COUNTS)
+        counting = (each for each in results if each.weight is Weight.COUNTS)
         slower = ((jobs[each.build_id], each.benchmark) for each in counting)
-        tx.regressions.tell(recorded, recipients(slower, is_late=run.kind is RunKind.LONGER))
+        tx.regressions.tell(
+            recorded, recipients(slower, is_late=run.kind is RunKind.LONGER and spread is None)
+        )
+
+
+def _spread(tx: Transaction, run: RunRecord) -> Collection[int] | None:
+    """Return the series of an anchor that no single commit explains, if the run measured an anchor again."""
+    if run.kind is not RunKind.LONGER or run.previous_id is None:
+        return None
+    if tx.runs.lock(run.previous_id).kind is not RunKind.ANCHOR:
+        return None
+    ranges = tx.branches.slow_ranges(BranchKey(run.pool, run.instance, run.project, run.branch))
+    found = unexplained(ranges.anchors, ranges.known)
+    return {each.series_id for each in found if each.run_id == run.previous_id}
 
 
 def _waived(tx: Transaction, check: RunRecord) -> Collection[int]:

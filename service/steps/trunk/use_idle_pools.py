@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from service.domain.building.spec import BuildSpec
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.review.comment_commands import MorePairsCommand
 from service.domain.trunk.anchors import BETWEEN, LOOKED_AT, next_anchor
+from service.domain.trunk.spread import unexplained
 from service.domain.trunk.undecided import worth_more_pairs
 from service.domain.values.errors import BadInput, BadProjectFile, NotFound, Permanent, Transient
 from service.domain.values.identity import RunKind
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from service.domain.trunk.undecided import UndecidedResult
     from service.domain.verdict.calibration.schedule import BranchKey
+    from service.ports.runs.builds import BuildRecord
     from service.ports.runs.upkeep import Calibrations
     from service.ports.sources import Source
     from service.ports.store import Store, Transaction
@@ -60,41 +63,58 @@ def use_idle_pools(
 
 
 def _measure_longer(store: Store, branches: Sequence[BranchKey]) -> bool:
-    """Continue the pairs of an undecided commit on one of a pool's branches; return whether there is one."""
+    """Measure an anchor that is slower again, or an undecided commit longer; return whether there is one."""
     with store.transaction() as tx:
         if tx.branches.is_measuring(branches[0].pool):
             return False
+        for key in branches:
+            ranges = tx.branches.slow_ranges(key)
+            again = [each for each in unexplained(ranges.anchors, ranges.known) if not each.tries]
+            if any(_start(tx, key, each.run_id, each.build_id) for each in again):
+                return True
         found = {each: key for key in branches for each in tx.branches.undecided(key)}
-        return any(_continue(tx, found[each], each) for each in worth_more_pairs(found))
+        return any(
+            _start(tx, found[each], each.run_id, each.build_id, each) for each in worth_more_pairs(found)
+        )
 
 
-def _continue(tx: Transaction, key: BranchKey, found: UndecidedResult) -> bool:
-    """Start a run that measures a result longer; return False if it cannot be measured any more."""
-    more = MorePairsCommand(found.benchmark, found.pairs_to_add)
+def _start(
+    tx: Transaction, key: BranchKey, run_id: int, build_id: int, undecided: UndecidedResult | None = None
+) -> bool:
+    """Start a run that follows another one; return False if its build cannot be measured any more.
+
+    Without ``undecided``, it compares the commits of an anchor by the rule of a check, with relinks.
+    """
     try:
-        spec = longer_spec(tx.measurements, tx.builds.lock(found.build_id), more)
+        spec = _spec(tx, tx.builds.lock(build_id), undecided)
     except BadProjectFile:  # stored by another version of Benchgate
         return False
-    spec = replace(spec, kind=RunKind.LONGER)
     base, patch = spec.base, spec.patch
     if base is None or spec.job.problem or (spec.longer and spec.longer.pairs > MOST_PAIRS):
         return False
-    merged = tx.runs.lock(found.run_id)
+    before = tx.runs.lock(run_id)
     subject = f"{patch.commit[:10]} of {key.branch} measured longer in pool {key.pool}"
-    run = run_of_pool(spec.kind, key, merged.revision, subject, parent=base.commit)
-    run_id = tx.runs.add(replace(run, previous_id=merged.id))
-    if run_id is None:
+    run = run_of_pool(spec.kind, key, before.revision, subject, parent=base.commit)
+    new = tx.runs.add(replace(run, previous_id=before.id))
+    if new is None:
         return False
     tx.runs.start(
-        run_id,
+        new,
         tree=patch.tree,
         parent=base.commit,
         parent_tree=base.tree,
-        label=merged.label,
-        merged_as="" if patch.commit == merged.revision else patch.commit,
+        label=before.label,
+        merged_as="" if patch.commit == before.revision else patch.commit,
     )
-    tx.outbox.queue_task(Task.EXECUTE, tx.builds.add(run_id, 0, new_build(spec)))
+    tx.outbox.queue_task(Task.EXECUTE, tx.builds.add(new, 0, new_build(spec)))
     return True
+
+
+def _spec(tx: Transaction, build: BuildRecord, undecided: UndecidedResult | None) -> BuildSpec:
+    if undecided is None:
+        return replace(BuildSpec.from_mapping(build.spec), kind=RunKind.LONGER)
+    more = MorePairsCommand(undecided.benchmark, undecided.pairs_to_add)
+    return replace(longer_spec(tx.measurements, build, more), kind=RunKind.LONGER)
 
 
 def _is_anchor_due(store: Store, key: BranchKey) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,15 @@ import pytest
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.trunk.anchors import AnchorTries
+from service.domain.trunk.regression import GateSaid, RegressionState
 from service.domain.trunk.undecided import MOST_TRIES, UndecidedResult
 from service.domain.values.identity import ChangeKey, RunKind
 from service.domain.verdict.calibration.schedule import BranchKey
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.trunk import MeasuredAnchors
+from service.ports.trunk import MeasuredAnchors, SlowRanges
 from tests.support.store_samples import change, check_run, named, post_submit_run, start
-from tests.support.trunk import key, longer, merge
+from tests.support.trunk import key, longer, measured, merge
 
 if TYPE_CHECKING:
     from service.ports.store import Store
@@ -151,3 +153,48 @@ class TestBranches:
             assert tx.runs.add(new) is None
             tx.runs.end(run, RunState.FINISHED)
             assert tx.runs.add(new) is not None
+
+    def test_slower_anchors_come_with_what_may_explain_them(self, site: StoreSite) -> None:
+        perf = BranchKey("perf", "review", "kv_engine", "master")
+        up, down = (1.05, 1.04, 1.06), (0.95, 0.94, 0.96)
+        time, rate = key("BM_a"), key("BM_b", "items_per_second")
+        slower, faster = (Verdict.SLOWER, ()), (Verdict.FASTER, ())
+        commits = [f"{number}" * 40 for number in (1, 2, 3)]
+        rows = [{time: slower}, {time: faster, rate: slower}, {time: (Verdict.UNDECIDED, ())}]
+        ratios = [{time: up}, {time: down, rate: down}, {}]
+        for commit, row, ratio in zip(commits, rows, ratios, strict=True):
+            with site.store.transaction() as tx:
+                run = merge(tx, None, row, commit, ratios=ratio)
+                tx.runs.end(run, RunState.FINISHED)
+            site.wait(60.0)
+        with site.store.transaction() as tx:
+            assert tx.branches.slow_ranges(perf) == SlowRanges()
+            longer(tx, run, {time: slower}, ratios={time: (1.03, 1.02, 1.04)})
+            new = replace(post_submit_run(commits[2]), kind=RunKind.ANCHOR, pool="perf", parent=commits[0])
+            anchor = tx.runs.add(new)
+            assert anchor is not None
+            tx.runs.start(anchor, tree="t", parent=commits[0], parent_tree="q", label="Verified")
+            instructions = key("BM_a", "instructions")
+            found = {time: slower, rate: slower, instructions: slower}
+            measured(tx, anchor, found, ratios={time: up, rate: down})
+            tx.runs.end(anchor, RunState.FINISHED)
+            ranges = tx.branches.slow_ranges(perf)
+            assert tx.branches.slow_ranges(replace(perf, pool="other")) == SlowRanges()
+        of_time, of_rate = ranges.anchors
+        assert (of_time.run_id, of_time.tries) == (anchor, 0)
+        assert [of_time.worsening, of_time.low] == pytest.approx([math.log(1.05), math.log(1.04)])
+        assert [of_rate.worsening, of_rate.low] == pytest.approx([-math.log(0.95), -math.log(0.96)])
+        seconds = (of_time.end - of_time.begin).total_seconds()
+        assert seconds == pytest.approx(120.0, abs=5.0)
+        steps = sorted(round(math.expm1(each.worsening), 2) for each in ranges.known)
+        assert steps == [-0.05, 0.03, 0.05, 0.05]
+        assert all(each.begin == each.end for each in ranges.known)
+        with site.store.transaction() as tx:
+            again = longer(tx, anchor, {time: slower}, ratios={time: up})
+            results = tx.regressions.slower_results(again).results
+            said = [(each, GateSaid.SPREAD) for each in results]
+            assert tx.regressions.record(again, RegressionState.UNTRIAGED, said) is not None
+            ranges = tx.branches.slow_ranges(perf)
+        assert [each.tries for each in ranges.anchors] == [1, 1]
+        [listed] = (each for each in ranges.known if each.begin != each.end)
+        assert (listed.begin, listed.end) == (of_time.begin, of_time.end)

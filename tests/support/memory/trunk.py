@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from service.domain.access.audit import AuditKind
@@ -21,6 +22,7 @@ from service.domain.trunk.regression import (
     weight_of,
     weights_with,
 )
+from service.domain.trunk.spread import KnownStep, SlowerAnchor
 from service.domain.trunk.undecided import LEAST, MOST_TRIES, WITHIN_DAYS, UndecidedResult
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
@@ -37,14 +39,16 @@ from service.ports.trunk import (
     Regressions,
     SlowerResult,
     SlowerResults,
+    SlowRanges,
     change_details,
     given_in,
 )
 from tests.support.memory.audit import MemoryAudit
-from tests.support.memory.state import InMemory, StoredNotice, StoredRegression
+from tests.support.memory.state import NOW, InMemory, StoredNotice, StoredRegression
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from datetime import datetime
 
     from service.domain.trunk.notice import Recipient
     from service.domain.trunk.regression import GateSaid, Weight
@@ -128,6 +132,76 @@ class MemoryBranches(InMemory, Branches):
                     yield UndecidedResult(
                         run_id, build_id, each.series.benchmark, each.pairs, more, seconds, tries
                     )
+
+    def slow_ranges(self, key: BranchKey) -> SlowRanges:
+        here = (key.pool, key.instance, key.project, key.branch, RunKind.ANCHOR, RunState.FINISHED)
+        anchors = []
+        for run in self._m.runs:
+            span = self._range(run)
+            if (run.pool, run.instance, run.project, run.branch, run.kind, run.state) != here or span is None:
+                continue
+            tries = sum(
+                (each.kind, each.previous_id) == (RunKind.LONGER, run.id) and self._is_done(each)
+                for each in self._m.runs
+            )
+            for build, number, each, sign in self._results_of(run.id):
+                if each.verdict is Verdict.SLOWER and each.ratio and each.low and each.high:
+                    worse = math.log(each.high if sign < 0 else each.low) * sign
+                    anchor = (run.id, build, number, sign * math.log(each.ratio), worse, *span, tries)
+                    anchors.append(SlowerAnchor(*anchor))
+        series = {each.series_id for each in anchors}
+        return SlowRanges(tuple(anchors), tuple(each for each in self._steps() if each.series_id in series))
+
+    def _steps(self) -> Iterator[KnownStep]:
+        found: dict[tuple[int, int], KnownStep] = {}
+        for run in self._m.runs:
+            merged = (
+                self._m.runs[run.previous_id - 1] if run.kind is RunKind.LONGER and run.previous_id else run
+            )
+            if merged.kind is not RunKind.POST_SUBMIT:
+                continue
+            moment = self._moment(merged.id)
+            for _, number, each, sign in self._results_of(run.id):
+                if each.verdict in {Verdict.SLOWER, Verdict.FASTER} and each.ratio:
+                    step = KnownStep(number, sign * math.log(each.ratio), moment, moment)
+                    found[number, merged.id] = step
+        yield from found.values()
+        for regression in self._m.regressions:
+            span = self._range(self._m.runs[regression.run_id - 1])
+            for result, _ in regression.results if span else ():
+                sign = self._signs()[result.series_id]
+                if span and result.ratio:
+                    yield KnownStep(result.series_id, sign * math.log(result.ratio), *span)
+
+    def _range(self, run: RunRecord) -> tuple[datetime, datetime] | None:
+        """Return when the commits of an anchor were merged; None for any other run."""
+        merged = {
+            self._m.merged_as.get(each.id) or each.revision: self._moment(each.id)
+            for each in self._m.runs
+            if each.kind is RunKind.POST_SUBMIT
+        }
+        if run.kind is not RunKind.ANCHOR or run.parent not in merged or run.revision not in merged:
+            return None
+        begin, end = merged[run.parent], merged[run.revision]
+        return (begin, end) if begin < end else None
+
+    def _moment(self, run_id: int) -> datetime:
+        return NOW + timedelta(seconds=self._m.created[run_id])
+
+    def _signs(self) -> dict[int, int]:
+        units = {key: unit for each in self._m.results.values() for key, unit in each.series.items()}
+        numbered = enumerate(units.values(), 1)
+        return {number: -1 if better == Better.HIGHER else 1 for number, (_, better) in numbered}
+
+    def _results_of(self, run_id: int) -> Iterator[tuple[int, int, StoredComparison, int]]:
+        """Yield the build, the series and the sign of a slow-down of each timed result of a run."""
+        known = list(dict.fromkeys(key for each in self._m.results.values() for key in each.series))
+        signs = self._signs()
+        for build in (build for number, build in self._m.run_builds if number == run_id):
+            for each in self._comparisons_of(build):
+                if each.series.metric != INSTRUCTIONS.name:
+                    number = known.index(each.series) + 1
+                    yield build, number, each, signs[number]
 
     def unfinished(self, instance: str, project: str, branch: str) -> int:
         here = (instance, project, branch, RunKind.POST_SUBMIT)

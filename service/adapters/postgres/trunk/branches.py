@@ -15,12 +15,14 @@ from service.adapters.postgres.rows import from_row
 from service.domain.measuring.metric import Better
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.trunk.anchors import AnchorTries
+from service.domain.trunk.spread import WITHIN_DAYS as SPREAD_DAYS
+from service.domain.trunk.spread import KnownStep, SlowerAnchor
 from service.domain.trunk.undecided import LEAST, MOST_TRIES, WITHIN_DAYS, UndecidedResult
 from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.trunk import Branches, MeasuredAnchors
+from service.ports.trunk import Branches, MeasuredAnchors, SlowRanges
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -89,6 +91,64 @@ WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.state = '{RunState.FINISHED}'
   AND NOT coalesce(c.is_private, false)
 ORDER BY k.seconds, newest.id, k.benchmark LIMIT {_MOST_UNDECIDED}
 """)  # noqa: S608 - put together from constants
+_MERGED: Final = f"""
+SELECT m.created_at FROM run AS m
+WHERE m.kind = '{RunKind.POST_SUBMIT}'
+  AND (m.instance, m.project, m.branch) = (a.instance, a.project, a.branch)
+  AND coalesce(nullif(m.merged_as, ''), m.revision) = a.%s
+ORDER BY m.id LIMIT 1
+"""  # noqa: S608 - put together from constants
+_RANGE: Final = f"""
+JOIN LATERAL ({_MERGED % "parent"}) AS base ON true
+JOIN LATERAL ({_MERGED % "revision"}) AS patch ON true
+"""
+_SLOWER_ANCHORS: Final = text(f"""
+SELECT a.id AS run_id, b.id AS build_id, k.series_id, base.created_at AS begin, patch.created_at AS "end",
+       CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.ratio) ELSE ln(k.ratio) END AS worsening,
+       CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.high) ELSE ln(k.low) END AS low,
+       (
+           SELECT count(*) FROM run WHERE kind = '{RunKind.LONGER}' AND previous_id = a.id
+             AND NOT EXISTS ({_CUT_SHORT})
+       ) AS tries
+FROM run AS a
+{_RANGE}
+JOIN run_build AS rb ON rb.run_id = a.id
+JOIN build AS b ON b.id = rb.build_id
+JOIN LATERAL (
+    SELECT * FROM comparison
+    WHERE build_id = b.id AND measured_at = b.created_at AND verdict = '{Verdict.SLOWER}'
+      AND ratio > 0 AND low > 0
+    OFFSET 0
+) AS k ON true
+JOIN series AS s ON s.id = k.series_id AND s.metric <> '{INSTRUCTIONS.name}'
+WHERE a.kind = '{RunKind.ANCHOR}' AND a.state = '{RunState.FINISHED}'
+  AND (a.pool, a.instance, a.project, a.branch) = (:pool, :instance, :project, :branch)
+  AND a.created_at > now() - interval '{SPREAD_DAYS} days' AND base.created_at < patch.created_at
+ORDER BY a.id, k.series_id LIMIT {_MOST_UNDECIDED}
+""")  # noqa: S608 - put together from constants
+# Of several results of a commit, the newest decided one; and the ranges that are listed.
+_KNOWN_STEPS: Final = text(f"""
+SELECT DISTINCT ON (k.series_id, m.id) k.series_id, m.created_at AS begin, m.created_at AS "end",
+       CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.ratio) ELSE ln(k.ratio) END AS worsening
+FROM comparison AS k JOIN series AS s ON s.id = k.series_id
+JOIN run_build AS rb ON rb.build_id = k.build_id
+JOIN run AS r ON r.id = rb.run_id AND r.kind IN ('{RunKind.POST_SUBMIT}', '{RunKind.LONGER}')
+JOIN run AS m ON m.id = CASE r.kind WHEN '{RunKind.LONGER}' THEN r.previous_id ELSE r.id END
+    AND m.kind = '{RunKind.POST_SUBMIT}'
+WHERE k.series_id = ANY(cast(:series AS bigint[])) AND k.measured_at >= :since
+  AND k.verdict IN ('{Verdict.SLOWER}', '{Verdict.FASTER}') AND k.ratio > 0
+ORDER BY k.series_id, m.id, k.measured_at DESC
+""")  # noqa: S608 - put together from constants
+_LISTED_RANGES: Final = text(f"""
+SELECT x.series_id, base.created_at AS begin, patch.created_at AS "end",
+       CASE s.better WHEN '{Better.HIGHER}' THEN -ln(x.ratio) ELSE ln(x.ratio) END AS worsening
+FROM regressed_result AS x JOIN series AS s ON s.id = x.series_id
+JOIN regression AS g ON g.id = x.regression_id
+JOIN run AS a ON a.id = g.run_id AND a.kind = '{RunKind.ANCHOR}'
+{_RANGE}
+WHERE x.series_id = ANY(cast(:series AS bigint[])) AND x.ratio > 0
+ORDER BY g.id, x.series_id
+""")  # noqa: S608 - put together from constants
 
 
 class PostgresBranches(Connected, Branches):
@@ -131,6 +191,20 @@ class PostgresBranches(Connected, Branches):
     def undecided(self, key: BranchKey) -> Sequence[UndecidedResult]:
         rows = self._execute(_UNDECIDED, asdict(key)).mappings()
         return [from_row(UndecidedResult, row) for row in rows]
+
+    @override
+    def slow_ranges(self, key: BranchKey) -> SlowRanges:
+        rows = self._execute(_SLOWER_ANCHORS, asdict(key)).mappings()
+        anchors = tuple(from_row(SlowerAnchor, row) for row in rows)
+        if not anchors:
+            return SlowRanges()
+        keys = {
+            "series": sorted({each.series_id for each in anchors}),
+            "since": min(each.begin for each in anchors),
+        }
+        steps = self._execute(_KNOWN_STEPS, keys).mappings().all()
+        ranges = self._execute(_LISTED_RANGES, keys).mappings().all()
+        return SlowRanges(anchors, tuple(from_row(KnownStep, row) for row in (*steps, *ranges)))
 
     @override
     def unfinished(self, instance: str, project: str, branch: str) -> int:

@@ -59,8 +59,8 @@ SELECT g.id, g.state, g.weight AS heaviest, r.instance, r.project, r.branch,
        coalesce(nullif(r.subject, ''), p.subject, '') AS subject,
        coalesce(nullif(r.author, ''), p.author, '') AS author,
        c.number AS change, CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
-       p.number AS patch_set, g.run_id, r.created_at AS found_at, g.assignee, g.bug, g.note,
-       g.changed_by, g.changed_at,
+       p.number AS patch_set, g.run_id, r.kind = '{RunKind.ANCHOR}' AS is_range, r.created_at AS found_at,
+       g.assignee, g.bug, g.note, g.changed_by, g.changed_at,
        (SELECT count(*) FROM regressed_result AS x WHERE x.regression_id = g.id) AS results, worst.*
 FROM regression AS g
 JOIN run AS r ON r.id = g.run_id
@@ -145,7 +145,8 @@ WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at > {_RECENT} AND {merged_
 _LEDGER: Final = text(f"""
 SELECT x.gate_said, count(*) AS results, count(DISTINCT g.id) AS commits
 FROM regression AS g JOIN run AS r ON r.id = g.run_id JOIN regressed_result AS x ON x.regression_id = g.id
-WHERE r.created_at > {_RECENT} AND x.weight = '{Weight.COUNTS}' AND {merged_in_sight("r")}
+WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at > {_RECENT} AND x.weight = '{Weight.COUNTS}'
+  AND {merged_in_sight("r")}
 GROUP BY 1 ORDER BY results DESC, 1
 """)  # noqa: S608 - put together from constants
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
@@ -13,6 +13,7 @@ from service.adapters.postgres.trunk.shown_regressions import PostgresRegression
 from service.domain.access.caller import Role
 from service.domain.review.change import Account
 from service.domain.runs.states import RunState
+from service.domain.values.identity import RunKind
 from service.domain.values.search import Words
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.access import Author
@@ -21,7 +22,8 @@ from service.steps.runs.record_regression import record_regression
 from service.web.trunk.regressions import PageRegressions
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer
-from tests.support.trunk import check, longer, merge
+from tests.support.store_samples import post_submit_run
+from tests.support.trunk import check, longer, measured, merge
 from tests.support.web import build_regressions, call
 
 if TYPE_CHECKING:
@@ -81,6 +83,21 @@ class Site:
         """Measure a merged commit longer, with these results."""
         with self.store.transaction() as tx:
             again = longer(tx, run, rows)
+        self._end(again)
+
+    def compare_distant(self, first: int, last: int, rows: Mapping[SeriesKey, Row]) -> None:
+        """Measure an anchor between merged commits, and then its pair again, with these results."""
+        base, patch = f"{first:040x}", f"{last:040x}"
+        ratios = dict.fromkeys(rows, (1.05, 1.04, 1.06))
+        with self.store.transaction() as tx:
+            new = replace(post_submit_run(patch), kind=RunKind.ANCHOR, pool="perf", parent=base)
+            anchor = tx.runs.add(new)
+            assert anchor is not None
+            tx.runs.start(anchor, tree="t", parent=base, parent_tree="q", label="Verified")
+            measured(tx, anchor, rows, ratios=ratios)
+            tx.runs.end(anchor, RunState.FINISHED)
+        with self.store.transaction() as tx:
+            again = longer(tx, anchor, rows, ratios=ratios)
         self._end(again)
 
     def _end(self, run: int) -> None:

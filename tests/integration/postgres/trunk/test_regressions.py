@@ -111,6 +111,27 @@ class TestReading:
         [result] = site.reading.regression(1).results
         assert result.faster_since == 1.0
 
+    def test_commits_that_are_slower_together_are_listed_as_a_range(self, site: Site) -> None:
+        for _ in range(3):
+            site.merge({key("BM_a"): SAME, key("BM_b"): SAME})
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        [found] = site.reading.regressions(None, ANY, 10)
+        assert (found.is_range, found.parent, found.revision) == (True, f"{1:040x}", f"{3:040x}")
+        assert (found.worst.benchmark, found.worst.gate_said) == ("BM_a", GateSaid.SPREAD)
+        ledger = site.reading.ledger()
+        assert (ledger.measured, ledger.regressed, ledger.rows) == (3, 0, ())
+        page = site.read("/regressions/1")
+        assert "These commits together made" in page
+        assert "several commits, 0000000000..0000000000" in site.read("/regressions")
+
+    def test_what_a_single_commit_explains_is_not_listed_again(self, site: Site) -> None:
+        site.merge({key("BM_a"): SAME})
+        site.merge({key("BM_a"): SLOWER})
+        site.database.change("UPDATE comparison SET ratio = 1.05 WHERE verdict = 'slower'")
+        site.merge({key("BM_a"): SAME})
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        assert [each.is_range for each in site.reading.regressions(None, ANY, 10)] == [False]
+
     def test_the_ledger_counts_what_the_gate_had_said(self, site: Site) -> None:
         site.merge({key("BM_a"): SLOWER, key("BM_b"): SLOWER}, {key("BM_a"): UNDECIDED})
         site.merge({key("BM_a"): SLOWER, key("BM_w"): WITHHELD}, {key("BM_a"): UNDECIDED})

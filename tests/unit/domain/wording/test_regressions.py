@@ -53,6 +53,15 @@ def test_the_comment_ends_with_the_page_which_marks_it() -> None:
     )
 
 
+def test_several_commits_have_no_subject_and_no_author() -> None:
+    several = replace(FOUND, since="fedcba9876543210", subject="Anchor of master", author="")
+    assert (
+        "by several commits together: fedcba9876..0123456789 on kv_engine master\n" in mail_of(several).text
+    )
+    assert "by several commits together: `fedcba9876..0123456789` on" in chat_of(several)
+    assert "Anchor" not in mail_of(several).text + chat_of(several)
+
+
 def test_no_name_leaves_its_code_or_line() -> None:
     hostile = replace(FOUND, subject=HOSTILE, author=HOSTILE, benchmark=HOSTILE, branch=HOSTILE)
     text = chat_of(hostile)

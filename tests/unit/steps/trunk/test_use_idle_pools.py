@@ -14,7 +14,7 @@ from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.trunk.notice import Channel
-from service.domain.trunk.regression import RegressionState
+from service.domain.trunk.regression import GateSaid, RegressionState
 from service.domain.trunk.undecided import MOST_TRIES
 from service.domain.values.errors import Permanent, Transient
 from service.domain.values.identity import RunKind, SeriesKey
@@ -251,3 +251,30 @@ def test_from_the_merge_to_the_notice_with_real_pairs(tmp_path: Path) -> None:
     ]
     assert [each.run_id for each in memory.regressions] == [1]
     assert len(memory.notices) == 2
+
+
+def test_commits_that_are_slower_together_are_a_regression_of_all_of_them(farm: Farm) -> None:
+    """Each is 1 % slower than the one before: no rule finds that in a single one."""
+    service, memory = farm.service, farm.service.store.memory
+    for number in range(7 * WEEKS):  # when they were merged
+        memory.created[number + 1] = 60.0 * number
+        service.store.memory.runs[number] = replace(memory.runs[number], state=RunState.FINISHED)
+    kinds = []
+    for _ in range(2):
+        assert start(farm) == 1
+        if memory.runs[-1].kind is RunKind.ANCHOR:
+            service.plan(len(memory.runs))
+        farm.execute(len(memory.builds))
+        farm.analyse(len(memory.builds))
+        service.vote(len(memory.runs))
+        kinds.append(memory.runs[-1].kind)
+
+    anchor, again = memory.runs[-2:]
+    assert kinds == [RunKind.ANCHOR, RunKind.LONGER]
+    assert (again.previous_id, again.parent, again.revision) == (anchor.id, anchor.parent, anchor.revision)
+    [found] = memory.regressions
+    assert found.run_id == anchor.id
+    [(result, said)] = found.results
+    assert (result.benchmark, said) == ("BM_a", GateSaid.SPREAD)
+    assert [each.channel for _, each in memory.notices] == [Channel.CHAT]
+    assert start(farm) == 0, "the next anchor comes in hours"
