@@ -141,7 +141,8 @@ def create_pages(
     """
     pages = Pages(health, review_urls)
     router = APIRouter(include_in_schema=False, route_class=_PageRoute)
-    _add_changes(router, reading_of, pages, actions_of, regressions_of)
+    _add_list(router, reading_of, pages, regressions_of)
+    _add_changes(router, reading_of, pages, actions_of)
     _add_builds(router, reading_of, pages, stream_log)
     add_logs(router, reading_of, pages, stream_log)
     add_tests(router, reading_of, stream_log)
@@ -177,13 +178,7 @@ def create_pages(
     return whole
 
 
-def _add_changes(
-    router: APIRouter,
-    reading_of: ReadingOf,
-    pages: Pages,
-    actions_of: ActionsOf,
-    regressions_of: RegressionsOf,
-) -> None:
+def _add_list(router: APIRouter, reading_of: ReadingOf, pages: Pages, regressions_of: RegressionsOf) -> None:
     @router.get("/")
     def changes(
         request: Request, cursor: Annotated[str | None, Query(max_length=200)] = None, q: Search = ""
@@ -203,6 +198,8 @@ def _add_changes(
             is_unfinished=any(change.run_state in UNFINISHED for change in shown),
         )
 
+
+def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions_of: ActionsOf) -> None:
     @router.get("/changes/{change}")
     def newest_patch_set(request: Request, change: Address, q: Search = "", show: Show = "") -> HTMLResponse:
         return show_patch_set(request, (ChangeAddress.parse(change), None), q, show)

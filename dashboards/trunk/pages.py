@@ -6,34 +6,25 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the annotation
 
-from dashboards.export import csv_response
 from dashboards.rendering import NO_URLS, Pages
-from dashboards.trunk.feed import atom_feed
+from dashboards.trunk.exports import add_exports, list_named
 from service.domain.trunk.regression import RegressionList
-from service.domain.values.errors import BadInput
-from service.domain.values.search import EVERYTHING, parse_words
-from service.domain.values.text import plain
+from service.domain.values.search import parse_words
 from service.domain.wording.regressions import SAID
 from service.ports.trunk import LEDGER_DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dashboards.export import Row
     from service.domain.review.links import Links
-    from service.ports.trunk import Regression, RegressionReading
+    from service.ports.trunk import RegressionReading
     from service.steps.runs.check_health import HealthCheck
 
     FormOf = Callable[[Request, int | None], object]
 
 _PAGE: Final = 50
-_MOST_EXPORTED: Final = 10_000
-_COLUMNS: Final = (
-    *("id", "found at", "project", "branch", "commit", "change", "subject", "author", "benchmark", "metric"),
-    *("ratio", "low", "high", "slower results", "the gate had said", "state", "assignee", "bug", "note"),
-)
 TITLES: Final[Mapping[RegressionList, str]] = MappingProxyType(
     {
         RegressionList.NEW: "New",
@@ -72,6 +63,7 @@ def create_regressions(
     """
     pages = Pages(health, review_urls)
     router = APIRouter(include_in_schema=False)
+    add_exports(router, reading_of, links)
 
     @router.get("/regressions")
     def regressions(
@@ -80,26 +72,8 @@ def create_regressions(
         q: Annotated[str, Query(max_length=200)] = "",
         before: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)] = None,
     ) -> HTMLResponse:
-        values = _list_of(reading_of(request), _named(of) if of else None, q, before)
+        values = _list_of(reading_of(request), list_named(of) if of else None, q, before)
         return pages.render(request, "regressions.html", form=form_of(request, None), **values)
-
-    @router.get("/regressions.atom")
-    def feed(request: Request) -> Response:
-        reading = reading_of(request)
-        lists = (RegressionList.NEW, RegressionList.OPEN)
-        found = [each for of in lists for each in reading.regressions(of, EVERYTHING, _PAGE)]
-        newest = sorted(found, key=lambda each: each.id, reverse=True)[:_PAGE]
-        return Response(atom_feed(newest, links), media_type="application/atom+xml")
-
-    @router.get("/regressions.csv")
-    def as_csv(
-        request: Request,
-        of: Annotated[str, Query(alias="list", max_length=20)] = "",
-        q: Annotated[str, Query(max_length=200)] = "",
-    ) -> Response:
-        chosen = _named(of) if of else None
-        found = reading_of(request).regressions(chosen, parse_words(q), _MOST_EXPORTED)
-        return csv_response("regressions", _COLUMNS, map(_row, found))
 
     @router.get("/regressions/{regression_id}")
     def regression(
@@ -141,18 +115,3 @@ def _list_of(
         "days": LEDGER_DAYS,
         "said": SAID,
     }
-
-
-def _row(each: Regression) -> Row:
-    worst = each.worst
-    commit = (each.project, each.branch, each.revision, each.change_address, each.subject, each.author)
-    size = (worst.benchmark, worst.metric, worst.ratio, worst.low, worst.high, each.results)
-    judged = (SAID[worst.gate_said], each.state, each.assignee, each.bug, each.note)
-    return (each.id, each.found_at.isoformat(), *commit, *size, *judged)
-
-
-def _named(text: str) -> RegressionList:
-    try:
-        return RegressionList(text)
-    except ValueError:
-        raise BadInput(f"{plain(text, 30)!r} is not one of: {', '.join(RegressionList)}", "list") from None

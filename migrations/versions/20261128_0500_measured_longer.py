@@ -29,11 +29,15 @@ def _allow(kinds: str, idle: str) -> None:
 def upgrade() -> None:
     _allow(f"{_OLD}, 'longer'", "'anchor', 'longer'")
     op.execute("CREATE INDEX run_longer ON run (previous_id) WHERE kind = 'longer'")
+    op.execute(
+        "CREATE INDEX run_landed ON run (instance, project, branch, (coalesce(nullif(merged_as, ''), revision)))"
+        " WHERE kind = 'post-submit'"
+    )
     op.execute("DELETE FROM setback WHERE task = 'measure_anchors'")  # it has another name now
 
 
 def downgrade() -> None:
-    op.execute("DROP INDEX run_longer")
+    op.execute("DROP INDEX run_longer, run_landed")
     op.execute(
         "UPDATE build SET state = 'finished', outcome = 'cancelled', result = 'ABORTED', finished_at = now()"
         " WHERE spec ->> 'kind' = 'longer' AND state <> 'finished'"

@@ -8,7 +8,6 @@ commit between them explains it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime  # noqa: TC003 - from_row reads the annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -21,10 +20,10 @@ _FLOOR: Final = 0.01  # what the lower end of its interval must exceed
 
 @dataclass(frozen=True, slots=True)
 class SlowerAnchor:
-    """A slower result of an anchor; ``begin`` and ``end`` are when its commits were merged.
+    """A slower result of an anchor; ``begin`` and ``end`` are the first runs on its merged commits.
 
-    ``worsening`` is the natural logarithm of the slow-down, and ``low`` the lower end of its interval.
-    ``tries`` runs measured it again.
+    Their numbers have the order in which Benchgate learned of the commits. ``worsening`` is the natural
+    logarithm of the slow-down, and ``low`` the lower end of its interval. ``tries`` runs measured it again.
     """
 
     run_id: int
@@ -32,8 +31,8 @@ class SlowerAnchor:
     series_id: int
     worsening: float
     low: float
-    begin: datetime
-    end: datetime
+    begin: int
+    end: int
     tries: int = 0
 
 
@@ -43,13 +42,20 @@ class KnownStep:
 
     series_id: int
     worsening: float
-    begin: datetime
-    end: datetime
+    begin: int
+    end: int
 
     def is_inside(self, anchor: SlowerAnchor) -> bool:
         """Return whether the anchor's later commit has the step, and its earlier one does not."""
         is_later = anchor.begin < self.begin if self.begin == self.end else anchor.begin <= self.begin
         return is_later and self.end <= anchor.end
+
+    def contains(self, other: KnownStep) -> bool:
+        """Return whether the change of a listed range already has the other step."""
+        if self.begin == self.end or self == other:
+            return False
+        is_later = self.begin < other.begin if other.begin == other.end else self.begin <= other.begin
+        return is_later and other.end <= self.end
 
     def overlaps(self, anchor: SlowerAnchor) -> bool:
         """Return whether the step has commits of the anchor's range, perhaps beside others."""
@@ -68,7 +74,8 @@ def unexplained(anchors: Iterable[SlowerAnchor], known: Iterable[KnownStep]) -> 
         inside = [each for each in own if each.is_inside(anchor)]
         if any(each.overlaps(anchor) for each in own if each not in inside):
             continue
-        explained = sum(each.worsening for each in inside)
+        outermost = (each for each in inside if not any(other.contains(each) for other in inside))
+        explained = sum(each.worsening for each in outermost)
         if anchor.worsening - explained >= _LEAST and anchor.low - explained >= _FLOOR:
             found.append(anchor)
     return sorted(found, key=lambda each: (each.end - each.begin, each.run_id, each.series_id))

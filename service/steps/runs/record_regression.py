@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,11 @@ from service.steps.runs.decide_run import judged_of, waivers_on
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from service.domain.trunk.spread import SlowerAnchor
     from service.ports.runs.builds import BuildRecord
     from service.ports.runs.runs import RunRecord
     from service.ports.store import Transaction
+    from service.ports.trunk import SlowerResult
 
 
 def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]) -> None:
@@ -30,8 +33,8 @@ def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRec
     reruns do not change it.
     """
     found = tx.regressions.slower_results(run.id)
-    spread = _spread(tx, run)
-    results = [each for each in found.results if spread is None or each.series_id in spread]
+    is_range = run.kind is RunKind.LONGER and _previous(tx, run).kind is RunKind.ANCHOR
+    results = _unexplained(tx, run, found.results) if is_range else found.results
     if not results:
         return
     waived: Collection[int] = ()
@@ -41,29 +44,34 @@ def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRec
         waived = _waived(tx, check)
         accepted = _accepted(tx, run, builds, check)
     state = first_state((each.weight, each.build_id in accepted) for each in results)
-    if spread is None:
-        said = [(each, gate_said(each.checked, waived)) for each in results]
-    else:
-        said = [(each, GateSaid.SPREAD) for each in results]
+    said = [(each, GateSaid.SPREAD if is_range else gate_said(each.checked, waived)) for each in results]
     recorded = tx.regressions.record(run.id, state, said)
     if recorded is not None and state is RegressionState.UNTRIAGED:
         jobs = {build.id: BuildSpec.from_mapping(build.spec).job for build in builds}
         counting = (each for each in results if each.weight is Weight.COUNTS)
         slower = ((jobs[each.build_id], each.benchmark) for each in counting)
-        tx.regressions.tell(
-            recorded, recipients(slower, is_late=run.kind is RunKind.LONGER and spread is None)
-        )
+        is_late = run.kind is RunKind.LONGER and not is_range
+        tx.regressions.tell(recorded, recipients(slower, is_late=is_late))
 
 
-def _spread(tx: Transaction, run: RunRecord) -> Collection[int] | None:
-    """Return the series of an anchor that no single commit explains, if the run measured an anchor again."""
-    if run.kind is not RunKind.LONGER or run.previous_id is None:
-        return None
-    if tx.runs.lock(run.previous_id).kind is not RunKind.ANCHOR:
-        return None
+def _previous(tx: Transaction, run: RunRecord) -> RunRecord:
+    return run if run.previous_id is None else tx.runs.lock(run.previous_id)
+
+
+def _unexplained(tx: Transaction, run: RunRecord, results: Sequence[SlowerResult]) -> Sequence[SlowerResult]:
+    """Return the results of a run on an anchor's commits that no single commit between them explains."""
     ranges = tx.branches.slow_ranges(BranchKey(run.pool, run.instance, run.project, run.branch))
-    found = unexplained(ranges.anchors, ranges.known)
-    return {each.series_id for each in found if each.run_id == run.previous_id}
+    anchors = {each.series_id: each for each in ranges.anchors if each.run_id == run.previous_id}
+    measured = [_as_measured(anchors[each.series_id], each) for each in results if each.series_id in anchors]
+    found = {each.series_id for each in unexplained(measured, ranges.known)}
+    return [each for each in results if each.series_id in found]
+
+
+def _as_measured(anchor: SlowerAnchor, result: SlowerResult) -> SlowerAnchor:
+    """Return an anchor with the size of a slower result; its interval is on one side of no change."""
+    ends = (result.ratio, result.low, result.high)
+    worsening, *interval = (abs(math.log(each)) if each else 0.0 for each in ends)
+    return replace(anchor, worsening=worsening, low=min(interval))
 
 
 def _waived(tx: Transaction, check: RunRecord) -> Collection[int]:

@@ -63,19 +63,21 @@ def use_idle_pools(
 
 
 def _measure_longer(store: Store, branches: Sequence[BranchKey]) -> bool:
-    """Measure an anchor that is slower again, or an undecided commit longer; return whether there is one."""
+    """Measure an undecided commit longer, or a slower anchor again; return whether there is one."""
     with store.transaction() as tx:
         if tx.branches.is_measuring(branches[0].pool):
             return False
+        found = {each: key for key in branches for each in tx.branches.undecided(key)}
+        worth = worth_more_pairs(found)
+        if any(_start(tx, found[each], each.run_id, each.build_id, each) for each in worth):
+            return True
+        # A commit that is still undecided may be all of an anchor's slow-down.
         for key in branches:
             ranges = tx.branches.slow_ranges(key)
-            again = [each for each in unexplained(ranges.anchors, ranges.known) if not each.tries]
+            again = (each for each in unexplained(ranges.anchors, ranges.known) if not each.tries)
             if any(_start(tx, key, each.run_id, each.build_id) for each in again):
                 return True
-        found = {each: key for key in branches for each in tx.branches.undecided(key)}
-        return any(
-            _start(tx, found[each], each.run_id, each.build_id, each) for each in worth_more_pairs(found)
-        )
+    return False
 
 
 def _start(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from service.domain.access.audit import AuditKind
@@ -44,11 +43,10 @@ from service.ports.trunk import (
     given_in,
 )
 from tests.support.memory.audit import MemoryAudit
-from tests.support.memory.state import NOW, InMemory, StoredNotice, StoredRegression
+from tests.support.memory.state import InMemory, StoredNotice, StoredRegression
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from datetime import datetime
 
     from service.domain.trunk.notice import Recipient
     from service.domain.trunk.regression import GateSaid, Weight
@@ -140,17 +138,22 @@ class MemoryBranches(InMemory, Branches):
             span = self._range(run)
             if (run.pool, run.instance, run.project, run.branch, run.kind, run.state) != here or span is None:
                 continue
-            tries = sum(
-                (each.kind, each.previous_id) == (RunKind.LONGER, run.id) and self._is_done(each)
-                for each in self._m.runs
-            )
             for build, number, each, sign in self._results_of(run.id):
+                tries = self._tries(run.id, self._m.builds[build - 1].job)
                 if each.verdict is Verdict.SLOWER and each.ratio and each.low and each.high:
                     worse = math.log(each.high if sign < 0 else each.low) * sign
                     anchor = (run.id, build, number, sign * math.log(each.ratio), worse, *span, tries)
                     anchors.append(SlowerAnchor(*anchor))
         series = {each.series_id for each in anchors}
         return SlowRanges(tuple(anchors), tuple(each for each in self._steps() if each.series_id in series))
+
+    def _tries(self, run_id: int, job: str) -> int:
+        again = [each for each in self._m.runs if (each.kind, each.previous_id) == (RunKind.LONGER, run_id)]
+        own = [each for each in again if job in {build.job for build in self._builds_of_run(each.id)}]
+        return sum(map(self._is_done, own)) if len(own) < 5 else len(own)
+
+    def _builds_of_run(self, run_id: int) -> Iterator[BuildRecord]:
+        return (self._m.builds[build - 1] for number, build in self._m.run_builds if number == run_id)
 
     def _steps(self) -> Iterator[KnownStep]:
         found: dict[tuple[int, int], KnownStep] = {}
@@ -160,7 +163,7 @@ class MemoryBranches(InMemory, Branches):
             )
             if merged.kind is not RunKind.POST_SUBMIT:
                 continue
-            moment = self._moment(merged.id)
+            moment = merged.id
             for _, number, each, sign in self._results_of(run.id):
                 if each.verdict in {Verdict.SLOWER, Verdict.FASTER} and each.ratio:
                     step = KnownStep(number, sign * math.log(each.ratio), moment, moment)
@@ -173,10 +176,10 @@ class MemoryBranches(InMemory, Branches):
                 if span and result.ratio:
                     yield KnownStep(result.series_id, sign * math.log(result.ratio), *span)
 
-    def _range(self, run: RunRecord) -> tuple[datetime, datetime] | None:
-        """Return when the commits of an anchor were merged; None for any other run."""
+    def _range(self, run: RunRecord) -> tuple[int, int] | None:
+        """Return the runs on the merged commits of an anchor; None for any other run."""
         merged = {
-            self._m.merged_as.get(each.id) or each.revision: self._moment(each.id)
+            self._m.merged_as.get(each.id) or each.revision: each.id
             for each in self._m.runs
             if each.kind is RunKind.POST_SUBMIT
         }
@@ -184,9 +187,6 @@ class MemoryBranches(InMemory, Branches):
             return None
         begin, end = merged[run.parent], merged[run.revision]
         return (begin, end) if begin < end else None
-
-    def _moment(self, run_id: int) -> datetime:
-        return NOW + timedelta(seconds=self._m.created[run_id])
 
     def _signs(self) -> dict[int, int]:
         units = {key: unit for each in self._m.results.values() for key, unit in each.series.items()}

@@ -17,7 +17,7 @@ from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.trunk.anchors import AnchorTries
 from service.domain.trunk.spread import WITHIN_DAYS as SPREAD_DAYS
 from service.domain.trunk.spread import KnownStep, SlowerAnchor
-from service.domain.trunk.undecided import LEAST, MOST_TRIES, WITHIN_DAYS, UndecidedResult
+from service.domain.trunk.undecided import LEAST, MOST_RUNS, MOST_TRIES, WITHIN_DAYS, UndecidedResult
 from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import ReasonKind
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from service.domain.verdict.calibration.schedule import BranchKey
 
 _MOST_UNDECIDED: Final = 100
+_MOST_SLOWER: Final = 5000  # results of anchors
+_MOST_RUNS: Final = 5  # that measure an anchor again
 _FOLLOWED: Final = timedelta(days=30)  # after the last run on a branch
 # A pre-empted build is cancelled, and a lost machine is no fault of the commits.
 _CUT_SHORT: Final = """
@@ -56,9 +58,9 @@ SELECT r.id AS run_id, newest.id AS build_id, k.benchmark, k.pairs, k.more, k.se
 FROM run AS r
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
 JOIN LATERAL (
-    SELECT count(*) AS tries FROM run
-    WHERE kind = '{RunKind.LONGER}' AND previous_id = r.id AND NOT EXISTS ({_CUT_SHORT})
-) AS made ON made.tries < {MOST_TRIES}
+    SELECT count(*) FILTER (WHERE NOT EXISTS ({_CUT_SHORT})) AS tries, count(*) AS runs FROM run
+    WHERE kind = '{RunKind.LONGER}' AND previous_id = r.id
+) AS made ON made.tries < {MOST_TRIES} AND made.runs < {MOST_RUNS}
 JOIN run_build AS rb ON rb.run_id = r.id
 JOIN build AS b ON b.id = rb.build_id AND b.pool = :pool
 JOIN LATERAL (
@@ -92,7 +94,7 @@ WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.state = '{RunState.FINISHED}'
 ORDER BY k.seconds, newest.id, k.benchmark LIMIT {_MOST_UNDECIDED}
 """)  # noqa: S608 - put together from constants
 _MERGED: Final = f"""
-SELECT m.created_at FROM run AS m
+SELECT m.id, m.created_at FROM run AS m
 WHERE m.kind = '{RunKind.POST_SUBMIT}'
   AND (m.instance, m.project, m.branch) = (a.instance, a.project, a.branch)
   AND coalesce(nullif(m.merged_as, ''), m.revision) = a.%s
@@ -103,17 +105,24 @@ JOIN LATERAL ({_MERGED % "parent"}) AS base ON true
 JOIN LATERAL ({_MERGED % "revision"}) AS patch ON true
 """
 _SLOWER_ANCHORS: Final = text(f"""
-SELECT a.id AS run_id, b.id AS build_id, k.series_id, base.created_at AS begin, patch.created_at AS "end",
+SELECT a.id AS run_id, b.id AS build_id, k.series_id, base.id AS begin, patch.id AS "end",
+       base.created_at AS since, made.tries,
        CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.ratio) ELSE ln(k.ratio) END AS worsening,
-       CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.high) ELSE ln(k.low) END AS low,
-       (
-           SELECT count(*) FROM run WHERE kind = '{RunKind.LONGER}' AND previous_id = a.id
-             AND NOT EXISTS ({_CUT_SHORT})
-       ) AS tries
+       CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.high) ELSE ln(k.low) END AS low
 FROM run AS a
 {_RANGE}
 JOIN run_build AS rb ON rb.run_id = a.id
 JOIN build AS b ON b.id = rb.build_id
+JOIN LATERAL (
+    -- Runs that ended early are no tries, unless there are many of them.
+    SELECT CASE WHEN count(*) < {_MOST_RUNS} THEN count(*) FILTER (WHERE NOT is_cut_short) ELSE count(*) END
+        AS tries
+    FROM (
+        SELECT EXISTS ({_CUT_SHORT}) AS is_cut_short FROM run
+        JOIN run_build AS own ON own.run_id = run.id AND own.job = rb.job
+        WHERE run.kind = '{RunKind.LONGER}' AND run.previous_id = a.id
+    ) AS again
+) AS made ON true
 JOIN LATERAL (
     SELECT * FROM comparison
     WHERE build_id = b.id AND measured_at = b.created_at AND verdict = '{Verdict.SLOWER}'
@@ -123,12 +132,13 @@ JOIN LATERAL (
 JOIN series AS s ON s.id = k.series_id AND s.metric <> '{INSTRUCTIONS.name}'
 WHERE a.kind = '{RunKind.ANCHOR}' AND a.state = '{RunState.FINISHED}'
   AND (a.pool, a.instance, a.project, a.branch) = (:pool, :instance, :project, :branch)
-  AND a.created_at > now() - interval '{SPREAD_DAYS} days' AND base.created_at < patch.created_at
-ORDER BY a.id, k.series_id LIMIT {_MOST_UNDECIDED}
+  AND a.created_at > now() - interval '{SPREAD_DAYS} days' AND base.id < patch.id
+  AND patch.created_at > now() - interval '{SPREAD_DAYS} days'
+ORDER BY a.id DESC, k.series_id LIMIT {_MOST_SLOWER}
 """)  # noqa: S608 - put together from constants
 # Of several results of a commit, the newest decided one; and the ranges that are listed.
 _KNOWN_STEPS: Final = text(f"""
-SELECT DISTINCT ON (k.series_id, m.id) k.series_id, m.created_at AS begin, m.created_at AS "end",
+SELECT DISTINCT ON (k.series_id, m.id) k.series_id, m.id AS begin, m.id AS "end",
        CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.ratio) ELSE ln(k.ratio) END AS worsening
 FROM comparison AS k JOIN series AS s ON s.id = k.series_id
 JOIN run_build AS rb ON rb.build_id = k.build_id
@@ -140,7 +150,7 @@ WHERE k.series_id = ANY(cast(:series AS bigint[])) AND k.measured_at >= :since
 ORDER BY k.series_id, m.id, k.measured_at DESC
 """)  # noqa: S608 - put together from constants
 _LISTED_RANGES: Final = text(f"""
-SELECT x.series_id, base.created_at AS begin, patch.created_at AS "end",
+SELECT x.series_id, base.id AS begin, patch.id AS "end",
        CASE s.better WHEN '{Better.HIGHER}' THEN -ln(x.ratio) ELSE ln(x.ratio) END AS worsening
 FROM regressed_result AS x JOIN series AS s ON s.id = x.series_id
 JOIN regression AS g ON g.id = x.regression_id
@@ -194,13 +204,13 @@ class PostgresBranches(Connected, Branches):
 
     @override
     def slow_ranges(self, key: BranchKey) -> SlowRanges:
-        rows = self._execute(_SLOWER_ANCHORS, asdict(key)).mappings()
+        rows = self._execute(_SLOWER_ANCHORS, asdict(key)).mappings().all()
         anchors = tuple(from_row(SlowerAnchor, row) for row in rows)
         if not anchors:
             return SlowRanges()
         keys = {
             "series": sorted({each.series_id for each in anchors}),
-            "since": min(each.begin for each in anchors),
+            "since": min(row["since"] for row in rows),
         }
         steps = self._execute(_KNOWN_STEPS, keys).mappings().all()
         ranges = self._execute(_LISTED_RANGES, keys).mappings().all()

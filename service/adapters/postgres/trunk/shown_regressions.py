@@ -56,7 +56,8 @@ def _regressions(chosen: str) -> str:
     return f"""
 SELECT g.id, g.state, g.weight AS heaviest, r.instance, r.project, r.branch,
        coalesce(nullif(r.merged_as, ''), r.revision) AS revision, r.parent,
-       coalesce(nullif(r.subject, ''), p.subject, '') AS subject,
+       CASE r.kind WHEN '{RunKind.ANCHOR}' THEN ''
+                   ELSE coalesce(nullif(r.subject, ''), p.subject, '') END AS subject,
        coalesce(nullif(r.author, ''), p.author, '') AS author,
        c.number AS change, CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
        p.number AS patch_set, g.run_id, r.kind = '{RunKind.ANCHOR}' AS is_range, r.created_at AS found_at,
@@ -99,13 +100,21 @@ _ONE: Final = text(_regressions("g.id = :regression_id"))
 _RESULTS: Final = text(f"""
 SELECT {_RESULT}, later.ratio AS faster_since
 FROM regression AS g JOIN run AS r ON r.id = g.run_id
+JOIN LATERAL (
+    SELECT CASE r.kind WHEN '{RunKind.ANCHOR}' THEN (
+        SELECT min(m.created_at) FROM run AS m
+        WHERE m.kind = '{RunKind.POST_SUBMIT}'
+          AND (m.instance, m.project, m.branch) = (r.instance, r.project, r.branch)
+          AND coalesce(nullif(m.merged_as, ''), m.revision) = r.revision
+    ) ELSE r.created_at END AS at
+) AS landed ON true
 JOIN regressed_result AS x ON x.regression_id = g.id
 JOIN series AS s ON s.id = x.series_id JOIN build AS b ON b.id = x.build_id
 LEFT JOIN LATERAL (
     SELECT k.ratio FROM (
         SELECT * FROM comparison
         WHERE series_id = ANY(ARRAY[x.series_id, (SELECT id FROM series WHERE continues = x.series_id)])
-          AND kind = 1 AND measured_at > r.created_at
+          AND kind = 1 AND measured_at > landed.at
         ORDER BY measured_at DESC LIMIT {_MOST_LATER}
     ) AS k
     WHERE k.verdict = '{Verdict.FASTER}' AND {measured_in_sight("k.build_id")}

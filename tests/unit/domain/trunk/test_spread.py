@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from service.domain.trunk.spread import KnownStep, SlowerAnchor, unexplained
 
-MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
-WEEK = SlowerAnchor(1, 7, 3, 0.05, 0.04, MONDAY, MONDAY + timedelta(days=7))
+WEEK = SlowerAnchor(1, 7, 3, 0.05, 0.04, begin=100, end=107)
 
 
-def step(day: float, worsening: float, *, series: int = 3, days: float = 0.0) -> KnownStep:
-    begin = MONDAY + timedelta(days=day)
-    return KnownStep(series, worsening, begin, begin + timedelta(days=days))
+def step(day: int, worsening: float, *, series: int = 3, days: int = 0) -> KnownStep:
+    return KnownStep(series, worsening, 100 + day, 100 + day + days)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +29,8 @@ def step(day: float, worsening: float, *, series: int = 3, days: float = 0.0) ->
         ([step(3, 0.05, series=4)], True),
         ([step(1, 0.05, days=4)], False),  # a listed range inside
         ([step(1, 0.01, days=4)], True),
+        ([step(1, 0.03, days=4), step(2, 0.02), step(2, 0.015, days=2)], True),  # the range has all of it
+        ([step(1, 0.04, days=4), step(2, -0.03)], False),
         ([step(-1, 0.01, days=4)], False),  # the same commits are listed
         ([step(-7, 0.01, days=21)], False),
         ([step(-7, 0.05, days=7)], True),  # the week before
@@ -48,5 +47,5 @@ def test_an_anchor_that_may_be_explained_within_its_interval_is_not() -> None:
 
 
 def test_the_shortest_range_comes_first() -> None:
-    month = replace(WEEK, run_id=2, begin=MONDAY - timedelta(days=21))
+    month = replace(WEEK, run_id=2, begin=79)
     assert unexplained([month, WEEK], []) == [WEEK, month]
