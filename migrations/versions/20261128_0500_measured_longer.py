@@ -30,7 +30,8 @@ def upgrade() -> None:
     _allow(f"{_OLD}, 'longer'", "'anchor', 'longer'")
     op.execute("CREATE INDEX run_longer ON run (previous_id) WHERE kind = 'longer'")
     op.execute(
-        "CREATE INDEX run_landed ON run (instance, project, branch, (coalesce(nullif(merged_as, ''), revision)))"
+        "CREATE INDEX run_landed"
+        " ON run (instance, project, branch, (coalesce(nullif(merged_as, ''), revision)))"
         " WHERE kind = 'post-submit'"
     )
     op.execute("DELETE FROM setback WHERE task = 'measure_anchors'")  # it has another name now

@@ -189,11 +189,15 @@ class TestBranches:
         assert steps == [-0.05, 0.03, 0.05, 0.05]
         assert all(each.begin == each.end for each in ranges.known)
         with site.store.transaction() as tx:
+            for ended_early in range(1, 6):
+                longer(tx, anchor, {}, outcome=Outcome.CANCELLED)
+                tries = {each.tries for each in tx.branches.slow_ranges(perf).anchors}
+                assert tries == {0 if ended_early < 5 else 5}
             again = longer(tx, anchor, {time: slower}, ratios={time: up})
             results = tx.regressions.slower_results(again).results
             said = [(each, GateSaid.SPREAD) for each in results]
             assert tx.regressions.record(again, RegressionState.UNTRIAGED, said) is not None
             ranges = tx.branches.slow_ranges(perf)
-        assert [each.tries for each in ranges.anchors] == [1, 1]
+        assert [each.tries for each in ranges.anchors] == [6, 6]
         [listed] = (each for each in ranges.known if each.begin != each.end)
         assert (listed.begin, listed.end) == (of_time.begin, of_time.end)
