@@ -10,9 +10,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
 
+from dashboards.addresses import JobName, Number, Search, Show  # noqa: TC001 - FastAPI reads them
 from dashboards.assets import create_assets
 from dashboards.building.log_text import tail_of
-from dashboards.building.routes import JobName, Number, add_logs
+from dashboards.building.routes import add_logs
 from dashboards.measuring.test_table import add_tests, lay_out, tests_of
 from dashboards.rendering import NO_URLS, Pages, account_link_of, problem_page
 from dashboards.review import patch_set_table
@@ -107,8 +108,6 @@ _MOST_STATUSES: Final = 500  # rows of one table that a person looks through
 _TAIL_LINES: Final = 80
 Address = Annotated[str, Path(pattern=ADDRESS)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
-Show = Annotated[str, Query(max_length=20)]
-Search = Annotated[str, Query(max_length=200)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response  # noqa: TC002 - FastAPI reads the annotations
 from markupsafe import Markup, escape
 
+from dashboards.addresses import JobName, Number  # noqa: TC001 - FastAPI reads the annotations
 from dashboards.building.log_text import text_response
 from service.domain.building.logs.colours import PLAIN, styled_lines
 from service.domain.building.logs.pages import page_around, page_before, page_from
@@ -60,8 +61,6 @@ def _classes(style: Style) -> str:
     return " ".join(["bold", *names] if style.is_bold else names)
 
 
-JobName = Annotated[str, Path(max_length=100)]
-Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1)]
 Place = Annotated[int | None, Query(ge=0, le=1 << 40)]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from fastapi import Request  # noqa: TC002 - FastAPI reads the annotations
 from fastapi.responses import Response
 
-from dashboards.building.routes import JobName, Number  # noqa: TC001 - FastAPI reads the annotations
+from dashboards.addresses import JobName, Number  # noqa: TC001 - FastAPI reads the annotations
 from service.domain.measuring.tests.cases import CaseStatus
 from service.domain.measuring.tests.record import RECORD_BYTES, read_tests
 from service.domain.values.errors import NotFound

@@ -14,7 +14,6 @@ from service.domain.values.errors import BadInput
 from service.domain.values.search import EVERYTHING, parse_words
 from service.domain.values.text import plain
 from service.domain.wording.regressions import SAID
-from service.ports.trunk import as_told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +49,7 @@ def add_exports(router: APIRouter, reading_of: Callable[[Request], RegressionRea
     ) -> Response:
         chosen = list_named(of) if of else None
         found = reading_of(request).regressions(chosen, parse_words(q), _MOST_EXPORTED)
-        return csv_response("regressions", _COLUMNS, (_row(each, links) for each in found))
+        return csv_response("regressions", _COLUMNS, map(_row, found))
 
 
 def list_named(text: str) -> RegressionList:
@@ -61,8 +60,9 @@ def list_named(text: str) -> RegressionList:
         raise BadInput(f"{plain(text, 30)!r} is not one of: {', '.join(RegressionList)}", "list") from None
 
 
-def _row(each: Regression, links: Links) -> Row:
-    worst, culprit = each.worst, as_told(each, links).culprit if each.is_range else each.revision
+def _row(each: Regression) -> Row:
+    worst = each.worst
+    culprit = f"{each.parent}..{each.revision}" if each.is_range else each.revision
     commit = (each.project, each.branch, culprit, each.change_address, each.subject, each.author)
     size = (worst.benchmark, worst.metric, worst.ratio, worst.low, worst.high, each.results)
     judged = (SAID[worst.gate_said], each.state, each.assignee, each.bug, each.note)

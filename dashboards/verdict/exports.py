@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request  # noqa: TC002 - FastAPI reads the annotations
 from fastapi.responses import Response  # noqa: TC002 - FastAPI reads the annotation
 
-from dashboards.building.routes import JobName, Number  # noqa: TC001 - FastAPI reads the annotations
+from dashboards.addresses import JobName, Number, Search, Show  # noqa: TC001 - FastAPI reads the annotations
 from dashboards.export import csv_response, markdown_response
 from dashboards.verdict.comparison_table import filter_named, lay_out
 from service.domain.values.search import parse_words
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from service.ports.reading import BuildReading
     from service.ports.verdict import Comparison
 
-Search = Annotated[str, Query(max_length=200)]
-Show = Annotated[str, Query(max_length=20)]
 _COLUMNS: Final = (
     *("verdict", "benchmark", "metric", "suite", "change %", "low %", "high %"),
     *("base", "patch", "unit", "pairs", "reason"),

@@ -105,7 +105,7 @@ class Branches(Protocol):
         """Return the anchors of a branch in a pool."""
 
     def is_measuring(self, pool: str) -> bool:
-        """Return whether a calibration or anchor of a pool has not ended."""
+        """Return whether a run for idle pools has not ended in a pool."""
 
     def undecided(self, key: BranchKey) -> Sequence[UndecidedResult]:
         """Return undecided results that look slower, of commits that were merged lately, in a pool.
@@ -281,7 +281,9 @@ class Regression:
     change_address: str | None = field(metadata=ADDRESS)
     patch_set: int | None
     run_id: int
-    is_range: bool = field(metadata={"description": "several commits, of which none is slower by itself"})
+    is_range: bool = field(
+        metadata={"description": "several commits: slower together by more than single ones explain"}
+    )
     found_at: datetime
     assignee: str
     bug: str

@@ -38,7 +38,7 @@ class GateSaid(StrEnum):
     NOT_VOTING = "not voting"  # slower, but its job has no vote
     WAIVED = "waived"  # slower, but overridden or accepted
     VOTED = "voted"  # −1, and merged nevertheless
-    SPREAD = "spread"  # several commits are slower together, each by less than a check finds
+    SPREAD = "spread"  # several commits are slower together by more than single ones explain
 
 
 class RegressionState(StrEnum):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WITHIN_DAYS: Final = 30  # after that, compilers and machines are seldom the same
 MOST_TRIES: Final = 10  # runs of a commit that no other build ended early
-MOST_RUNS: Final = 50  # also those
+MOST_RUNS: Final = 50  # including runs that ended early
 LEAST: Final = 0.02  # ln(slow-down): the default of vote_at
 _AT_LEAST: Final = 8  # pairs: a run also builds both sides
 _AT_ONCE: Final = 128

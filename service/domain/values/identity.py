@@ -29,7 +29,7 @@ class RunKind(StrEnum):
     POST_SUBMIT = "post-submit"
     CALIBRATION = "calibration"
     ANCHOR = "anchor"  # compares two merged commits that are far apart
-    LONGER = "longer"  # measures more pairs of a merged commit that is still undecided
+    LONGER = "longer"  # more pairs of an undecided merged commit, or an anchor once more
 
     @property
     def is_for_idle_pools(self) -> bool:

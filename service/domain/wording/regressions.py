@@ -24,7 +24,7 @@ SAID: Final[Mapping[GateSaid, str]] = MappingProxyType(
         GateSaid.NOT_VOTING: "slower, but its job does not vote",
         GateSaid.WAIVED: "slower, overridden or accepted",
         GateSaid.VOTED: "−1, merged nevertheless",
-        GateSaid.SPREAD: "nothing: each of several commits did too little",
+        GateSaid.SPREAD: "no single commit stood out",
     }
 )
 _AS_CODE: Final = str.maketrans("`<>", "'‹›")

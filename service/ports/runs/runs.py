@@ -23,7 +23,7 @@ class NewRun:
     author: str = ""
     pool: str = ""  # builds only this pool's jobs; empty: all
     parent: str | None = None  # of an anchor: the commit to compare with; of others, git says it
-    previous_id: int | None = None  # of a run that measures a merged commit longer: the commit's first run
+    previous_id: int | None = None  # of kind longer: the run of the merged commit, or the anchor
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,8 @@ def _start(
     if base is None or spec.job.problem or (spec.longer and spec.longer.pairs > MOST_PAIRS):
         return False
     before = tx.runs.lock(run_id)
-    subject = f"{patch.commit[:10]} of {key.branch} measured longer in pool {key.pool}"
+    what = "measured longer" if undecided else f"compared again with {base.commit[:10]}"
+    subject = f"{patch.commit[:10]} of {key.branch} {what} in pool {key.pool}"
     run = run_of_pool(spec.kind, key, before.revision, subject, parent=base.commit)
     new = tx.runs.add(replace(run, previous_id=before.id))
     if new is None:

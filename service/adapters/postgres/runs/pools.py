@@ -26,7 +26,7 @@ ON CONFLICT (part) DO UPDATE
 SET beat_at = excluded.beat_at, note = excluded.note, trouble = excluded.trouble
 """).bindparams(bindparam("note", type_=CleanText), bindparam("trouble", type_=CleanText))
 _CLEAR_TROUBLE: Final = text("UPDATE pulse SET trouble = '', note = '' WHERE part = :part AND trouble <> ''")
-# Calibrations and anchors have their host to themselves, so builds of every pool that it serves wait.
+# Builds of idle pools have their host to themselves, so builds of every pool that it serves wait.
 _PREEMPT: Final = text(f"""
 UPDATE build SET cancel_requested = true
 WHERE state = 'running' AND NOT cancel_requested AND id IN (

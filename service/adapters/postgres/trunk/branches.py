@@ -86,7 +86,7 @@ JOIN LATERAL (
     CROSS JOIN LATERAL jsonb_array_elements(k.reasons) AS why
     WHERE why ->> 'kind' IN ('{ReasonKind.MORE_PAIRS}', '{ReasonKind.LAYOUT_NOT_CHECKED}')
       AND CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.ratio) ELSE ln(k.ratio) END >= {LEAST}
-) AS k ON true
+) AS k ON k.more > 0 OR made.tries = 0
 WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.state = '{RunState.FINISHED}'
   AND (r.instance, r.project, r.branch) = (:instance, :project, :branch)
   AND r.created_at > now() - interval '{WITHIN_DAYS} days'

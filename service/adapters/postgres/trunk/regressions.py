@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     _Voting = frozenset[tuple[str, ...]] | None
 
 _KINDS: Final = frozenset(map(str, ReasonKind))  # a later version may have stored others
-# A run that measures a commit longer follows the first run of the commit, which has the regression.
+# A run of kind longer follows the run that has the regression: of the merged commit, or the anchor.
 _MERGED: Final = f"""
 coalesce((SELECT previous_id FROM run WHERE id = :run_id AND kind = '{RunKind.LONGER}'), :run_id)
 """  # noqa: S608 - put together from constants

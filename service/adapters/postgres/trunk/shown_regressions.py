@@ -60,7 +60,11 @@ SELECT g.id, g.state, g.weight AS heaviest, r.instance, r.project, r.branch,
                    ELSE coalesce(nullif(r.subject, ''), p.subject, '') END AS subject,
        coalesce(nullif(r.author, ''), p.author, '') AS author,
        c.number AS change, CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
-       p.number AS patch_set, g.run_id, r.kind = '{RunKind.ANCHOR}' AS is_range, r.created_at AS found_at,
+       p.number AS patch_set, g.run_id, r.kind = '{RunKind.ANCHOR}' AS is_range,
+       (
+           SELECT max(b.created_at) FROM regressed_result AS x JOIN build AS b ON b.id = x.build_id
+           WHERE x.regression_id = g.id
+       ) AS found_at,
        g.assignee, g.bug, g.note, g.changed_by, g.changed_at,
        (SELECT count(*) FROM regressed_result AS x WHERE x.regression_id = g.id) AS results, worst.*
 FROM regression AS g

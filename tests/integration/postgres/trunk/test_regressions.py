@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -123,6 +125,9 @@ class TestReading:
         page = site.read("/regressions/1")
         assert "These commits together made" in page
         assert "several commits, 0000000000..0000000000" in site.read("/regressions")
+        [row] = csv.DictReader(io.StringIO(site.read("/regressions.csv?list=new"), newline=""))
+        assert row["commit"] == f"{found.parent}..{found.revision}"
+        assert (row["benchmark"], row["ratio"], row["state"]) == ("BM_a", "1.05", "untriaged")
 
     def test_what_a_single_commit_explains_is_not_listed_again(self, site: Site) -> None:
         site.merge({key("BM_a"): SAME})
