@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import io
 import logging
+import socket
 import ssl
 import subprocess
+import threading
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
+from service.adapters.trunk import chat, mail
 from service.adapters.trunk.chat import Chats
 from service.adapters.trunk.mail import MailServer
 from service.domain.trunk.notice import Channel, Recipient
@@ -175,3 +180,37 @@ def test_a_mail_server_is_encrypted_and_has_the_name_of_its_certificate(
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         assert server.send(due(Channel.MAIL), FOUND, lambda: True)
     assert len(inbox.mails) == 1
+
+
+@contextmanager
+def dripping(piece: bytes, first: bytes = b"") -> Iterator[int]:
+    """A server that never ends its answer: a piece now and then, each before its client loses patience."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                connection.sendall(first)
+                while True:
+                    connection.sendall(piece)
+                    time.sleep(0.05)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join(timeout=10)
+
+
+def test_a_mail_server_that_drips_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mail, "_WHOLE", 0.5)
+    with dripping(b"220-wait\r\n") as port, pytest.raises(Transient):
+        MailServer(f"smtp://127.0.0.1:{port}", SENDER).send(due(Channel.MAIL), FOUND, lambda: True)
+
+
+def test_a_chat_that_drips_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat, "_WHOLE", 0.5)
+    with (
+        dripping(b"X-Wait: 1\r\n", b"HTTP/1.1 200 OK\r\n") as port,
+        pytest.raises(Permanent, match="may have taken it"),
+    ):
+        Chats({"kv_engine": f"http://127.0.0.1:{port}"}).send(due(Channel.CHAT), FOUND, lambda: True)
