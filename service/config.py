@@ -25,6 +25,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from service.domain.values.errors import BadInput
 from service.domain.values.loopback import is_loopback
+from service.domain.values.text import MAIL_ADDRESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -36,7 +37,6 @@ _LONGEST_LOOKBACK: Final = 36_500.0  # days; a look-back must not go beyond the 
 _SHORTEST_SECRET: Final = 16  # a shorter secret is too easy to guess
 # A part of addresses (``core~123``), of heartbeats and of paths.
 _INSTANCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-_ADDRESS: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}")
 _Value = TypeVar("_Value")
 
 
@@ -253,7 +253,7 @@ class ControlSettings(_Settings):
     @field_validator("mail_from")
     @classmethod
     def _require_sender(cls, address: str, info: ValidationInfo) -> str:
-        if info.data.get("smtp_url") and not _ADDRESS.fullmatch(address):
+        if info.data.get("smtp_url") and not re.fullmatch(MAIL_ADDRESS, address):
             raise ValueError("BENCHGATE_SMTP_URL also needs this: an address such as benchgate@example.com")
         return address
 

@@ -15,6 +15,7 @@ from service.domain.project.forms import Name, about, after, text
 from service.domain.project.job_kinds import JobKind  # noqa: TC001 - keys_of reads it
 from service.domain.project.policy import Policy
 from service.domain.values.identity import digest_of
+from service.domain.values.text import MAIL_ADDRESS
 
 _PATTERNS: Final = "patterns as in .gitignore that do not begin with a slash"
 
@@ -39,13 +40,7 @@ Paths = Annotated[tuple[_Pattern, ...], about("patterns as in .gitignore; defaul
 
 EVERY_BENCHMARK: Final = "*"
 """The entry of ``owners`` for benchmarks that no other one covers."""
-_Address = Annotated[
-    str,
-    text(
-        r"[A-Za-z0-9.!#$%&'*+/^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}",
-        "e-mail addresses, such as a@example.com",
-    ),
-]
+_Address = Annotated[str, text(MAIL_ADDRESS, "e-mail addresses, such as a@example.com")]
 Owners = Annotated[
     dict[BenchmarkName, tuple[_Address, ...]],
     about("e-mail addresses by name of benchmarks, or `*`: whom to tell of a slower merged commit"),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 WITHIN_DAYS: Final = 30
+AGAIN: Final = 5  # runs that measure an anchor again, including those that ended early
 _LEAST: Final = 0.02  # ln(slow-down): the default of vote_at
 _FLOOR: Final = 0.01  # what the lower end of its interval must exceed
 

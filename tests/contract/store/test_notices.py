@@ -1,4 +1,4 @@
-"""Store contract: notices of regressions, each of which is sent once at most."""
+"""Store contract: notices of regressions leave at most once."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from service.domain.trunk.regression import (
     weight_of,
     weights_with,
 )
-from service.domain.trunk.spread import KnownStep, SlowerAnchor
+from service.domain.trunk.spread import AGAIN, KnownStep, SlowerAnchor
 from service.domain.trunk.undecided import LEAST, MOST_TRIES, WITHIN_DAYS, UndecidedResult
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
@@ -59,7 +59,19 @@ if TYPE_CHECKING:
     from service.ports.verdict import StoredComparison
 
 
-class MemoryBranches(InMemory, Branches):
+class _Measured(InMemory):
+    def _series(self) -> list[SeriesKey]:
+        return list(dict.fromkeys(key for each in self._m.results.values() for key in each.series))
+
+    def _builds_of(self, run_id: int) -> Iterator[BuildRecord]:
+        return (self._m.builds[build - 1] for run, build in self._m.run_builds if run == run_id)
+
+    def _comparisons(self, build_id: int) -> Sequence[StoredComparison]:
+        found = self._m.results.get(build_id)
+        return () if found is None else found.comparisons
+
+
+class MemoryBranches(_Measured, Branches):
     def followed(self, instance: str) -> Sequence[tuple[str, str]]:
         recent = (
             run
@@ -108,15 +120,11 @@ class MemoryBranches(InMemory, Branches):
                 each.id for each in self._m.runs if (each.kind, each.previous_id) == (RunKind.LONGER, run.id)
             ]
             builds = [build for number, build in self._m.run_builds if number in {run.id, *longer}]
-            measured = [each for each in builds if self._comparisons_of(each)]
+            measured = [each for each in builds if self._comparisons(each)]
             tries = sum(self._is_done(self._m.runs[each - 1]) for each in longer)
             if tries < MOST_TRIES and measured:
                 found += self._undecided(key.pool, run.id, max(measured), tries)
         return sorted(found, key=lambda each: (each.seconds, each.build_id, each.benchmark))
-
-    def _comparisons_of(self, build_id: int) -> Sequence[StoredComparison]:
-        found = self._m.results.get(build_id)
-        return () if found is None else found.comparisons
 
     def _undecided(self, pool: str, run_id: int, build_id: int, tries: int) -> Iterator[UndecidedResult]:
         results = self._m.results[build_id]
@@ -149,11 +157,8 @@ class MemoryBranches(InMemory, Branches):
 
     def _tries(self, run_id: int, job: str) -> int:
         again = [each for each in self._m.runs if (each.kind, each.previous_id) == (RunKind.LONGER, run_id)]
-        own = [each for each in again if job in {build.job for build in self._builds_of_run(each.id)}]
-        return sum(map(self._is_done, own)) if len(own) < 5 else len(own)
-
-    def _builds_of_run(self, run_id: int) -> Iterator[BuildRecord]:
-        return (self._m.builds[build - 1] for number, build in self._m.run_builds if number == run_id)
+        own = [each for each in again if job in {build.job for build in self._builds_of(each.id)}]
+        return sum(map(self._is_done, own)) if len(own) < AGAIN else len(own)
 
     def _steps(self) -> Iterator[KnownStep]:
         found: dict[tuple[int, int], KnownStep] = {}
@@ -195,10 +200,10 @@ class MemoryBranches(InMemory, Branches):
 
     def _results_of(self, run_id: int) -> Iterator[tuple[int, int, StoredComparison, int]]:
         """Yield the build, the series and the sign of a slow-down of each timed result of a run."""
-        known = list(dict.fromkeys(key for each in self._m.results.values() for key in each.series))
+        known = self._series()
         signs = self._signs()
-        for build in (build for number, build in self._m.run_builds if number == run_id):
-            for each in self._comparisons_of(build):
+        for build in (each.id for each in self._builds_of(run_id)):
+            for each in self._comparisons(build):
                 if each.series.metric != INSTRUCTIONS.name:
                     number = known.index(each.series) + 1
                     yield build, number, each, signs[number]
@@ -215,12 +220,12 @@ class MemoryBranches(InMemory, Branches):
         return run.state is RunState.FINISHED and ends.isdisjoint({Outcome.CANCELLED, Outcome.INFRASTRUCTURE})
 
 
-class MemoryRegressions(MemoryAudit, Regressions):
+class MemoryRegressions(_Measured, MemoryAudit, Regressions):
     def slower_results(self, run_id: int) -> SlowerResults:
         check = self._check_before(self._merged(run_id))
         found = []
         for build in self._builds_of(run_id):
-            for each in self._comparisons(build):
+            for each in self._comparisons(build.id):
                 if each.verdict is Verdict.SLOWER and each.series.metric != INSTRUCTIONS.name:
                     checked = None if check is None else self._checked(check, build.job, each.series)
                     weight = self._weight(build, each)
@@ -289,16 +294,6 @@ class MemoryRegressions(MemoryAudit, Regressions):
             return self._m.runs[run.previous_id - 1]
         return run
 
-    def _series(self) -> list[SeriesKey]:
-        return list(dict.fromkeys(key for each in self._m.results.values() for key in each.series))
-
-    def _builds_of(self, run_id: int) -> Iterator[BuildRecord]:
-        return (self._m.builds[build - 1] for run, build in self._m.run_builds if run == run_id)
-
-    def _comparisons(self, build: BuildRecord) -> Sequence[StoredComparison]:
-        found = self._m.results.get(build.id)
-        return () if found is None else found.comparisons
-
     def _check_before(self, run: RunRecord) -> RunRecord | None:
         if run.patch_set_id is None:
             return None
@@ -320,7 +315,7 @@ class MemoryRegressions(MemoryAudit, Regressions):
 
     def _checked(self, check: RunRecord, job: str, series: SeriesKey) -> Checked:
         for build in self._builds_of(check.id):
-            for each in self._comparisons(build) if build.job == job else ():
+            for each in self._comparisons(build.id) if build.job == job else ():
                 if each.series == series:
                     return Checked(each.verdict, self._weight(build, each), build.is_voting, build.id)
         return Checked()

@@ -15,8 +15,8 @@ from service.adapters.postgres.rows import from_row
 from service.domain.measuring.metric import Better
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.trunk.anchors import AnchorTries
+from service.domain.trunk.spread import AGAIN, KnownStep, SlowerAnchor
 from service.domain.trunk.spread import WITHIN_DAYS as SPREAD_DAYS
-from service.domain.trunk.spread import KnownStep, SlowerAnchor
 from service.domain.trunk.undecided import LEAST, MOST_RUNS, MOST_TRIES, WITHIN_DAYS, UndecidedResult
 from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 _MOST_UNDECIDED: Final = 100
 _MOST_SLOWER: Final = 5000  # results of anchors
-_MOST_RUNS: Final = 5  # that measure an anchor again
+# The natural logarithm of a slow-down, by the ratios of a rate and of a time.
+_WORSENING: Final = f"CASE s.better WHEN '{Better.HIGHER}' THEN -ln(%s) ELSE ln(%s) END"
 _FOLLOWED: Final = timedelta(days=30)  # after the last run on a branch
 # A pre-empted build is cancelled, and a lost machine is no fault of the commits.
 _CUT_SHORT: Final = """
@@ -85,7 +86,7 @@ JOIN LATERAL (
     JOIN series AS s ON s.id = k.series_id AND s.metric <> '{INSTRUCTIONS.name}'
     CROSS JOIN LATERAL jsonb_array_elements(k.reasons) AS why
     WHERE why ->> 'kind' IN ('{ReasonKind.MORE_PAIRS}', '{ReasonKind.LAYOUT_NOT_CHECKED}')
-      AND CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.ratio) ELSE ln(k.ratio) END >= {LEAST}
+      AND {_WORSENING % ("k.ratio", "k.ratio")} >= {LEAST}
 ) AS k ON k.more > 0 OR made.tries = 0
 WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.state = '{RunState.FINISHED}'
   AND (r.instance, r.project, r.branch) = (:instance, :project, :branch)
@@ -107,15 +108,15 @@ JOIN LATERAL ({_MERGED % "revision"}) AS patch ON true
 _SLOWER_ANCHORS: Final = text(f"""
 SELECT a.id AS run_id, b.id AS build_id, k.series_id, base.id AS begin, patch.id AS "end",
        base.created_at AS since, made.tries,
-       CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.ratio) ELSE ln(k.ratio) END AS worsening,
-       CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.high) ELSE ln(k.low) END AS low
+       {_WORSENING % ("k.ratio", "k.ratio")} AS worsening,
+       {_WORSENING % ("k.high", "k.low")} AS low
 FROM run AS a
 {_RANGE}
 JOIN run_build AS rb ON rb.run_id = a.id
 JOIN build AS b ON b.id = rb.build_id
 JOIN LATERAL (
     -- Runs that ended early are no tries, unless there are many of them.
-    SELECT CASE WHEN count(*) < {_MOST_RUNS} THEN count(*) FILTER (WHERE NOT is_cut_short) ELSE count(*) END
+    SELECT CASE WHEN count(*) < {AGAIN} THEN count(*) FILTER (WHERE NOT is_cut_short) ELSE count(*) END
         AS tries
     FROM (
         SELECT EXISTS ({_CUT_SHORT}) AS is_cut_short FROM run
@@ -139,7 +140,7 @@ ORDER BY a.id DESC, k.series_id LIMIT {_MOST_SLOWER}
 # Of several results of a commit, the newest decided one; and the ranges that are listed.
 _KNOWN_STEPS: Final = text(f"""
 SELECT DISTINCT ON (k.series_id, m.id) k.series_id, m.id AS begin, m.id AS "end",
-       CASE s.better WHEN '{Better.HIGHER}' THEN -ln(k.ratio) ELSE ln(k.ratio) END AS worsening
+       {_WORSENING % ("k.ratio", "k.ratio")} AS worsening
 FROM comparison AS k JOIN series AS s ON s.id = k.series_id
 JOIN run_build AS rb ON rb.build_id = k.build_id
 JOIN run AS r ON r.id = rb.run_id AND r.kind IN ('{RunKind.POST_SUBMIT}', '{RunKind.LONGER}')
@@ -151,7 +152,7 @@ ORDER BY k.series_id, m.id, k.measured_at DESC
 """)  # noqa: S608 - put together from constants
 _LISTED_RANGES: Final = text(f"""
 SELECT x.series_id, base.id AS begin, patch.id AS "end",
-       CASE s.better WHEN '{Better.HIGHER}' THEN -ln(x.ratio) ELSE ln(x.ratio) END AS worsening
+       {_WORSENING % ("x.ratio", "x.ratio")} AS worsening
 FROM regressed_result AS x JOIN series AS s ON s.id = x.series_id
 JOIN regression AS g ON g.id = x.regression_id
 JOIN run AS a ON a.id = g.run_id AND a.kind = '{RunKind.ANCHOR}'
