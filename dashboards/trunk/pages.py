@@ -36,7 +36,7 @@ TITLES: Final[Mapping[RegressionList, str]] = MappingProxyType(
 )
 HINTS: Final[Mapping[RegressionList, str]] = MappingProxyType(
     {
-        RegressionList.NEW: "Each of these merged commits is slower than its parent, measured in pairs.",
+        RegressionList.NEW: "Each of these is slower than the commit before it, measured in pairs.",
         RegressionList.OPEN: "Confirmed by a person, and not fixed yet.",
         RegressionList.SUSPECTED: "Slower, but these benchmarks do not vote yet: they may just be noisy.",
         RegressionList.SMALL: "Slower by less than the limit of their job (vote_at).",
