@@ -19,6 +19,7 @@ from bench.verdicts.engine import POLICY, job_of
 from service.domain.measuring.pair_record import MeasuredPairs, decode
 from service.domain.project.benchmark import Suite
 from service.domain.values.identity import Side
+from service.steps.measuring.course import Course
 from service.steps.measuring.launching import Launcher
 from service.steps.measuring.measure import measure
 from service.steps.measuring.rehearse import fix_listings, rehearse
@@ -79,7 +80,8 @@ def _gaps(work: Path, count: int) -> tuple[Sequence[float], Sequence[float]]:
     base = rehearse(launcher, Side.BASE)
     rehearsals = {Side.BASE: base, Side.PATCH: rehearse(launcher, Side.PATCH, base)}
     listings = fix_listings(launcher.session, rehearsals)
-    measure(replace(launcher, listings=listings), listings, MeasuredPairs())
+    course = Course.of(launcher.session.spec, listings)
+    measure(replace(launcher, listings=listings), course, MeasuredPairs())
     pairs = [
         sorted(_times(raw.output) for raw in decode(record.raw)) for record in build.pairs() if record.pair
     ]

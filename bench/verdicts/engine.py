@@ -15,6 +15,7 @@ from service.domain.project.policy import Layout, Policy
 from service.domain.runs.judge_build import judge_measured
 from service.domain.values.identity import Side
 from service.domain.wording.measured_causes import measured_causes
+from service.steps.measuring.course import Course
 from service.steps.measuring.launching import Launcher
 from service.steps.measuring.measure import measure
 from service.steps.measuring.rehearse import fix_listings, rehearse
@@ -75,7 +76,8 @@ def compare_programs(
     base = rehearse(launcher, Side.BASE)
     rehearsals = {Side.BASE: base, Side.PATCH: rehearse(launcher, Side.PATCH, base)}
     listings = fix_listings(launcher.session, rehearsals)
-    found = measure(replace(launcher, listings=listings), listings, MeasuredPairs())
+    course = Course.of(launcher.session.spec, listings)
+    found = measure(replace(launcher, listings=listings), course, MeasuredPairs())
     judged = judge_measured(job, build.fixed or (), build.pairs())
     causes = measured_causes(judged, job.policy, "this machine")
     return Found(judged.comparisons, causes, found.pairs, found.seconds)

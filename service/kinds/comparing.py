@@ -23,6 +23,7 @@ from service.domain.wording.build_causes import (
 from service.domain.wording.failures import tests_too_short
 from service.steps.building.build_sides import built_tree
 from service.steps.measuring.confirm_layout import confirm_layout
+from service.steps.measuring.course import Course
 from service.steps.measuring.find_identical_programs import find_identical_programs
 from service.steps.measuring.launching import Launcher, SideFailed, cpus_wanted
 from service.steps.measuring.measure import measure
@@ -33,7 +34,7 @@ from service.steps.measuring.second_opinion import ask_again
 from service.steps.sources.fetch_sides import fetch_sides
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from service.domain.measuring.listing import Listing
@@ -83,7 +84,7 @@ def _compare(
         stored = stored.under_new_names(listings)
         launcher = Launcher(session, sides.trees, listings)
         try:
-            measured = measure(launcher, listings, stored)
+            measured = measure(launcher, Course.of(session.spec, listings, _building(seconds)), stored)
             second = ask_again(launcher, measured)
         except SideFailed as error:
             is_same = any(each.is_same_program for each in listings if each.suite == error.suite)
@@ -101,7 +102,7 @@ def _confirm(
     seconds["measure"] = round(measured.seconds, 3)
     if second.seconds:
         seconds["second opinion"] = round(second.seconds, 3)
-    confirmed = confirm_layout(session, measured)
+    confirmed = confirm_layout(session, measured, _building(seconds))
     if confirmed.seconds:
         seconds["confirm"] = round(confirmed.seconds, 3)
     causes = (
@@ -118,6 +119,14 @@ def _confirm(
         is_parent_lost=measured.parent_failed is not None,
         is_used_up_by_patch=measured.is_used_up_by_patch,
     )
+
+
+def _building(seconds: Mapping[str, float]) -> float:
+    """Estimate the seconds of building relinks of both sides by those of the patch's build.
+
+    Relinking compiles again, mostly from the compiler cache, which the parent's build has filled.
+    """
+    return len(Side) * seconds.get(f"build {Side.PATCH}", 0.0)
 
 
 def _beside(tested: MachineReport, report: MachineReport) -> MachineReport:

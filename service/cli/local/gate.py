@@ -85,7 +85,7 @@ _MOST_MINUTES: Final = 24 * 60  # a build of the service has as much
 @click.option(
     "--minutes",
     type=click.IntRange(1, _MOST_MINUTES),
-    help="Use this machine time instead of the policy's.",
+    help="Use this machine time, including relinks and their builds, instead of the policy's.",
 )
 @click.option(
     "--list",

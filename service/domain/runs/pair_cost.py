@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from service.domain.measuring.formats.suites import format_of
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.link_layout import LOOKS, pairs_for
+from service.domain.verdict.comparison.link_layout import BATCHES, LOOKS, VARIANTS, pairs_for
 from service.domain.verdict.inference.going_on import PairCost
 
 if TYPE_CHECKING:
@@ -76,6 +77,24 @@ def confirming_cost(rows: Iterable[Comparison], cost: PairCost) -> float:
     for (suite, _), each in own.items():
         seconds[suite] += each
     return min(LOOKS) * sum(pairs[suite] * each for suite, each in seconds.items())
+
+
+@dataclass(frozen=True, slots=True)
+class RelinkCost:
+    """Seconds of measuring a relink, and of building a batch of them on both sides."""
+
+    each: float
+    building: float
+
+    @staticmethod
+    def begins_batch(place: int) -> bool:
+        """Return whether this place, from 0, is the first of its batch, all of which is built at once."""
+        return any(VARIANTS[place] == batch[0] for batch in BATCHES)
+
+    def seconds(self, place: int, look: int) -> float:
+        """Estimate the seconds of the relinks from a place up to a look."""
+        batches = sum(map(self.begins_batch, range(place, look)))
+        return (look - place) * self.each + batches * self.building
 
 
 def _seconds_of(launch: Launch, set_up: float) -> tuple[float, dict[str, float]]:

@@ -20,6 +20,7 @@
     │   └── ProgramMissing   the build did not create a program
     ├── NotAllowed           the caller of the web server lacks a right; names it
     ├── TooMany              the caller of the web server sent too many requests
+    ├── OutOfTime            the time for a part of the work is used up; earlier results still count
     └── Stopped              the work was ended from outside
         ├── Cancelled        by a person, a newer patch set or an abandoned change
         ├── Drained          the worker must stop; the build is queued again
@@ -202,6 +203,10 @@ class TooMany(BenchgateError):
     def __init__(self, what: str, retry_after: float) -> None:
         super().__init__(what)
         self.retry_after = retry_after
+
+
+class OutOfTime(BenchgateError):
+    """The time for a part of the work is used up; earlier results still count."""
 
 
 class Stopped(BenchgateError):

@@ -51,22 +51,25 @@ def cost(
 
 
 def confirming(job: str, benchmarks: Sequence[str], seconds: float) -> str:
-    """Announce relinks, which take about ``seconds`` beside linking."""
+    """Announce relinks, which take about ``seconds``, including building them."""
     return (
         f"{plain(job)}: confirming {listed(benchmarks, _NAMED)} on up to {min(LOOKS)} relinked programs "
-        f"({max(LOOKS)} if one disagrees), about {duration(seconds)} beside building them"
+        f"({max(LOOKS)} if one disagrees), about {duration(seconds)}, including building them"
     )
 
 
 def relinks_outlook(relinks: int, seconds: float) -> str:
-    """Say how long it takes to the next decision: each relink takes ``seconds``, unknown if 0."""
-    following = next((look for look in sorted(LOOKS) if look > relinks), relinks)
-    return f", about {duration((following - relinks) * seconds)} for {following}" if seconds else ""
+    """Say that it takes ``seconds`` until so many relinks are measured; empty if they are 0."""
+    return f", about {duration(seconds)} for {relinks}" if seconds else ""
 
 
-def relinks_cut_short(relinks: int, seconds: float, *, is_asked: bool) -> str:
-    """Explain that too little machine time is left for relinks; they take ``seconds``, unknown if 0."""
+def relinks_cut_short(relinks: int, seconds: float, spent: float, *, is_asked: bool) -> str:
+    """Explain that too little machine time is left for relinks.
+
+    They take about ``seconds``, unknown if 0, or more than they have ``spent``.
+    """
     takes = f", which take about {duration(seconds)}" if seconds else ""
+    takes = f", which take more than {duration(spent)}" if spent > seconds else takes
     return f"the machine time ends before {relinks} relinked programs{takes}: {more_time(is_asked=is_asked)}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, cast
@@ -12,7 +13,7 @@ from service.domain.building.compiler_cache import CACHE_BYTES
 from service.domain.building.sandbox_command import Mount
 from service.domain.project.configuration import Configuration
 from service.domain.project.dependencies import DIRECTORY
-from service.domain.values.errors import Drained
+from service.domain.values.errors import Drained, OutOfTime
 from service.steps.building.build_log import LOG_BYTES, BuildLog
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class BuildSession(Generic[Own_co]):
 
     ``spec`` is the parsed specification of ``claimed``. ``log`` gets the output of the build's commands.
     ``is_draining`` says whether this worker must stop. ``dependencies`` is the directory of the job's
-    dependencies; None if it has none.
+    dependencies; None if it has none. ``deadline`` ends what runs, by the host's clock.
     """
 
     claimed: Claimed
@@ -99,6 +100,7 @@ class BuildSession(Generic[Own_co]):
     log: BuildLog = field(default_factory=BuildLog)
     is_draining: Callable[[], bool] = lambda: False
     dependencies: Path | None = None
+    deadline: float = math.inf
 
     @property
     def own(self) -> Own_co:
@@ -121,7 +123,9 @@ class BuildSession(Generic[Own_co]):
         self.log.write(f"== {text}\n".encode())
 
     def watch(self) -> None:
-        """Raise Drained, Cancelled, Overdue or LeaseLost if the work must end. Cheap."""
+        """Raise Drained, Cancelled, Overdue, LeaseLost or OutOfTime if the work must end. Cheap."""
         if self.is_draining():
             raise Drained("the worker was asked to stop")
         self.claimed.watch()
+        if self.host.clock() > self.deadline:
+            raise OutOfTime("the deadline has passed")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.runs.judge_build import suspected_of_layout
-from service.domain.runs.pair_cost import confirming_cost, cost_of_a_pair
-from service.domain.values.errors import BenchgateError, CommandFailed
+from service.domain.runs.pair_cost import RelinkCost, confirming_cost, cost_of_a_pair
+from service.domain.values.errors import CommandFailed, OutOfTime
 from service.domain.values.identity import Side
 from service.domain.values.text import duration
 from service.domain.verdict.comparison.counting_pairs import count_pairs
@@ -18,6 +18,7 @@ from service.domain.verdict.comparison.link_layout import (
     VARIANTS,
     left_open,
     most_pairs,
+    next_look,
     pairs_short,
 )
 from service.domain.verdict.inference.verdict import Verdict
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
 _MARGIN: Final = 2
 
 
-class _Spent(BenchgateError):
-    """The machine time of the confirmation is used up."""
-
-
 @dataclass(frozen=True, slots=True)
 class Confirmation:
     """The end of confirming: why it was not possible, empty if it was, and how long it took."""
@@ -54,13 +51,18 @@ class Confirmation:
     seconds: float = 0.0
 
 
-def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation:
+def confirm_layout(session: BuildSession, measured: Measurement, building: float = 0.0) -> Confirmation:
     """Measure every small slow-down and gain on relinks of both sides, and only these benchmarks.
 
     The pairs are recorded beside those of the programs as built, and ``confirm`` decides from them. Pairs
     that an earlier attempt recorded are not measured again. Launches take what is left of the machine time.
-    If that is too short, they take one more machine time at most, except if a person chose the time. Building
-    and linking come on top.
+    If that is too short, they take one more machine time at most, and building comes on top. If a person
+    chose the time, building and launches take what is left of it, and end with it.
+
+    Args:
+        session: the build.
+        measured: its pairs.
+        building: an estimate of the seconds that building seven relinks of both sides takes.
     """
     spec = session.spec
     suspected = suspected_of_layout(spec.judged, measured.listings, measured.launches, measured.counts)
@@ -69,66 +71,92 @@ def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation
     session.claimed.enter("confirm")
     begun = session.host.clock()
     slower = [each for each in suspected if each.verdict is Verdict.SLOWER]
+    gains = [each for each in suspected if each.verdict is not Verdict.SLOWER]
     cost = cost_of_a_pair(spec.judged.benchmark.suites, measured.listings, measured.launches)
     estimate, left = confirming_cost(slower, cost), measured.left
-    if not spec.is_time_asked:
+    if spec.is_time_asked:
+        session = replace(session, deadline=begun + left)
+    else:
         left = max(left, min(_MARGIN * estimate, spec.job.policy.machine_time))
     relinks = _Relinks(
         Launcher(session, {}, measured.listings),
         {variant: [each for each in measured.relinked if each.variant == variant] for variant in VARIANTS},
         left,
+        RelinkCost(0.0, building),
     )
-    if slower:
-        session.note(confirming(spec.job.name, [each.row.benchmark for each in slower], estimate))
+    if slower and left > 0:
+        names = [each.row.benchmark for each in slower]
+        session.note(confirming(spec.job.name, names, estimate + building))
     # Gains come last, because their pairs must not use up the time of what votes −1.
-    why = relinks.hindrance(slower)
+    why = relinks.hindrance(slower, estimate)
     if not why:
         # A gain that cannot be checked blocks nobody, and its row says so.
-        relinks.hindrance([each for each in suspected if each.verdict is not Verdict.SLOWER])
+        relinks.hindrance(gains, confirming_cost(gains, cost))
     return Confirmation((layout_not_checked(why),) if why else (), session.host.clock() - begun)
 
 
 @dataclass(slots=True)
 class _Relinks:
-    """A build's relinks: the launchers, their launches by variant, and the seconds left."""
+    """A build's relinks: the launchers, their launches by variant, the seconds left, and what they cost."""
 
     launcher: Launcher
     launches: dict[int, list[Launch]]
     left: float
+    cost: RelinkCost
 
-    def hindrance(self, suspected: Sequence[Comparison]) -> str:
-        """Measure the variants in turn; return why that cannot decide every suspect, or an empty text."""
-        longest, place, begun, clock = 0.0, 0, None, self.launcher.session.host.clock
+    is_known: bool = False  # what measuring a relink takes
+    is_built: bool = False  # the building time is no estimate any more
+
+    def hindrance(self, suspected: Sequence[Comparison], estimate: float) -> str:
+        """Measure the variants in turn; return why that cannot decide every suspect, or an empty text.
+
+        ``estimate`` is the time of the first look's launches.
+        """
+        spec, clock = self.launcher.session.spec, self.launcher.session.host.clock
+        self.cost, self.is_known = replace(self.cost, each=estimate / min(LOOKS)), False
+        place, begun = 0, clock()
         try:
             for place, variant in enumerate(VARIANTS):
                 relinked = replace(self.launcher, variant=variant)
-                if not _missing(relinked, suspected, self.launches):
-                    continue
-                self._must_last(longest * (min(LOOKS) - place))
-                # With building, which does not count against the machine time.
-                whole = 0.0 if begun is None else clock() - begun
-                begun = clock()
-                seconds = _measure(
-                    relinked, suspected, self.launches, self.left, relinks_outlook(place, whole)
-                )
-                self.left -= seconds
-                longest = max(longest, seconds)
+                if _missing(relinked, suspected, self.launches):
+                    self._measure_next(relinked, suspected, place)
         except CommandFailed as error:
             return str(error)
         except SideFailed as error:
             return relink_failed(error.side, error.failure)
-        except _Spent:
-            needed = next(look for look in sorted(LOOKS) if look > place)
-            is_asked = self.launcher.session.spec.is_time_asked
-            return relinks_cut_short(needed, needed * longest, is_asked=is_asked)
+        except OutOfTime:
+            look, is_asked = next_look(place), spec.is_time_asked
+            spent = clock() - begun if is_asked else 0.0
+            return relinks_cut_short(look, self._charged.seconds(0, look), spent, is_asked=is_asked)
         # They have too few complete pairs although all that are allowed were launched.
-        names = left_open(suspected, self.launches, self.launcher.session.spec.judged.policy)
+        names = left_open(suspected, self.launches, spec.judged.policy)
         return relinks_short(names) if names else ""
 
-    def _must_last(self, seconds: float) -> None:
-        """Raise _Spent if less is left: the first look needs all of its relinks."""
-        if seconds > self.left:
-            raise _Spent
+    @property
+    def _charged(self) -> RelinkCost:
+        """The cost in machine time, which contains building only if a person chose it."""
+        return self.cost if self.launcher.session.spec.is_time_asked else replace(self.cost, building=0.0)
+
+    def _measure_next(self, relinked: Launcher, suspected: Sequence[Comparison], place: int) -> None:
+        """Measure the variant at this place.
+
+        Raises:
+            OutOfTime: the time ends meanwhile, or is too short for the next look.
+        """
+        clock, look = relinked.session.host.clock, next_look(place)
+        # Later ones may refute the change at once, and are begun without the time for all of them.
+        is_whole = place < min(LOOKS) or (self._charged.building and RelinkCost.begins_batch(place))
+        if self.left <= 0 or (self.is_known and is_whole and self._charged.seconds(place, look) > self.left):
+            raise OutOfTime("the machine time is too short for the next relinks")
+        outlook = relinks_outlook(look, self.cost.seconds(place, look))
+        begun = clock()
+        seconds = _measure(relinked, suspected, self.launches, self.left, outlook)
+        whole = clock() - begun
+        self.left -= whole if relinked.session.spec.is_time_asked else seconds
+        longest = max(seconds, self.cost.each) if self.is_known else seconds
+        # Those that were kept take no time; what the first one took counts for the next batch.
+        building = max(self.cost.building, whole - seconds) if self.is_built else whole - seconds
+        self.cost, self.is_known, self.is_built = RelinkCost(longest, building), True, True
 
 
 def _missing(
@@ -150,7 +178,7 @@ def _measure(
     benchmark that sometimes gives no result gets as many more pairs as on a disturbed machine.
 
     Raises:
-        _Spent: more than ``left`` seconds are used.
+        OutOfTime: more than ``left`` seconds are used.
     """
     session, variant = launcher.session, launcher.variant
     launches, wanted = by_variant[variant], _missing(launcher, suspected, by_variant)
@@ -163,6 +191,7 @@ def _measure(
         built_again = frozenset(side for side, (_, is_built_again) in found.items() if is_built_again)
         launcher = replace(launcher, trees=trees, built_again=built_again)
         begun = clock()
+        left = min(left, session.deadline - begun)
         warm_up(launcher, wanted)
         first = next_pair(launches)
         # A relinked program may not know a benchmark, so that it is wanted for ever.
@@ -171,7 +200,7 @@ def _measure(
             if not wanted:
                 break
             if clock() - begun > left:
-                raise _Spent
+                raise OutOfTime("the machine time is used up")
             more = duration(max(left - (clock() - begun), 0.0))
             progress.say(f"{place}, pair {pair + 1}, at most {more} more", (pair - first) / most)
             # As with the programs as built: a pair that is measured again keeps its order.

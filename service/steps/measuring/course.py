@@ -43,7 +43,8 @@ class Course:
     """The course of a measurement, as fixed before its first pair.
 
     ``schedule`` has the looks; ``decisive`` is the first that can find a difference, ``last`` the most
-    pairs. An undecided benchmark gets ``base_pairs`` if the machine time may decide it.
+    pairs. An undecided benchmark gets ``base_pairs`` if the machine time may decide it. ``building`` are the
+    seconds that building relinks is expected to take.
     """
 
     spec: BuildSpec
@@ -52,16 +53,18 @@ class Course:
     decisive: int
     base_pairs: int
     last: int
+    building: float
 
     @staticmethod
-    def of(spec: BuildSpec, listings: tuple[Listing, ...]) -> Course:
+    def of(spec: BuildSpec, listings: tuple[Listing, ...], building: float = 0.0) -> Course:
         """Plan the measurement of a build."""
         job, policy = spec.judged, spec.job.policy
         last = spec.longer.pairs if spec.longer else policy.max_pairs
         last = min(SESSION_PAIRS, last) if spec.kind.has_fixed_pairs else last
         schedule = looks_of(job.benchmark.suites, listings, policy, last)
         decisive = decisive_pairs(job, listings)
-        return Course(spec, listings, schedule, decisive, max(policy.base_pairs, decisive), last)
+        base_pairs = max(policy.base_pairs, decisive)
+        return Course(spec, listings, schedule, decisive, base_pairs, last, building)
 
     def look(self, launches: Sequence[Launch], left: float) -> Wanted:
         """Return the benchmarks still to be measured, by suite; suites without any are left out.
@@ -85,10 +88,14 @@ class Course:
         rows = compare_suites(job.benchmark.suites, listings, launches, job.policy)
         policy = policy_for(job.policy, listings)
         cost = cost_of_a_pair(job.benchmark.suites, listings, launches, is_charged=True)
-        needed = confirming_cost(may_be_suspected(rows, policy), cost)
-        # Without a person who waits, relinks may take one more machine time.
-        extra = 0.0 if spec.is_time_asked else policy.machine_time
-        reserved = min(max(needed - extra, 0.0), _MOST_RESERVED * policy.machine_time)
+        suspects = may_be_suspected(rows, policy)
+        needed = confirming_cost(suspects, cost)
+        # Without a person who waits, relinks may take one more machine time, and building comes on top.
+        if not spec.is_time_asked:
+            needed -= policy.machine_time
+        elif suspects:
+            needed += self.building
+        reserved = min(max(needed, 0.0), _MOST_RESERVED * policy.machine_time)
         chosen: Collection[tuple[str, str]] | None = None
         if longer is None:
             stages = Stages(self.decisive, self.base_pairs)

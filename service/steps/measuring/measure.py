@@ -55,7 +55,7 @@ class Measurement:
     is_used_up_by_patch: bool = False  # its launches took so long that some of the base pairs are missing
 
 
-def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredPairs) -> Measurement:
+def measure(launcher: Launcher, course: Course, stored: MeasuredPairs) -> Measurement:
     """Measure pair after pair, after the ``stored`` pairs that the build has already.
 
     A calibration or anchor measures a fixed number of pairs of every benchmark, decided or not, and counts
@@ -64,19 +64,19 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
     Raises:
         SideFailed: a program of one side cannot be measured, not even in one pair.
     """
-    session = launcher.session
+    session, listings = launcher.session, course.listings
     spec, policy, clock = session.spec, session.spec.job.policy, session.host.clock
     launches = [*stored.as_built]
     failure, unanswered = None, list[SideFailed]()
     # Kept with the first pair: a worker that dies before it counts again and gets the same.
     is_counted = not launches and not spec.kind.is_for_idle_pools
     counts = count_instructions(launcher, listings) if is_counted else stored.counts
-    course, most, begun = Course.of(spec, listings), policy.base_pairs, clock()
+    most, begun = policy.base_pairs, clock()
     pair, count = next_pair(launches), count_pairs(launches, most)
 
     def time() -> MachineTime:
-        new, elapsed = launches[len(stored.as_built) :], clock() - begun
-        return MachineTime.after(policy.machine_time, elapsed, new, is_strict=spec.is_time_asked)
+        new, used = launches[len(stored.as_built) :], clock() - begun
+        return MachineTime.after(policy.machine_time, used, new, is_strict=spec.is_time_asked)
 
     # As at the last look, so that a worker that died in between changes nothing.
     looked = max((n for n in course.schedule if n <= count), default=0)
@@ -110,8 +110,8 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
             wanted = _look(session, course, counting_launches(launches, most), time().left)
     counting, seconds = tuple(counting_launches(launches, most)), clock() - begun
     # More than the base pairs are a bonus, which an honest patch with slow set-up may lose.
-    promised = min(course.base_pairs, course.last)
-    is_used_up = bool(wanted.benchmarks) and count < promised and time().is_used_up_by_patch
+    is_short = bool(wanted.benchmarks) and count < min(course.base_pairs, course.last)
+    is_used_up = is_short and time().is_used_up_by_patch
     found = Measurement(listings, counting, count, seconds, failure, counts, stored.relinked, stored.second)
     first_lost = next(iter(unanswered), None)
     return replace(found, left=time().left, patch_failed=first_lost, is_used_up_by_patch=is_used_up)

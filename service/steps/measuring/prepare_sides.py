@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -169,7 +168,7 @@ def build_side(
 ) -> PreparedSide:
     """Build a side, without a rehearsal; ``stack`` holds the tree, ``seconds`` gets the duration."""
     log = session.log
-    begun, written = time.monotonic(), log.mark()
+    begun, written = session.host.clock(), log.mark()
     try:
         tree = stack.enter_context(built_tree(session, revision))
     except NotBuilt as failed:
@@ -180,5 +179,5 @@ def build_side(
         failures, is_cut = failures_of_build(failed, own)
         findings = errors_in(own, failed.tree)
         return PreparedSide(not_built=not_built, findings=findings, failures=failures, is_cut=is_cut)
-    seconds[f"build {side}"] = round(time.monotonic() - begun, 3)
+    seconds[f"build {side}"] = round(session.host.clock() - begun, 3)
     return PreparedSide(tree)

@@ -81,6 +81,7 @@ class MemorySandbox:
         sources = Path(command.mounts[0].source)
         if len(command.argv) == 3:
             self.commands.append(command.argv[2])
+            watch()  # as a real one does until the command has ended
             return self._compile(sources, command.env.get("BENCHGATE_RELINK_SEED", ""))
         if command.argv[3].endswith(".sh"):
             return self._relink(command, sources)

@@ -61,6 +61,11 @@ class _Standing(Enum):
     REFUTED = auto()
 
 
+def next_look(relinks: int) -> int:
+    """Return the look that more relinks than these lead to."""
+    return next(look for look in sorted(LOOKS) if look > relinks)
+
+
 def pairs_for(found: Comparison) -> int:
     """Compute how many pairs of each variant confirm or refute a comparison."""
     return max(PAIRS, math.ceil(SHARE * found.pairs))

@@ -9,7 +9,7 @@ import pytest
 from service.domain.measuring.launch import Launch
 from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import Format, Suite
-from service.domain.runs.pair_cost import cost_of_a_pair
+from service.domain.runs.pair_cost import RelinkCost, cost_of_a_pair
 from service.domain.values.identity import Side
 
 SUITES = (Suite("bench", "build/bench"),)
@@ -106,3 +106,13 @@ class TestTaken:
         launches += [launch(Side.PATCH, seconds, pair, BM_a=seconds) for pair, seconds in enumerate(patch)]
 
         assert cost_of_a_pair(SUITES, listing(), launches, is_charged=True).taken == {A: expected}
+
+
+@pytest.mark.parametrize(
+    ("place", "look", "seconds"),
+    [(0, 7, 7 * 3 + 100), (1, 7, 6 * 3), (6, 7, 3), (7, 12, 5 * 3 + 100), (0, 12, 12 * 3 + 200), (3, 3, 0)],
+)
+def test_relinks_are_built_in_two_batches_before_the_first_of_each_is_measured(
+    place: int, look: int, seconds: float
+) -> None:
+    assert RelinkCost(each=3.0, building=100.0).seconds(place, look) == seconds

@@ -63,6 +63,29 @@ def test_an_identical_program_gets_pairs_only_as_evidence(
     assert course.look(launches(pairs), 600.0).benchmarks == (WANTED if is_wanted else {})
 
 
+@pytest.mark.parametrize(
+    ("spec", "slower", "building", "reserved"),
+    [
+        (replace(SPEC, is_time_asked=True), 0.05, 0.0, 126.0),
+        (replace(SPEC, is_time_asked=True), 0.05, 100.0, 226.0),
+        (replace(SPEC, is_time_asked=True), 0.05, 500.0, 300.0),
+        (replace(SPEC, is_time_asked=True), 0.0, 100.0, 0.0),
+        (SPEC, 0.05, 500.0, 0.0),
+    ],
+    ids=["measuring", "building", "no more than half", "nothing looks slower", "nobody waits"],
+)
+def test_the_minutes_of_a_person_keep_what_building_and_measuring_relinks_take(
+    spec: BuildSpec, slower: float, building: float, reserved: float
+) -> None:
+    """Seven relinks launch both sides for a warm-up and eight pairs, a second each."""
+    pairs = [
+        replace(each, values={"BM_a": {"cpu_time": 1.0 + slower * (each.side is Side.PATCH)}})
+        for each in launches(14)
+    ]
+
+    assert Course.of(spec, (OTHER,), building).look(pairs, 600.0).reserved == pytest.approx(reserved)
+
+
 class TestOutlook:
     def test_a_loud_machine_is_named_with_the_least_detectable_change(self) -> None:
         course = Course.of(SPEC, (OTHER,))

@@ -19,6 +19,7 @@ from service.domain.values.identity import RunKind, Side
 from service.domain.verdict.calibration.evidence import SESSION_PAIRS
 from service.domain.verdict.comparison.suite import compare_suites
 from service.domain.verdict.inference.verdict import Verdict
+from service.steps.measuring.course import Course
 from service.steps.measuring.launching import Launcher, SideFailed
 from service.steps.measuring.measure import Measurement, measure
 from service.steps.measuring.rehearse import NOTHING_KNOWN, fix_listings, rehearse
@@ -64,7 +65,8 @@ def measure_trees(launcher: Launcher) -> Measurement:
             is_listing = end.what.endswith("(listing)")
             raise SideFailed(side, suite, end.end, is_listing=is_listing)
     listings = fix_listings(launcher.session, rehearsals)
-    return measure(replace(launcher, listings=listings), listings, stored)
+    course = Course.of(launcher.session.spec, listings)
+    return measure(replace(launcher, listings=listings), course, stored)
 
 
 class Bench:
