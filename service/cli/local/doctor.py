@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 from rich.console import Console
@@ -27,11 +27,15 @@ from service.wiring.control import failure_patterns
 from service.wiring.permitted import refused_directories
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from service.domain.machines.mounts import MachineMount
 
+_PRIORITY_REMEDY: Final = (
+    "other programs may preempt measured ones: allow this user a nice value of -20, by `LimitNICE=-20` in a "
+    "systemd unit or a `nice` limit in /etc/security/limits.conf"
+)
 _STYLE = {State.OK: "green", State.WARN: "yellow", State.BAD: "bold red", State.UNKNOWN: "dim"}
 
 
@@ -65,7 +69,7 @@ def command(ctx: click.Context, seconds: float, home: Path, *, connections: bool
     after = read_load()
     results = [
         *findings(environment, after, load_between(before, after, environment.online_cpus, None)),
-        _sandbox(mounts),
+        *_sandbox(mounts),
         *shown,
         *patterns,
     ]
@@ -85,12 +89,17 @@ def _show(
     ctx.exit(EXIT_CANNOT if any(f.state is State.BAD for f in results) else EXIT_OK)
 
 
-def _sandbox(mounts: Sequence[MachineMount]) -> MachineFinding:
+def _sandbox(mounts: Sequence[MachineMount]) -> Iterator[MachineFinding]:
     try:
         in_force = BubblewrapSandbox(mounts=mounts).in_force()
     except Unfit as error:
-        return MachineFinding("sandbox", State.BAD, "none", str(error))
-    return MachineFinding("sandbox", State.OK, f"{in_force['sandbox']}, limits: {in_force['limits']}", "")
+        yield MachineFinding("sandbox", State.BAD, "none", str(error))
+        return
+    yield MachineFinding("sandbox", State.OK, f"{in_force['sandbox']}, limits: {in_force['limits']}")
+    if priority := in_force.get("priority"):
+        yield MachineFinding("priority", State.OK, priority)
+    else:
+        yield MachineFinding("priority", State.WARN, "as other programs", _PRIORITY_REMEDY)
 
 
 def mount_findings(

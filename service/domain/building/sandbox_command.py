@@ -45,6 +45,7 @@ class Command:
     cpus: tuple[int, ...] | None = None  # CPUs to pin the program to; None: all
     aslr: bool = True  # False turns address space randomisation off for the program and its children
     limits: Limits = field(default_factory=Limits)
+    has_priority: bool = False  # over other programs of the machine, where the kernel allows that
 
 
 class StoppedBy(StrEnum):

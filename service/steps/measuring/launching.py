@@ -228,13 +228,22 @@ class Launcher:
         of, own = format_of(suite), self._listing(suite).own_names(side, benchmarks)
         cpus = cpus_for(self.session.host, suite, benchmarks)
         invocation = of.invoke(suite, own, repetitions)
-        output = self._run(suite, side, replace(invocation, env={**invocation.env, **env}), cpus)
+        invocation = replace(invocation, env={**invocation.env, **env})
+        output = self._run(suite, side, invocation, cpus, has_priority=True)
         try:
             return output.done, of.read(output, own)
         except NotMeasured as error:
             raise SideFailed(side, suite.name, error.what, program=error.program) from None
 
-    def _run(self, suite: Suite, side: Side, invocation: Invocation, cpus: tuple[int, ...]) -> Output:
+    def _run(
+        self,
+        suite: Suite,
+        side: Side,
+        invocation: Invocation,
+        cpus: tuple[int, ...],
+        *,
+        has_priority: bool = False,
+    ) -> Output:
         """Run a program of a side."""
         host, of, tree = self.session.host, format_of(suite), self.trees[side]
         with ExitStack() as stack:
@@ -252,6 +261,7 @@ class Launcher:
                 cpus=cpus or None,
                 aslr=False,
                 limits=invocation.limits,
+                has_priority=has_priority,
             )
             log = BytesIO()
             done = host.sandbox.run(command, log=log, watch=self.session.watch)

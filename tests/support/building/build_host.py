@@ -80,6 +80,7 @@ class MemorySandbox:
         watch()
         sources = Path(command.mounts[0].source)
         if len(command.argv) == 3:
+            assert not command.has_priority
             self.commands.append(command.argv[2])
             watch()  # as a real one does until the command has ended
             return self._compile(sources, command.env.get("BENCHGATE_RELINK_SEED", ""))
@@ -88,6 +89,8 @@ class MemorySandbox:
         output = Path(command.mounts[-1].source) / "result.json"
         program = (sources / command.argv[4]).read_text()
         flags = dict(re.findall(r"--(\w+)=(.*)", "\n".join(command.argv)))
+        is_measured = "benchmark_list_tests" not in flags and "valgrind" not in command.argv[2]
+        assert command.has_priority == is_measured
         if "benchmark_list_tests" in flags:
             return self._list(program, flags, output)
         if "valgrind" in command.argv[2]:

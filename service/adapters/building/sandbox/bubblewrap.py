@@ -34,6 +34,7 @@ from service.adapters.building.sandbox.mounts import (
 from service.adapters.building.sandbox.namespace import START_WITHIN_SECONDS, Namespace, adopting_orphans
 from service.adapters.building.sandbox.supervision import BoundedOutput, supervise
 from service.adapters.building.sandbox.syscalls import filter_for
+from service.adapters.system.priority import IN_FORCE, can_raise_priority, raise_session, raised_priority
 from service.adapters.system.removal import clear_special_rights
 from service.domain.building.sandbox_command import Command, Completed, Limits, StoppedBy
 from service.domain.values.errors import Permanent, Transient, Unfit
@@ -128,7 +129,10 @@ class BubblewrapSandbox(Sandbox):
             "system calls": "no foreign sockets, no io_uring" if SYSTEM_CALLS else "all",
             "limits": describe(self._hierarchies),
         }
-        if self._mounts:  # without any, the fingerprint of a machine stays as it was
+        # These are added only if they are in force, so that other machines keep their fingerprint.
+        if can_raise_priority():
+            in_force["priority"] = IN_FORCE
+        if self._mounts:
             in_force["mounts"] = ", ".join(f"{each.path} ({each.digest})" for each in self._mounts)
         return in_force
 
@@ -140,8 +144,9 @@ class BubblewrapSandbox(Sandbox):
             for mount in command.mounts:
                 if mount.writable and mount.target == COLLECTED:  # called when all processes have ended
                     cleanup.callback(clear_special_rights, Path(mount.source))
+            is_raised = command.has_priority and cleanup.enter_context(raised_priority())
             try:
-                group = ControlGroups(self._hierarchies, command.limits, command.cpus)
+                group = ControlGroups(self._hierarchies, command.limits, command.cpus, has_priority=is_raised)
             except OSError as refused:
                 raise Transient(f"the control groups of a run cannot be created: {refused}") from refused
             cleanup.callback(group.close)
@@ -149,8 +154,12 @@ class BubblewrapSandbox(Sandbox):
             stdout = subprocess.DEVNULL if log is None else kept_write
             cleanup.enter_context(adopting_orphans())
             process, status = self._start(group, command, (stdout, kept_write), cleanup)
-            tree = Namespace(process, status, is_measured=not group.limits_memory)
+            if is_raised:  # otherwise, starting alone takes seconds on a busy machine
+                raise_session(process.pid)
+            tree = Namespace(process, status, watches_memory=not group.limits_memory)
             cleanup.callback(tree.close)
+            if tree.first is not None and is_raised:
+                raise_session(tree.first)
             output = BoundedOutput(kept, log, command.limits.log_bytes)
             stopped_by = supervise(process, tree, command.limits, output, watch)
             seconds = time.monotonic() - started

@@ -24,7 +24,8 @@ def settings_of(command: Command, *, bound_processes: bool) -> tuple[str, ...]:
     ``bound_processes`` needs a user namespace: outside one, the kernel counts all processes of the user.
     """
     limits = command.limits
-    chain = [TOOLS[0], CORE_LIMIT, f"--fsize={limits.file_bytes}:{limits.file_bytes}"]
+    # Nobody inside may raise a priority.
+    chain = [TOOLS[0], CORE_LIMIT, "--nice=0:0", f"--fsize={limits.file_bytes}:{limits.file_bytes}"]
     if bound_processes:
         chain.append(f"--nproc={limits.processes}:{limits.processes}")
     chain.append("--")

@@ -53,13 +53,19 @@ class ControlGroups:
         hierarchies: the hierarchies to create them in; empty if this host has no writable one.
         limits: limits for all processes of the run together.
         cpus: the CPUs for these processes; None: all.
+        has_priority: they get the largest share of the CPUs that their groups divide with others.
 
     Raises:
         OSError: the kernel refuses a group or a limit.
     """
 
     def __init__(
-        self, hierarchies: Sequence[Hierarchy], limits: Limits, cpus: tuple[int, ...] | None = None
+        self,
+        hierarchies: Sequence[Hierarchy],
+        limits: Limits,
+        cpus: tuple[int, ...] | None = None,
+        *,
+        has_priority: bool = False,
     ) -> None:
         name = f"{_owner()}-{next(_serial)}"
         self._members = [(hierarchy, hierarchy.parent / name) for hierarchy in hierarchies]
@@ -67,6 +73,8 @@ class ControlGroups:
             for hierarchy, directory in self._members:
                 directory.mkdir()
                 _configure(hierarchy, directory, limits, cpus)
+                if has_priority:
+                    _take_cpus(directory)
         except OSError:
             self.close()
             raise
@@ -214,6 +222,13 @@ def _configure(hierarchy: Hierarchy, directory: Path, limits: Limits, cpus: tupl
             _inherit_cpuset(directory)
         if cpus is not None:
             (directory / "cpuset.cpus").write_text(",".join(map(str, cpus)))
+
+
+def _take_cpus(directory: Path) -> None:
+    """Give a group the largest weight, if its hierarchy divides CPUs: priority counts only within a group."""
+    for name, largest in (("cpu.weight", 10_000), ("cpu.shares", 262_144)):
+        if (directory / name).exists():
+            (directory / name).write_text(str(largest))
 
 
 def _inherit_cpuset(directory: Path) -> None:

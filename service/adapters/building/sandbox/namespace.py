@@ -50,20 +50,20 @@ class Namespace(Tree):
     Args:
         process: bubblewrap's monitor, outside the namespace.
         status: pipe for its reports of the first process and the exit code.
-        is_measured: whether to measure the resident memory, because no kernel limits it.
+        watches_memory: whether to measure the resident memory, because no kernel limits it.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], status: int, *, is_measured: bool) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], status: int, *, watches_memory: bool) -> None:
         self._process = process
         self._status = status
-        self._is_measured = is_measured
+        self._watches_memory = watches_memory
         self._report = b""
         os.set_blocking(status, False)
-        self._first = self._await_first()
+        self.first = self._await_first()
         self._handle: int | None = None
-        if self._first is not None:
+        if self.first is not None:
             with suppress(ProcessLookupError):  # it may have ended already
-                self._handle = os.pidfd_open(self._first)
+                self._handle = os.pidfd_open(self.first)
 
     @override
     def kill(self) -> None:
@@ -73,11 +73,11 @@ class Namespace(Tree):
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
         if not wait_for([self._handle], END_WITHIN_SECONDS):
-            raise Transient(f"process {self._first} of the sandbox cannot be ended")
+            raise Transient(f"process {self.first} of the sandbox cannot be ended")
 
     @override
     def memory_bytes(self) -> int | None:
-        return resident_bytes(self._first) if self._is_measured and self._first is not None else None
+        return resident_bytes(self.first) if self._watches_memory and self.first is not None else None
 
     def exit_code(self) -> int | None:
         """Return the program's exit code, or None if it never started or was killed with its namespace."""
@@ -94,7 +94,7 @@ class Namespace(Tree):
 
         The monitor ends before its child, so the kernel adds nothing of the namespace to the monitor's usage.
         """
-        first, self._first = self._first, None
+        first, self.first = self.first, None
         own = None if first is None else _voluntary_switches(first)
         if first is not None:
             with suppress(ChildProcessError):  # a run in another thread ended the adoption

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
@@ -19,6 +19,7 @@ from service.adapters.building.sandbox.launcher import (
     settings_of,
 )
 from service.adapters.building.sandbox.supervision import END_WITHIN_SECONDS, BoundedOutput, Tree, supervise
+from service.adapters.system.priority import IN_FORCE, can_raise_priority, raise_session, raised_priority
 from service.domain.building.sandbox_command import Completed
 from service.domain.values.errors import Permanent, Transient
 from service.ports.building import Sandbox
@@ -53,6 +54,7 @@ class DirectRunner(Sandbox):
             "filesystem": "host",
             "user": "own",
             "limits": "prlimit file size; memory watched",
+            **({"priority": IN_FORCE} if can_raise_priority() else {}),
         }
 
     @override
@@ -60,7 +62,11 @@ class DirectRunner(Sandbox):
         require_cpus(command.cpus)
         started = time.monotonic()
         own = {name: value for name, value in os.environ.items() if name not in self._without}
-        with _start(command, own, discard_output=log is None) as process:
+        with ExitStack() as cleanup:
+            is_raised = command.has_priority and cleanup.enter_context(raised_priority())
+            process = cleanup.enter_context(_start(command, own, discard_output=log is None))
+            if is_raised:
+                raise_session(process.pid)
             tree = _ProcessGroup(process)
             output = BoundedOutput(cast("IO[bytes]", process.stderr).fileno(), log, command.limits.log_bytes)
             stopped_by = supervise(process, tree, command.limits, output, watch)

@@ -13,6 +13,7 @@ from typing_extensions import override
 from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.faults import translated
 from service.adapters.postgres.machines.calls import call_on
+from service.adapters.system.priority import raised_priority
 from service.domain.values.errors import Cancelled, LeaseLost, Overdue, Transient
 from service.ports.machines import Lease
 
@@ -110,6 +111,10 @@ class Renewal(Lease):
         self._thread.join(CLOSE_WITHIN_SECONDS)
 
     def _renew_until_closed(self) -> None:
+        with raised_priority():  # as measured programs, which otherwise keep it from its CPU
+            self._renew_while_open()
+
+    def _renew_while_open(self) -> None:
         connection: Connection | None = None
         while not self._is_closing.is_set() and self._state is not LeaseState.LOST:
             pause = self._seconds / RENEWALS_PER_LEASE

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from service.adapters.building.sandbox.limits import ControlGroups, Hierarchy, describe, find_hierarchies
 from service.domain.building.sandbox_command import Limits
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 V1_MOUNTS = """\
 31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755
@@ -64,6 +61,26 @@ def test_groups_that_cannot_be_written_are_reported_and_not_used(tmp_path: Path)
 
     assert found == ()
     assert describe(found).startswith("prlimit")
+
+
+@pytest.mark.parametrize(("name", "largest"), [("cpu.weight", "10000"), ("cpu.shares", "262144")])
+def test_a_program_with_priority_gets_the_largest_weight_where_groups_divide_cpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, largest: str
+) -> None:
+    make = Path.mkdir
+
+    def make_with_weight(path: Path) -> None:  # as the kernel does
+        make(path)
+        (path / name).write_text("100")
+
+    monkeypatch.setattr(Path, "mkdir", make_with_weight)
+    hierarchies = [Hierarchy(tmp_path, frozenset({"memory"}), 2)]
+    weights = []
+    for has_priority in (False, True):
+        group = ControlGroups(hierarchies, Limits(), has_priority=has_priority)
+        weights.append((Path(group.join[-2]) / name).read_text())
+
+    assert weights == ["100", largest]
 
 
 def test_version_2_gets_its_limits_before_any_process_joins(tmp_path: Path) -> None:
