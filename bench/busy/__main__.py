@@ -1,6 +1,6 @@
 """``make bench-busy``: judge unchanged and slower benchmarks beside builds, a database and a measurement.
 
-Each kind of benchmark is measured with and without counting how often it waits, alternately.
+Each kind of benchmark is measured with and without priority over the others, alternately.
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ CASES_OF: Final = MappingProxyType({"1$": CASES[:2], ".+0": CASES})
 _SOURCE: Final = Path(__file__).with_name("computing.cpp")
 
 
-class Uncounted(Sandbox):
-    """A sandbox that does not count how often programs wait."""
+class Equal(Sandbox):
+    """A sandbox that runs measured programs with the priority of all others."""
 
     def __init__(self, inner: Sandbox) -> None:
         self._inner = inner
 
     @override
     def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
-        return replace(self._inner.run(command, log=log, watch=watch), voluntary_switches=None)
+        return self._inner.run(replace(command, has_priority=False), log=log, watch=watch)
 
     @override
     def in_force(self) -> Mapping[str, str]:
@@ -83,7 +83,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kinds", nargs="*", default=KINDS, choices=KINDS)
     parser.add_argument("--count", type=int, default=4, help="compilers, and clients of the database")
+    parser.add_argument("--first", action="store_true", help="only with priority")
     given = parser.parse_args()
+    ways = (True,) if given.first else (False, True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the others must end, too
     total: Counter[tuple[str, bool, Verdict]] = Counter()
     with tempfile.TemporaryDirectory() as scratch:
@@ -91,27 +93,27 @@ def main() -> int:
         programs = {case.flags: _build(work / f"computing{k}", case.flags) for k, case in enumerate(CASES)}
         with busy(work, programs[USUAL], given.count):
             say_load("beside the others")
-            say("| benchmarks | patch adds | waits | slower | same | undecided | faster | pairs | seconds |")
+            say("| benchmarks | patch adds | priority | slower | same | undecided | faster | pairs | s |")
             say("|---|---|---|---|---|---|---|---|---|")
             for number, (kind, times) in enumerate(product(given.kinds, CASES_OF)):
                 names = f"^{kind}/[1-5]/{times}"
                 for case in CASES_OF[times]:
                     # Each way is the first one for half of them.
-                    for is_counted in (False, True) if number % 2 else (True, False):
-                        found = _measure(work, programs, names, case, is_counted=is_counted)
-                        total.update(_print_row(names, case, found, is_counted=is_counted))
+                    for is_first in ways if number % 2 else ways[::-1]:
+                        found = _measure(work, programs, names, case, is_first=is_first)
+                        total.update(_print_row(names, case, found, is_first=is_first))
             say_load("at the end")
     say("")
     for case in CASES:
-        for is_counted in (False, True):
-            asked = [count for (of, how, _), count in total.items() if (of, how) == (case.change, is_counted)]
-            found_right = total[case.change, is_counted, case.right]
-            say(f"{case.change}, waits {_words(is_counted)}: {found_right} of {sum(asked)} {case.right}")
+        for is_first in ways:
+            asked = [count for (of, how, _), count in total.items() if (of, how) == (case.change, is_first)]
+            found_right = total[case.change, is_first, case.right]
+            say(f"{case.change}, {_words(is_first)}: {found_right} of {sum(asked)} {case.right}")
     wrong = sum(
         count
-        for (change, is_counted, verdict), count in total.items()
+        for (change, is_first, verdict), count in total.items()
         for case in CASES
-        if case.change == change and is_counted and verdict not in {case.right, Verdict.UNDECIDED}
+        if case.change == change and is_first and verdict not in {case.right, Verdict.UNDECIDED}
     )
     say(f"judged wrong: {wrong}")
     return 1 if wrong else 0
@@ -125,24 +127,22 @@ def _build(program: Path, flags: tuple[str, str]) -> Path:
 
 
 def _measure(
-    work: Path, programs: Mapping[tuple[str, str], Path], names: str, case: Case, *, is_counted: bool
+    work: Path, programs: Mapping[tuple[str, str], Path], names: str, case: Case, *, is_first: bool
 ) -> Found:
-    """Measure in the real sandbox, which counts waits."""
+    """Measure in the real sandbox."""
     sides = {Side.BASE: {"computing": programs[USUAL]}, Side.PATCH: {"computing": programs[case.flags]}}
     job = job_of(Suite("computing", "", filter=names))
     policy = replace(POLICY, machine_time=case.seconds, on_undecided=VoteWhen.NONE)
     job = replace(job, policy=policy)
     sandbox: Sandbox = BubblewrapSandbox()
-    if not is_counted:
-        sandbox = Uncounted(sandbox)
+    if not is_first:
+        sandbox = Equal(sandbox)
     found = compare_programs(work / "sides", sides, job, f"{names} {case.change}", sandbox=sandbox)
     shutil.rmtree(work / "sides")
     return found
 
 
-def _print_row(
-    names: str, case: Case, found: Found, *, is_counted: bool
-) -> Counter[tuple[str, bool, Verdict]]:
+def _print_row(names: str, case: Case, found: Found, *, is_first: bool) -> Counter[tuple[str, bool, Verdict]]:
     """Print a case; a benchmark is slower if one of its rows is, and decided if all are."""
     verdicts: dict[str, set[Verdict]] = {}
     for each in found.comparisons:
@@ -152,18 +152,18 @@ def _print_row(
     cells = [
         f"`{names}`",
         case.change,
-        _words(is_counted),
+        _words(is_first),
         *(str(count[each]) for each in (Verdict.SLOWER, Verdict.SAME, Verdict.UNDECIDED, Verdict.FASTER)),
         str(found.pairs),
         f"{found.seconds:.0f}",
     ]
     say(f"| {' | '.join(cells)} |")
     sys.stdout.flush()
-    return Counter({(case.change, is_counted, verdict): number for verdict, number in count.items()})
+    return Counter({(case.change, is_first, verdict): number for verdict, number in count.items()})
 
 
-def _words(is_counted: bool) -> str:  # noqa: FBT001 - a word for a value
-    return "counted" if is_counted else "not counted"
+def _words(is_first: bool) -> str:  # noqa: FBT001 - a word for a value
+    return "first" if is_first else "equal"
 
 
 if __name__ == "__main__":
