@@ -154,7 +154,7 @@ run: Final = Table(
     Column("patch_set_id", ForeignKey(patch_set.c.id)),
     *_texts("kind", "state", "instance", "project", "branch", "revision"),
     *(Column(name, CleanText) for name in ("parent", "tree", "parent_tree")),
-    *_optional_texts("subject", "author", "reason", "pool", "ended_by", "merged_as"),
+    *_optional_texts("subject", "author", "reason", "pool", "ended_by", "merged_as", "requested_by"),
     Column("label", CleanText, nullable=False, server_default=text("'Verified'::text")),
     _moment("created_at"),
     Column("finished_at", _MOMENT),
@@ -298,6 +298,7 @@ comparison: Final = Table(
     *(Column(name, Float(53)) for name in ("ratio", "low", "high", "base", "patch")),
     *_optional_texts("reason"),
     Column("reasons", CleanJson),  # null: none, or of a version that wrote only the text
+    Column("error", Float(53)),  # null: not by pairs, or of a version that did not store it
     PrimaryKeyConstraint("build_id", "series_id", "measured_at"),
     postgresql_partition_by="RANGE (measured_at)",
 )

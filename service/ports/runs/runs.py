@@ -24,6 +24,7 @@ class NewRun:
     pool: str = ""  # builds only this pool's jobs; empty: all
     parent: str | None = None  # of an anchor: the commit to compare with; of others, git says it
     previous_id: int | None = None  # of kind longer: the run of the merged commit, or the anchor
+    requested_by: str = ""  # the account of the person who asked for an anchor; empty: nobody
 
 
 @dataclass(frozen=True, slots=True)
