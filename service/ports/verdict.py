@@ -59,6 +59,9 @@ class Compared(MeasuredRatio):
     pairs: int
     base: float | None
     patch: float | None
+    error: float | None = field(
+        default=None, metadata={"description": "standard error of the ratio's natural logarithm"}
+    )
 
     @staticmethod
     def values_of(row: JudgedRow) -> dict[str, Any]:
@@ -240,10 +243,6 @@ class Point(Compared):
     """One comparison in the history of a series; its kind is post-submit for a merged commit."""
 
     parent: str | None = field(default=None, metadata={"description": "the commit it was compared with"})
-    error: float | None = field(
-        default=None,
-        metadata={"description": "of a merged commit: standard error of the ratio's natural logarithm"},
-    )
     is_same_program: bool = field(
         default=False, metadata={"description": "its program equals that of its parent"}
     )
@@ -284,9 +283,6 @@ class Anchor(Compared):
     revision: str
     parent: str = field(metadata={"description": "the earlier commit"})
     measured_at: datetime
-    error: float | None = field(
-        default=None, metadata={"description": "standard error of the ratio's natural logarithm"}
-    )
     is_same_program: bool = field(default=False, metadata={"description": "both have one program"})
 
     @property

@@ -16,7 +16,7 @@ from service.domain.verdict.inference.reasons import OF_PATCH, ReasonKind, has_k
 from service.domain.verdict.inference.verdict import ComparedRow, Comparison, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from service.domain.verdict.inference.reasons import Reason
 
@@ -90,7 +90,7 @@ def judge(
 ) -> Judgement:
     """Judge a benchmark build; a ``withheld`` slower row is named, but does not vote."""
     groups = _groups(comparisons, policy, withheld)
-    outcome, missing = _outcome(groups, policy, empty_suites), 0
+    outcome, missing = _outcome(groups, policy, empty_suites, _has_failing_suite(comparisons)), 0
     if outcome is Outcome.UNDECIDED:
         outcome, missing = _undecided_under(circumstances), circumstances.missing_pairs
     return Judgement(outcome, groups, len(comparisons), empty_suites, withheld, missing)
@@ -127,7 +127,10 @@ def _groups(
 
 
 def _outcome(
-    groups: Mapping[Group, Sequence[Comparison]], policy: Policy, empty_suites: Sequence[str]
+    groups: Mapping[Group, Sequence[Comparison]],
+    policy: Policy,
+    empty_suites: Sequence[str],
+    has_failing_suite: bool,  # noqa: FBT001 - of the same rows
 ) -> Outcome:
     if empty_suites:
         return Outcome.MEASURED_NOTHING
@@ -137,7 +140,7 @@ def _outcome(
         return Outcome.REMOVED
     if groups[Group.SLOWER]:
         return Outcome.SLOWER
-    if _has_failing_suite(groups):
+    if has_failing_suite:
         return Outcome.MISCONFIGURED
     return _without_a_failure(groups[Group.UNDECIDED], policy)
 
@@ -162,12 +165,13 @@ def _undecided_under(circumstances: Circumstances) -> Outcome:
     return Outcome.UNDECIDED_WITHHELD if circumstances.is_used_up_by_patch else Outcome.UNDECIDED
 
 
-def _has_failing_suite(groups: Mapping[Group, Sequence[Comparison]]) -> bool:
+def _has_failing_suite(comparisons: Iterable[Comparison]) -> bool:
     """Return whether a suite has no benchmark of both sides that either side can measure."""
-    measured = {
-        each.row.suite
-        for group, rows in groups.items()
-        if group not in {Group.FAILING, Group.NEW}
-        for each in rows
-    }
-    return any(each.row.suite not in measured for each in groups[Group.FAILING])
+    failing, measured = set[str](), set[str]()
+    for each in comparisons:
+        if each.verdict is Verdict.FAILING:
+            failing.add(each.row.suite)
+        # The same program is the same without a pair.
+        elif each.verdict is not Verdict.NEW and (each.pairs or each.verdict is not Verdict.SAME):
+            measured.add(each.row.suite)
+    return not failing <= measured

@@ -48,14 +48,14 @@ def treat_as_unchanged(comparisons: Iterable[Comparison], suites: Collection[str
 def _as_unchanged(found: Comparison) -> Comparison:
     reasons = found.reasons
     match found.verdict:
-        case Verdict.SAME | Verdict.NEW | Verdict.FAILING:
+        case Verdict.NEW | Verdict.FAILING:
             return found
         case Verdict.UNDECIDED if not found.pairs and has_kind(found.reasons, {ReasonKind.NO_PAIR}):
             reason = Reason(ReasonKind.SAME_PROGRAM)  # nothing was measured, or needed to be
             return found._replace(verdict=Verdict.SAME, reasons=(reason,))
         case Verdict.UNDECIDED if not found.pairs:
             return found
-        case Verdict.SLOWER | Verdict.FASTER | Verdict.UNDECIDED:
+        case Verdict.SAME | Verdict.SLOWER | Verdict.FASTER | Verdict.UNDECIDED:
             facts = () if found.ratio is None else (found.ratio,)
             reason = Reason(ReasonKind.SAME_PROGRAM, facts)
             return found._replace(verdict=Verdict.SAME, reasons=(reason,), more_pairs=None)

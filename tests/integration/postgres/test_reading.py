@@ -232,7 +232,7 @@ def test_each_failing_step_names_its_change(site: PostgresSite) -> None:
     assert problems[0].startswith("Posting on change 7 failed 4 times: 502. Next try at ")
 
 
-def test_the_error_of_a_merged_commit_comes_from_the_pairs_of_its_verdict(
+def test_without_a_stored_error_that_of_a_merged_commit_comes_from_the_pairs_of_its_verdict(
     site: PostgresSite, database: Database
 ) -> None:
     """Discarded pairs and those after the verdict do not count; neither does a patch set's."""
@@ -255,3 +255,5 @@ def test_the_error_of_a_merged_commit_comes_from_the_pairs_of_its_verdict(
     assert same.is_same_program
     assert same.step is not None
     assert (same.step.log, same.step.error) == (0, 0)
+    database.change("UPDATE comparison SET error = 0.25 * kind")
+    assert [point.error for point in site.reading.trend(series, 3).points] == [0.25, 0.0]

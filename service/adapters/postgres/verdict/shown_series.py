@@ -102,10 +102,12 @@ def _newest(kind: int, run_kind: RunKind) -> str:
 
 
 def _samples(side: int) -> str:
-    # Each is looked up with its own moment, so that only the partition that holds it is opened.
+    # Each is looked up with its own moment, so that only the partition that holds it is opened. Rows of
+    # previous versions have no error, and are estimated from their samples.
     return f"""
     SELECT samples FROM result
-    WHERE (build_id, series_id, side, measured_at) = (k.build_id, k.series_id, {side}, k.measured_at)
+    WHERE k.error IS NULL AND k.pairs >= {MIN_PAIRS}
+      AND (build_id, series_id, side, measured_at) = (k.build_id, k.series_id, {side}, k.measured_at)
     OFFSET 0
     """  # noqa: S608 - a number
 
@@ -194,7 +196,9 @@ class PostgresSeriesReading(Sighted, SeriesReading):
             keys |= {each: getattr(series, each) for each in ("instance", "project", "branch", "job")}
             keys["begin"] = first.measured_at
             untouched = connection.execute(_UNTOUCHED, keys).mappings()
-            anchors = connection.execute(_ANCHORS, keys).mappings()
+            # A repetition continues the same pairs.
+            rows = connection.execute(_ANCHORS, keys).mappings()
+            anchors = {(each["parent"], each["revision"]): each for each in rows}.values()
             return SeriesWithPoints(
                 series,
                 points,
@@ -208,7 +212,12 @@ def _point(row: RowMapping) -> Point:
 
 
 def _error(row: RowMapping) -> float | None:
-    """Estimate the error from the pairs of the verdict: the first complete ones of the stored pairs."""
+    """Return the stored error; a row of a previous version has samples instead.
+
+    It is estimated from the pairs of the verdict: the first complete ones of the stored pairs.
+    """
+    if row["error"] is not None:
+        return float(row["error"])
     sides = zip(row["base_samples"] or (), row["patch_samples"] or (), strict=False)
     pairs = [(base, patch) for base, patch in sides if base is not None and patch is not None][: row["pairs"]]
     if len(pairs) < MIN_PAIRS or not all(base > 0 and patch > 0 for base, patch in pairs):

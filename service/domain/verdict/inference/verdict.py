@@ -77,7 +77,8 @@ class Comparison(NamedTuple):
     ``ratio`` is patch ÷ base and ``interval`` its 95 % interval, valid at every look; both are None if there
     was nothing to compare. ``pairs`` counts the complete pairs behind the verdict; ``base`` and ``patch`` are
     the sides' medians over launches. ``reasons`` explain the verdict if numbers alone do not.
-    ``spread`` is the scatter of single pairs (log scale); None without an interval by pairs.
+    ``spread`` is the scatter of single pairs (log scale), and ``error`` the standard error of the ratio's
+    logarithm; None without an interval by pairs.
     ``more_pairs`` estimates how many more would decide, infinite if no reasonable number would; None if more
     pairs would not help. ``pairs_to_slower`` is how many more may prove a slow-down that votes, by an
     optimistic estimate. ``quiet_spread`` is the spread at which the pairs that every benchmark may get would
@@ -100,6 +101,7 @@ class Comparison(NamedTuple):
     pairs_to_slower: float | None = None
     quiet_spread: float | None = None
     may_only_patch_scatter: bool = False
+    error: float | None = None
 
     @property
     def low(self) -> float | None:
@@ -264,6 +266,7 @@ def _describe(
         base=_median([b for b, _ in pairs]),
         patch=_median([p for _, p in pairs]),
         spread=estimated.spread,
+        error=estimated.error,
     )
 
 

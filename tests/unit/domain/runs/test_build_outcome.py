@@ -26,6 +26,7 @@ POLICY = Policy()
 OTHER_SLOWER = slower("BM_a", 1.05)._replace(row=row("BM_a")._replace(suite="other"))
 UNCHECKED = UNDECIDED._replace(reasons=(Reason(ReasonKind.LAYOUT_NOT_CHECKED),))
 PROBATION = Reason(ReasonKind.ON_PROBATION, (16, 40, 1, 3))
+IDENTICAL = (Reason(ReasonKind.SAME_PROGRAM, (1.0,)),)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,8 @@ PROBATION = Reason(ReasonKind.ON_PROBATION, (16, 40, 1, 3))
         ([FAILING, NEW], Outcome.MISCONFIGURED),
         ([FAILING, UNDECIDED], Outcome.UNDECIDED),
         ([FAILING, SAME], Outcome.PASSED),
+        ([FAILING, SAME._replace(reasons=IDENTICAL)], Outcome.PASSED),
+        ([FAILING, SAME._replace(reasons=IDENTICAL, pairs=0)], Outcome.MISCONFIGURED),
         ([FAILING, SAME._replace(row=SAME.row._replace(suite="other"))], Outcome.MISCONFIGURED),
         ([FAILING, OTHER_SLOWER], Outcome.SLOWER),
         ([UNCHECKED, SAME], Outcome.UNDECIDED_WITHHELD),

@@ -67,9 +67,16 @@ def test_no_more_pairs_are_asked_for() -> None:
     assert treat_as_unchanged([MEASURED], {"suite"})[0].more_pairs is None
 
 
-@pytest.mark.parametrize("found", [SAME, NEW])
-def test_rows_without_a_difference_stay(found: Comparison) -> None:
-    assert treat_as_unchanged([found], {"suite"}) == (found,)
+def test_a_new_benchmark_stays_new() -> None:
+    assert treat_as_unchanged([NEW], {"suite"}) == (NEW,)
+
+
+def test_what_was_measured_as_the_same_says_why_it_must_be() -> None:
+    """Trends take its step for exactly zero."""
+    assert SAME.ratio is not None
+    (found,) = treat_as_unchanged([SAME], {"suite"})
+
+    assert found == SAME._replace(reasons=(Reason(ReasonKind.SAME_PROGRAM, (SAME.ratio,)),))
 
 
 def test_the_same_program_needs_no_pair_to_be_the_same() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from service.domain.measuring.metric import Better, Metric, metric_named
 from service.domain.project.policy import Policy
-from service.domain.verdict.inference.estimate import MIN_PAIRS
+from service.domain.verdict.inference.estimate import MIN_PAIRS, estimate
 from service.domain.verdict.inference.interim_looks import looks
 from service.domain.verdict.inference.missing_pairs import with_missing_pairs
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
@@ -110,6 +110,14 @@ class TestSizes:
 
         assert found.verdict is Verdict.SLOWER
         assert found.spread == pytest.approx(0.014, abs=0.007)
+
+    def test_the_standard_error_is_that_of_the_pairs_behind_the_verdict(self) -> None:
+        base, patch = noisy(1.0), noisy(1.05, seed=2)
+        found = judged(base, patch)
+
+        assert found.pairs < len(base)
+        assert found.error == estimate(base[: found.pairs], patch[: found.pairs]).error
+        assert judged([], []).error is None
 
 
 class TestPower:
