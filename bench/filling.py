@@ -15,7 +15,9 @@ from service.domain.project.project_file import parse_project_file
 from service.domain.review.change import Change, ChangeStatus, PatchSet, Person
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
+from service.domain.trunk.regression import GateSaid, RegressionState
 from service.domain.values.identity import ChangeKey, RunKind, SeriesKey, Side, digest_of
+from service.domain.verdict.inference.estimate import estimate
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.builds import NewBuild
@@ -116,7 +118,7 @@ class Filler:
         begun = time.perf_counter()
         run_id, build_id = self._plan(_JOBS.job(job), kind, revision, change)
         seconds = time.perf_counter() - begun
-        self._set_back(build_id, moment)  # it happens now, and is to look like a year
+        self._set_back(run_id, build_id, moment)  # it happens now, and is to look like a year
         keys, results, comparisons = _rows(job, samples)
         begun = time.perf_counter()
         with self.store.transaction() as tx:
@@ -125,7 +127,17 @@ class Filler:
             tx.builds.finish(build_id, Outcome.SLOWER, _CAUSES)
         self._decide(run_id)
         self.results += len(results)
-        return Filled(len(results), seconds + time.perf_counter() - begun)
+        filled = Filled(len(results), seconds + time.perf_counter() - begun)
+        if change is not None and kind is RunKind.POST_SUBMIT:
+            self._record_regression(run_id)
+        return filled
+
+    def _record_regression(self, run_id: int) -> None:
+        """List the merged commit; nine of ten are closed."""
+        state = RegressionState.ACCEPTED if self.changes % 10 else RegressionState.UNTRIAGED
+        with self.store.transaction() as tx:
+            found = tx.regressions.slower_results(run_id).results
+            tx.regressions.record(run_id, state, [(each, GateSaid.UNDECIDED) for each in found])
 
     def _plan(self, job: Job, kind: RunKind, revision: str, change: Change | None) -> tuple[int, int]:
         patch = Revision(revision, "a" + revision[1:], "refs/heads/main", "unreviewed")
@@ -157,12 +169,13 @@ class Filler:
             )
             tx.runs.end(run_id, RunState.FINISHED)
 
-    def _set_back(self, build_id: int, moment: datetime) -> None:
+    def _set_back(self, run_id: int, build_id: int, moment: datetime) -> None:
         with self.engine.begin() as connection:
-            connection.execute(
-                text("UPDATE build SET created_at = :moment WHERE id = :id"),
-                {"moment": moment, "id": build_id},
-            )
+            for table, number in (("run", run_id), ("build", build_id)):
+                connection.execute(
+                    text(f"UPDATE {table} SET created_at = :moment WHERE id = :id"),  # noqa: S608 - two names
+                    {"moment": moment, "id": number},
+                )
 
     def _samples(self, count: int) -> Sequence[Sequence[Sequence[float]]]:
         found: list[list[list[float]]] = self.noise.normal(1.2e6, 1e4, (count, SIDES, SAMPLES)).tolist()
@@ -210,6 +223,7 @@ def _comparison(
     position: int, key: SeriesKey, base: Sequence[float], patch: Sequence[float]
 ) -> StoredComparison:
     """Make a row of a table; one in fifty stands out."""
+    estimated = estimate(base, patch)
     wide = Reason(ReasonKind.WIDE_INTERVAL, (0.05, 1.039))
     more = Reason(ReasonKind.MORE_PAIRS, (31, 120.0))
     verdict = {0: Verdict.SLOWER, 1: Verdict.UNDECIDED}.get(position % 50, Verdict.SAME)
@@ -226,5 +240,6 @@ def _comparison(
         high=ratio + 0.012,
         base=old,
         patch=new,
+        error=estimated.error,
         reasons=reasons,
     )

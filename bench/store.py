@@ -17,12 +17,17 @@ from bench.filling import BENCHMARKS, LONG, SAMPLES, WIDE, Filler
 from bench.peers import measure_peers
 from bench.plans import indexes_under, scans_of
 from bench.timing import CAVEAT, Probe, Timing, met, quantile, say, say_load, time_in_rounds
+from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import migrate
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
+from service.adapters.postgres.trunk.shown_regressions import PostgresRegressionReading
 from service.domain.values.identity import ChangeAddress
+from service.steps.access.override_rights import OverrideRights
+from service.web.trunk.regressions import PageRegressions
+from tests.support.memory.store import MemoryStore
 from tests.support.web import build_app
 
 if TYPE_CHECKING:
@@ -128,7 +133,9 @@ def _tidy(engine: Engine) -> None:
 def _measure(engine: Engine, filler: Filler) -> dict[str, Timing]:
     """Time every query and every page; return the timings by name."""
     reading = PostgresReading(engine)
-    transport = httpx.ASGITransport(app=build_app(reading))
+    regressions = PostgresRegressionReading(engine)
+    pages = PageRegressions(MemoryStore(), OverrideRights(RecentAnswers({})), lambda _: regressions)
+    transport = httpx.ASGITransport(app=build_app(reading, regressions=pages))
     client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
     with asyncio.Runner() as runner:
 
@@ -136,8 +143,8 @@ def _measure(engine: Engine, filler: Filler) -> dict[str, Timing]:
             runner.run(client.get(path)).raise_for_status()
 
         queries = _queries(reading, filler, _series(engine, LONG), _series(engine, WIDE))
-        pages = _pages(get, filler, _series(engine, LONG)[0])
-        timings = time_in_rounds([*queries, *pages])
+        answers = _pages(get, filler, _series(engine, LONG)[0])
+        timings = time_in_rounds([*queries, *answers])
         runner.run(client.aclose())
     say("  through the read port:")
     for each in timings[: len(queries)]:
@@ -190,6 +197,12 @@ def _pages(get: Callable[[str], None], filler: Filler, series: int) -> list[Prob
             "/api/v1/changes/n/patch-sets/1 (500 rows)", change("/api/v1/changes/{}/patch-sets/1"), PAGE_GOAL
         ),
         Probe("/", lambda _: get("/"), PAGE_GOAL),
+        Probe("/?q=wake", lambda _: get("/?q=notifications+robin"), PAGE_GOAL),
+        Probe("/regressions", lambda _: get("/regressions"), PAGE_GOAL),
+        Probe("/regressions?list=accepted", lambda _: get("/regressions?list=accepted"), PAGE_GOAL),
+        Probe("/regressions/n", lambda k: get(f"/regressions/{1 + k * 7919 % filler.changes}"), PAGE_GOAL),
+        Probe("/trends", lambda _: get("/trends"), PAGE_GOAL),
+        Probe("/machines", lambda _: get("/machines"), PAGE_GOAL),
         Probe("/trends?series=n", trend("/trends?series={}"), PAGE_GOAL),
         Probe(f"/trends/n/figure.json ({POINTS} points)", trend(figure), PAGE_GOAL),
         Probe(f"/api/v1/series/n ({POINTS} points)", trend("/api/v1/series/{}"), PAGE_GOAL),
