@@ -14,6 +14,7 @@ from dashboards.access.pages import account_renderer, create_audit
 from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
+from dashboards.trunk.compare import create_compare
 from dashboards.trunk.pages import create_regressions
 from service.adapters.access.oidc import OidcProvider
 from service.adapters.access.recent_answers import RecentAnswers
@@ -51,6 +52,7 @@ from service.web.review.checks import create_gerrit_checks, origins_of
 from service.web.review.webhooks import create_webhooks
 from service.web.runs.external_builds import create_external_builds
 from service.web.trunk.api import create_regressions_api
+from service.web.trunk.commits import PageCommits, create_comparing
 from service.web.trunk.regressions import PageRegressions, create_triage
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter, FastAPI, Request
 
+    from service.ports.commits import CommitReading
     from service.ports.failures.reading import FailureReading
     from service.ports.reading import Reading
     from service.ports.trunk import RegressionReading
@@ -105,6 +108,7 @@ def create_app() -> FastAPI:
         *_pages(plane, actions, health, regressions_of),
         *_failures(plane, answers, health),
         *_regressions(plane, answers, health, regressions_of),
+        *_compare(plane, answers, health),
         create_account(plane.tokens, account_renderer(health)),
         create_audit(plane.audit_log, health),
     ]
@@ -204,6 +208,17 @@ def _regressions(
     page = PageRegressions(plane.store, OverrideRights(answers), reading_of)
     pages = create_regressions(reading_of, health, page.form_for, plane.links, plane.addresses)
     return create_regressions_api(reading_of), create_triage(page), pages
+
+
+def _compare(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tuple[APIRouter, ...]:
+    """Create the page that compares commits, and the route that receives its form."""
+    viewers = Viewers(answers)
+
+    def reading_of(request: Request) -> CommitReading:
+        return plane.commits.seen_by(viewers.of(known_caller(request)))
+
+    page = PageCommits(plane.store, OverrideRights(answers), reading_of)
+    return create_comparing(page), create_compare(reading_of, health, page.form_for, plane.addresses)
 
 
 def _reading_by_caller(plane: Control, answers: RecentAnswers) -> ReadingOf:

@@ -19,6 +19,7 @@ from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.stored_servers import record_url
 from service.adapters.postgres.trunk.notices import PostgresNotices
+from service.adapters.postgres.trunk.shown_commits import PostgresCommitReading
 from service.adapters.postgres.trunk.shown_regressions import PostgresRegressionReading
 from service.adapters.postgres.upkeep import PostgresUpkeep
 from service.adapters.review.console.review import ConsoleReview
@@ -68,6 +69,7 @@ class Control:
     reading: PostgresReading
     failures: PostgresFailureReading
     regressions: PostgresRegressionReading
+    commits: PostgresCommitReading
     notices: PostgresNotices
     notifiers: Mapping[Channel, Notifier]  # of the configured channels
     tokens: PostgresTokens
@@ -167,6 +169,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         reading=PostgresReading(engine),
         failures=PostgresFailureReading(engine),
         regressions=PostgresRegressionReading(engine),
+        commits=PostgresCommitReading(engine),
         notices=PostgresNotices(engine),
         notifiers=_notifiers(settings, store),
         tokens=PostgresTokens(engine),

@@ -23,6 +23,7 @@ from dashboards.assets import create_assets
 from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
+from dashboards.trunk.compare import create_compare
 from dashboards.trunk.pages import create_regressions
 from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.review.links import Links
@@ -45,6 +46,7 @@ from service.web.review.checks import create_gerrit_checks
 from service.web.review.webhooks import create_webhooks
 from service.web.runs.external_builds import create_external_builds
 from service.web.trunk.api import create_regressions_api
+from service.web.trunk.commits import PageCommits, create_comparing
 from service.web.trunk.regressions import PageRegressions, create_triage
 from tests.support.access.callers import Callers
 from tests.support.memory.audit import MemoryAuditLog
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
 
     from service.domain.trunk.regression import RegressionList
     from service.ports.access import AuditLog
+    from service.ports.commits import CommitReading
     from service.ports.failures.reading import FailureReading
     from service.ports.reading import Reading
     from service.ports.trunk import RegressionReading
@@ -97,8 +100,7 @@ def build_app(
             raise NotFound("the log is gone")
         return len((logs or {})[key]), iter([(logs or {})[key]])
 
-    registry = CollectorRegistry()
-    tokens = tokens or MemoryTokens()
+    registry, tokens = CollectorRegistry(), tokens or MemoryTokens()
     access = access or Callers().access()
     actions = PageActions(
         store or MemoryStore(), offers or ActionOffers(RecentAnswers({})), lambda _: reading
@@ -129,6 +131,7 @@ def build_app(
         ),
         *_known_failures(known, patterns, HealthCheck(reading)),
         *_regressions(regressions, HealthCheck(reading)),
+        *_compare(None, HealthCheck(reading)),
         create_account(tokens, account_renderer(HealthCheck(reading), lambda: tokens.memory.now)),
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
     ]
@@ -155,6 +158,20 @@ def _regressions(page: PageRegressions | None, health: HealthCheck) -> tuple[API
         create_triage(page),
         create_regressions(page.reading_of, health, page.form_for, Links("https://bench.example.com")),
     )
+
+
+def _compare(page: PageCommits | None, health: HealthCheck) -> tuple[APIRouter, ...]:
+    page = page or PageCommits(MemoryStore(), OverrideRights(RecentAnswers({})), _no_commits)
+    return create_comparing(page), create_compare(page.reading_of, health, page.form_for)
+
+
+def build_compare(access: Access, page: PageCommits) -> FastAPI:
+    """Build the page that compares commits, with its form, alone."""
+    return _assemble([create_assets(), *_compare(page, HealthCheck(FakeReading()))], access)
+
+
+def _no_commits(request: Request) -> CommitReading:
+    raise NotFound(f"{request.url.path}: nothing is stored")
 
 
 def build_regressions(access: Access, page: PageRegressions) -> FastAPI:

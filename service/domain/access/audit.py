@@ -27,6 +27,7 @@ class AuditKind(StrEnum):
     KNOWN_CHANGED = "known failure changed"
     KNOWN_CLOSED = "known failure closed"
     REGRESSION_CHANGED = "regression changed"
+    COMPARISON_REQUESTED = "comparison requested"
     TOKEN_CREATED = "token created"
     TOKEN_REVOKED = "token revoked"
     SESSIONS_ENDED = "sessions ended"

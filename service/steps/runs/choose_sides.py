@@ -112,10 +112,18 @@ def _landed(source: Source, run: RunRecord) -> str:
 
 
 def _on_branch(source: Source, run: RunRecord) -> str:
-    """Return the commit that an anchor compares with; raises BadInput if the branch was set back."""
+    """Return the commit that an anchor compares with.
+
+    Raises:
+        BadInput: the branch was set back, or has the commits in the opposite order.
+    """
     for commit in (run.parent, run.revision):
         if commit is None or not source.is_merged(run.project, commit, run.branch):
             raise BadInput(f"{run.branch} does not have the commit {commit} any more")
+    line = [each.revision for each in source.line(run.project, run.branch, LOOKED_AT)]
+    places = [line.index(each) for each in (run.revision, run.parent) if each in line]
+    if places != sorted(places):
+        raise BadInput(f"{run.branch} has the commit {run.parent} after {run.revision}")
     return str(run.parent)
 
 

@@ -54,6 +54,8 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/job/{job}/{number}/tests.json"): Need.READ,
         ("GET", "/trends"): Need.READ,
         ("GET", "/trends/{series_id}/figure.json"): Need.READ,
+        ("GET", "/compare"): Need.READ,
+        ("POST", "/compare"): Need.ACT,
         ("GET", "/regressions"): Need.READ,
         ("GET", "/regressions.atom"): Need.READ,
         ("GET", "/regressions.csv"): Need.READ,

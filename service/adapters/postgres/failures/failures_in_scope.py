@@ -11,6 +11,7 @@ from service.adapters.postgres.access.sight import measured_in_sight, visible_sc
 from service.adapters.postgres.failures.builds_in_scope import IN_SCOPE, RECENT, SINCE
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.known import has_match, line_of
+from service.domain.values.identity import RunKind
 from service.ports.failures.reading import PatternExample, PatternMatches
 
 if TYPE_CHECKING:
@@ -57,9 +58,12 @@ WHERE {condition}
 
 # Each branch may name another group. A scope of all branches needs each of them: otherwise, the author of one
 # branch's file could waive failures on the others.
+# Longer measurements have the groups of the build that they continue.
+_OF_NOW: Final = f"r.kind <> '{RunKind.LONGER}'"
 _NEWEST: Final = f"""
 newest AS (
-    {_builds("DISTINCT ON (r.branch) b.id", f"r.created_at > {SINCE}")} ORDER BY r.branch, b.id DESC
+    {_builds("DISTINCT ON (r.branch) b.id", f"r.created_at > {SINCE} AND {_OF_NOW}")}
+    ORDER BY r.branch, b.id DESC
 )
 """
 _GROUP: Final = "coalesce(build.spec -> 'groups' ->> 'override', '')"

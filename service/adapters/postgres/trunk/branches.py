@@ -44,7 +44,7 @@ SELECT run.parent, run.revision, count(*) AS tries,
        cast(extract(epoch FROM now() - max(run.created_at)) AS double precision) AS since,
        bool_or(run.state = 'finished' AND NOT EXISTS ({_CUT_SHORT})) AS is_done
 FROM run
-WHERE kind = 'anchor' AND parent IS NOT NULL
+WHERE kind = 'anchor' AND parent IS NOT NULL AND requested_by = ''
   AND (pool, instance, project, branch) = (:pool, :instance, :project, :branch)
 GROUP BY run.parent, run.revision
 """)  # noqa: S608 - put together from constants
@@ -132,6 +132,8 @@ JOIN LATERAL (
 ) AS k ON true
 JOIN series AS s ON s.id = k.series_id AND s.metric <> '{INSTRUCTIONS.name}'
 WHERE a.kind = '{RunKind.ANCHOR}' AND a.state = '{RunState.FINISHED}'
+  -- A person may have chosen commits by their results.
+  AND a.requested_by = ''
   AND (a.pool, a.instance, a.project, a.branch) = (:pool, :instance, :project, :branch)
   AND a.created_at > now() - interval '{SPREAD_DAYS} days' AND base.id < patch.id
   AND patch.created_at > now() - interval '{SPREAD_DAYS} days'

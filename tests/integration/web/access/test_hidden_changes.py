@@ -47,11 +47,14 @@ QUERIES: Final[Mapping[str, str]] = {
 ROUTES: Final = sorted(path for method, path in RIGHTS if method == "GET")
 REGRESSIONS: Final = ("/api/v1/regressions", "/api/v1/regressions/{regression_id}")
 # Pages of people and operators, files, a redirection, and texts that are the same for everybody. Failures are
-# read from the database, and hidden as postgres/failures/test_known_failures.py shows; so are regressions.
+# read from the database, and hidden as postgres/failures/test_known_failures.py shows; so are regressions,
+# and the commits that are compared.
 ELSEWHERE: Final = frozenset(
     path
     for path in ROUTES
-    if path.startswith(("/sign-in", "/account", "/audit", "/static", "/docs", "/failures", "/regressions"))
+    if path.startswith(
+        ("/sign-in", "/account", "/audit", "/static", "/docs", "/failures", "/regressions", "/compare")
+    )
 ) | {
     "/healthz",
     "/metrics",

@@ -254,3 +254,30 @@ def test_a_server_without_an_answer_is_asked_again(history: History) -> None:
     history.server.faults["status_of"] = Transient("no answer")
     with pytest.raises(Transient):
         history.sides()
+
+
+def anchored(history: History, base: str, patch: str) -> ChosenSides:
+    run = replace(
+        RUN, kind=RunKind.ANCHOR, parent=base, revision=patch, patch_set_id=None, change=None, ref=None
+    )
+    return choose_sides(history.store, history.server, history.source, run)
+
+
+def test_an_anchor_compares_a_commit_with_an_earlier_one_of_its_branch(history: History) -> None:
+    history.commit("middle", "root", {"a.c": "2"}, MASTER)
+    history.commit("tip", "middle", {"a.c": "3"}, MASTER)
+    sides = anchored(history, "root", "tip").of(PERF)
+
+    assert sides.base is not None
+    assert (sides.base.commit, sides.patch.commit) == ("root", "tip")
+
+
+@pytest.mark.parametrize("ends", [("tip", "root"), ("patch", "tip"), ("root", "patch")])
+def test_ends_of_an_anchor_in_the_opposite_order_or_outside_of_the_branch_are_refused(
+    history: History, ends: tuple[str, str]
+) -> None:
+    history.commit("tip", "root", {"a.c": "3"}, MASTER)
+    history.commit("patch", "root", {"a.c": "4"}, CHANGE)
+
+    with pytest.raises(BadInput):
+        anchored(history, *ends)

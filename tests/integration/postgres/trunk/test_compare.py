@@ -1,0 +1,257 @@
+"""Compare two commits of a branch on a page over PostgreSQL, and ask to measure them together."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import pytest
+
+from service.adapters.access.recent_answers import RecentAnswers
+from service.adapters.postgres.trunk.shown_commits import PostgresCommitReading
+from service.domain.access.audit import AuditKind
+from service.domain.runs.states import RunState
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind
+from service.domain.verdict.calibration.schedule import BranchKey
+from service.domain.verdict.inference.verdict import Verdict
+from service.ports.commits import BranchName
+from service.ports.runs.queue import Task
+from service.steps.access.override_rights import OverrideRights
+from service.web.trunk.commits import PageCommits
+from tests.integration.postgres.trunk.regression_site import PEOPLE, SAME, Site
+from tests.support.fakes import FakeReviewServer
+from tests.support.store_samples import post_submit_run
+from tests.support.trunk import SLOWER, key, measured
+from tests.support.web import build_compare, call
+
+if TYPE_CHECKING:
+    import httpx
+    from fastapi import FastAPI
+
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+BRANCH = BranchName("review", "kv_engine", "master")
+FIRST, SECOND, THIRD = (f"{number:040x}" for number in (1, 2, 3))
+
+
+@pytest.fixture
+def site(database: Database) -> Site:
+    """A branch with three merged commits."""
+    site = Site(database)
+    for _ in range(3):
+        site.merge({key("BM_a"): SAME, key("BM_b"): SAME}, {key("BM_a"): SAME})
+    database.change("UPDATE change SET is_public = true")
+    database.change(
+        "INSERT INTO public_branch (instance, project, branch) VALUES (:instance, :project, :branch)",
+        **BRANCH._asdict(),
+    )
+    return site
+
+
+@pytest.fixture
+def reading(site: Site) -> PostgresCommitReading:
+    return PostgresCommitReading(site.database.owner)
+
+
+@pytest.fixture
+def app(site: Site, reading: PostgresCommitReading) -> FastAPI:
+    accounts = FakeReviewServer(accounts=dict(PEOPLE), members={("1000003", "reviewers")})
+    rights = OverrideRights(RecentAnswers({"review": accounts}))
+    return build_compare(site.callers.access(), PageCommits(site.store, rights, lambda _: reading))
+
+
+def page(app: FastAPI, site: Site, person: str = "al", **query: str) -> str:
+    answer = call(app, "GET", f"/compare?{urlencode(query)}", headers=site.people[person])
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def ask(app: FastAPI, site: Site, text: str, person: str = "al", **others: str) -> httpx.Response:
+    """Send the form of a page."""
+    form = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]+)"', text)) | others
+    headers = {"Content-Type": "application/x-www-form-urlencoded", **site.people[person]}
+    return call(app, "POST", "/compare", content=urlencode(form), headers=headers)
+
+
+class TestReading:
+    def test_a_branch_lists_its_commits_newest_first(self, reading: PostgresCommitReading) -> None:
+        assert reading.branches() == [BRANCH]
+        assert [each.revision for each in reading.commits(BRANCH, 2)] == [THIRD, SECOND]
+        assert reading.commits(BranchName("review", "kv_engine", "other"), 9) == []
+
+    def test_the_earlier_commit_is_the_base_however_it_is_asked(self, reading: PostgresCommitReading) -> None:
+        for ends in ((FIRST, THIRD), (THIRD, FIRST)):
+            found = reading.pair(BRANCH, *ends)
+            assert (found.base.revision, found.patch.revision) == (FIRST, THIRD)
+        assert (found.runs, found.pools, found.groups) == ((), ("perf",), ("reviewers",))
+
+    def test_neighbours_were_measured_together_by_the_run_of_the_later_one(
+        self, site: Site, reading: PostgresCommitReading
+    ) -> None:
+        site.database.change(
+            "UPDATE run SET parent = :base WHERE revision = :patch", base=FIRST, patch=SECOND
+        )
+        (run,) = reading.pair(BRANCH, FIRST, SECOND).runs
+
+        assert (run.kind, run.pool, run.counts) == (RunKind.POST_SUBMIT, "perf", {Verdict.SAME: 2})
+
+    def test_an_anchor_and_its_repetition_are_listed(
+        self, site: Site, reading: PostgresCommitReading
+    ) -> None:
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        site.database.change("UPDATE run SET parent = :base WHERE kind = 'longer'", base=FIRST)
+
+        runs = reading.pair(BRANCH, FIRST, THIRD).runs
+        assert [(run.kind, run.counts) for run in runs] == [
+            (RunKind.LONGER, {Verdict.SLOWER: 1}),
+            (RunKind.ANCHOR, {Verdict.SLOWER: 1}),
+        ]
+
+    @pytest.mark.parametrize(
+        ("beginning", "why"),
+        [("0000000", "several commits"), ("fffffff", "no measured commit")],
+    )
+    def test_what_names_no_single_commit_is_not_found(
+        self, reading: PostgresCommitReading, beginning: str, why: str
+    ) -> None:
+        with pytest.raises(NotFound, match=why):
+            reading.pair(BRANCH, FIRST, beginning)
+
+    def test_a_private_change_and_a_hidden_branch_are_not_seen(
+        self, site: Site, reading: PostgresCommitReading
+    ) -> None:
+        public = reading.seen_by(None)
+        assert len(public.commits(BRANCH, 9)) == 3
+        site.database.change("UPDATE change SET is_private = true, is_public = false WHERE number = 12")
+        assert [each.revision for each in public.commits(BRANCH, 9)] == [THIRD, FIRST]
+        with pytest.raises(NotFound):
+            public.pair(BRANCH, FIRST, SECOND)
+        site.database.change("DELETE FROM public_branch")
+        site.database.change("UPDATE change SET is_public = false")
+        assert public.branches() == []
+        assert public.commits(BRANCH, 9) == []
+
+
+class TestPage:
+    def test_the_only_branch_is_chosen_and_one_end_is_kept(self, app: FastAPI, site: Site) -> None:
+        shown = page(app, site, **BRANCH._asdict(), base=FIRST)
+
+        assert "kv_engine" in page(app, site)
+        assert f'name="base" value="{FIRST}"' in shown
+        assert f"base={FIRST}&amp;patch={THIRD}" in shown
+
+    def test_two_commits_that_were_never_measured_together_can_be(self, app: FastAPI, site: Site) -> None:
+        shown = page(app, site, **BRANCH._asdict(), base=FIRST[:40], patch=THIRD)
+        assert "have not been measured together" in shown
+        answer = ask(app, site, shown)
+
+        assert answer.status_code == 303
+        with site.store.transaction() as tx:
+            run = tx.runs.lock(site.database.value("SELECT max(id) FROM run"))
+            assert tx.branches.is_measuring("perf")
+        assert (run.kind, run.parent, run.revision, run.pool) == (RunKind.ANCHOR, FIRST, THIRD, "perf")
+        assert site.database.value("SELECT requested_by FROM run WHERE id = :id", id=run.id) == "1000003"
+        queued = "SELECT payload FROM outbox WHERE kind = 'task' ORDER BY id DESC LIMIT 1"
+        assert site.database.value(queued)["task"] == Task.PLAN
+        asked = "SELECT count(*) FROM audit.entry WHERE kind = :kind AND actor = '1000003'"
+        assert site.database.value(asked, kind=AuditKind.COMPARISON_REQUESTED.value) == 1
+        assert "not measured yet" in page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+
+    def test_a_pool_takes_one_measurement_at_a_time(self, app: FastAPI, site: Site) -> None:
+        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        ask(app, site, shown)
+        answer = ask(app, site, shown, base=SECOND)
+
+        assert answer.status_code == 400
+        assert "perf measures other commits already: try again when that has ended" in answer.text
+
+    def test_only_members_of_the_group_may_ask(self, app: FastAPI, site: Site) -> None:
+        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        refused = page(app, site, "eve", **BRANCH._asdict(), base=FIRST, patch=THIRD)
+
+        assert '<form method="post"' not in refused
+        assert "Eve is not one" in refused
+        assert '<form method="post"' not in page(app, site, "ro", **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        assert ask(app, site, shown, "eve").status_code == 403  # with another person's ticket
+
+    def test_all_pairs_are_measured_once(self, app: FastAPI, site: Site) -> None:
+        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        measured_already = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+
+        assert "1 slower" in measured_already
+        assert '<form method="post"' not in measured_already
+        answer = ask(app, site, shown)
+        assert answer.status_code == 400
+        assert "all pairs are measured" in answer.text
+
+    @pytest.mark.parametrize(
+        "ends",
+        [
+            (FIRST, FIRST),
+            (FIRST, "fffffff"),
+            ("xyzxyzx", FIRST),
+            ("1", FIRST),
+            ("", FIRST),
+            ("\0" * 8, FIRST),
+        ],
+    )
+    def test_ends_that_cannot_be_compared_are_refused(
+        self, app: FastAPI, site: Site, ends: tuple[str, str]
+    ) -> None:
+        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        query = urlencode({**BRANCH._asdict(), "base": ends[0], "patch": ends[1]})
+
+        assert ask(app, site, shown, base=ends[0], patch=ends[1]).status_code in {400, 404}
+        if all(ends):
+            answer = call(app, "GET", f"/compare?{query}", headers=site.people["al"])
+            assert answer.status_code in {400, 404}
+        assert site.database.value("SELECT count(*) FROM run WHERE kind = 'anchor'") == 0
+
+    @pytest.mark.parametrize("project", ["", "\0", "other", "x" * 300])
+    def test_another_branch_has_no_commit(self, app: FastAPI, site: Site, project: str) -> None:
+        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        query = urlencode({**BRANCH._asdict(), "project": project, "base": FIRST, "patch": THIRD})
+
+        assert call(app, "GET", f"/compare?{query}", headers=site.people["al"]).status_code == 404
+        assert ask(app, site, shown, project=project).status_code == 404
+
+
+def test_what_benchgate_learned_of_in_the_opposite_order_is_found(
+    site: Site, reading: PostgresCommitReading
+) -> None:
+    parent = "UPDATE run SET parent = :base WHERE revision = :patch"
+    site.database.change(parent, base=SECOND, patch=FIRST)
+    found = reading.pair(BRANCH, FIRST, SECOND)
+
+    assert (found.base.revision, found.patch.revision, len(found.runs)) == (SECOND, FIRST, 1)
+
+
+def test_an_anchor_that_a_person_asked_for_replaces_no_automatic_one(site: Site) -> None:
+    with site.store.transaction() as tx:
+        new = replace(post_submit_run(THIRD), kind=RunKind.ANCHOR, pool="perf", parent=FIRST)
+        assert tx.runs.add(replace(new, requested_by="1000003")) is not None
+        found = tx.branches.anchors(BranchKey("perf", *BRANCH))
+
+    assert (dict(found.tries), found.since) == ({}, None)
+
+
+def test_a_comparison_that_a_person_chose_lists_no_range(site: Site) -> None:
+    """People look at results before they ask, so its error rate would be another."""
+    with site.store.transaction() as tx:
+        found = []
+        for person in ("", "1000003"):
+            run = replace(post_submit_run(THIRD), kind=RunKind.ANCHOR, pool="perf", parent=FIRST)
+            anchor = tx.runs.add(replace(run, requested_by=person))
+            assert anchor is not None
+            tx.runs.start(anchor, tree="t", parent=FIRST, parent_tree="q", label="Verified")
+            measured(tx, anchor, {key("BM_a"): SLOWER}, ratios={key("BM_a"): (1.05, 1.04, 1.06)})
+            tx.runs.end(anchor, RunState.FINISHED)
+            found.append(anchor)
+        ranges = tx.branches.slow_ranges(BranchKey("perf", *BRANCH))
+
+    assert [each.run_id for each in ranges.anchors] == found[:1]
