@@ -1,4 +1,4 @@
-"""Keep who asked to measure two commits together, so that such runs are told from automatic ones."""
+"""Keep who asked to measure two commits together, to tell such runs from automatic ones."""
 
 from __future__ import annotations
 
