@@ -51,7 +51,7 @@ from service.web.review.actions import PageActions, create_actions
 from service.web.review.checks import create_gerrit_checks, origins_of
 from service.web.review.webhooks import create_webhooks
 from service.web.runs.external_builds import create_external_builds
-from service.web.trunk.api import create_regressions_api
+from service.web.trunk.api import create_commits_api, create_regressions_api
 from service.web.trunk.commits import PageCommits, create_comparing
 from service.web.trunk.regressions import PageRegressions, create_triage
 from service.wiring.control import build_control
@@ -218,7 +218,8 @@ def _compare(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tup
         return plane.commits.seen_by(viewers.of(known_caller(request)))
 
     page = PageCommits(plane.store, OverrideRights(answers), reading_of)
-    return create_comparing(page), create_compare(reading_of, health, page.form_for, plane.addresses)
+    pages = create_compare(reading_of, health, page.form_for, plane.addresses)
+    return create_commits_api(reading_of), create_comparing(page), pages
 
 
 def _reading_by_caller(plane: Control, answers: RecentAnswers) -> ReadingOf:

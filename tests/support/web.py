@@ -45,7 +45,7 @@ from service.web.review.actions import PageActions, create_actions
 from service.web.review.checks import create_gerrit_checks
 from service.web.review.webhooks import create_webhooks
 from service.web.runs.external_builds import create_external_builds
-from service.web.trunk.api import create_regressions_api
+from service.web.trunk.api import create_commits_api, create_regressions_api
 from service.web.trunk.commits import PageCommits, create_comparing
 from service.web.trunk.regressions import PageRegressions, create_triage
 from tests.support.access.callers import Callers
@@ -162,7 +162,8 @@ def _regressions(page: PageRegressions | None, health: HealthCheck) -> tuple[API
 
 def _compare(page: PageCommits | None, health: HealthCheck) -> tuple[APIRouter, ...]:
     page = page or PageCommits(MemoryStore(), OverrideRights(RecentAnswers({})), _no_commits)
-    return create_comparing(page), create_compare(page.reading_of, health, page.form_for)
+    pages = create_compare(page.reading_of, health, page.form_for)
+    return create_commits_api(page.reading_of), create_comparing(page), pages
 
 
 def build_compare(access: Access, page: PageCommits) -> FastAPI:

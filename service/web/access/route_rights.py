@@ -33,6 +33,7 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/api/v1/builds/{job}/{number}/samples"): Need.READ,
         ("GET", "/api/v1/series"): Need.READ,
         ("GET", "/api/v1/series/{series_id}"): Need.READ,
+        ("GET", "/api/v1/compare"): Need.READ,
         ("GET", "/api/v1/regressions"): Need.READ,
         ("GET", "/api/v1/regressions/{regression_id}"): Need.READ,
         ("GET", "/api/v1/voting-statuses"): Need.READ,

@@ -1,4 +1,4 @@
-"""Route the API of regressions."""
+"""Route the API of regressions, and of commits that are compared."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 
 from service.domain.trunk.regression import RegressionList  # noqa: TC001 - FastAPI reads the annotation
 from service.domain.values.search import parse_words
+from service.ports.commits import BranchName, CommitPair
 from service.ports.trunk import RegressionDetail  # noqa: TC001 - FastAPI reads the annotation
 from service.web import schemas
 from service.web.api import CursorText, Id, Limit, last_id
@@ -15,7 +16,11 @@ from service.web.conditional import ConditionalRoute
 from service.web.problems import RESPONSES
 
 if TYPE_CHECKING:
+    from service.web.trunk.commits import CommitReadingOf
     from service.web.trunk.regressions import RegressionReadingOf
+
+Name = Annotated[str, Query(max_length=300)]
+Commit = Annotated[str, Query(max_length=100, description="its id, or the first seven or more digits")]
 
 
 def create_regressions_api(reading_of: RegressionReadingOf) -> APIRouter:
@@ -44,5 +49,23 @@ def create_regressions_api(reading_of: RegressionReadingOf) -> APIRouter:
     def get_regression(request: Request, regression_id: Id) -> RegressionDetail:
         """A regression with all its slower results, and what the gate had said about each."""
         return reading_of(request).regression(regression_id)
+
+    return router
+
+
+def create_commits_api(reading_of: CommitReadingOf) -> APIRouter:
+    """Create the route ``/api/v1/compare``, which only reads.
+
+    Args:
+        reading_of: returns the commits that the caller of a request may see.
+    """
+    router = APIRouter(prefix="/api/v1", route_class=ConditionalRoute, responses=RESPONSES)
+
+    @router.get("/compare", operation_id="compareCommits", tags=["commits"])
+    def compare(
+        request: Request, instance: Name, project: Name, branch: Name, base: Commit, patch: Commit
+    ) -> CommitPair:
+        """Two commits of a branch, the earlier one as the base, and the runs that measured them together."""
+        return reading_of(request).pair(BranchName(instance, project, branch), base, patch)
 
     return router

@@ -213,6 +213,7 @@ def test_the_document_names_every_operation() -> None:
         "/api/v1/builds/{job}/{number}/samples": "getSamples",
         "/api/v1/series": "searchSeries",
         "/api/v1/series/{series_id}": "getSeries",
+        "/api/v1/compare": "compareCommits",
         "/api/v1/regressions": "listRegressions",
         "/api/v1/regressions/{regression_id}": "getRegression",
         "/api/v1/voting-statuses": "listVotingStatuses",

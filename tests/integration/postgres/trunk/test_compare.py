@@ -178,6 +178,16 @@ class TestPage:
         assert '<form method="post"' not in page(app, site, "ro", **BRANCH._asdict(), base=FIRST, patch=THIRD)
         assert ask(app, site, shown, "eve").status_code == 403  # with another person's ticket
 
+    def test_the_api_has_the_same(self, app: FastAPI, site: Site) -> None:
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        query = urlencode({**BRANCH._asdict(), "base": FIRST, "patch": THIRD})
+        answer = call(app, "GET", f"/api/v1/compare?{query}", headers=site.people["ro"])
+
+        assert answer.status_code == 200
+        found = answer.json()
+        assert (found["base"]["revision"], found["patch"]["revision"]) == (FIRST, THIRD)
+        assert [each["counts"] for each in found["runs"]] == [{"slower": 1}, {"slower": 1}]
+
     def test_all_pairs_are_measured_once(self, app: FastAPI, site: Site) -> None:
         shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
         site.compare_distant(1, 3, {key("BM_a"): SLOWER})

@@ -45,7 +45,7 @@ QUERIES: Final[Mapping[str, str]] = {
     "/trends": "?q=BM&series=1",
 }
 ROUTES: Final = sorted(path for method, path in RIGHTS if method == "GET")
-REGRESSIONS: Final = ("/api/v1/regressions", "/api/v1/regressions/{regression_id}")
+REGRESSIONS: Final = ("/api/v1/regressions", "/api/v1/regressions/{regression_id}", "/api/v1/compare")
 # Pages of people and operators, files, a redirection, and texts that are the same for everybody. Failures are
 # read from the database, and hidden as postgres/failures/test_known_failures.py shows; so are regressions,
 # and the commits that are compared.
