@@ -199,7 +199,7 @@ def _pages(get: Callable[[str], None], filler: Filler, series: int) -> list[Prob
         Probe("/", lambda _: get("/"), PAGE_GOAL),
         Probe("/?q=wake", lambda _: get("/?q=notifications+robin"), PAGE_GOAL),
         Probe("/regressions", lambda _: get("/regressions"), PAGE_GOAL),
-        Probe("/regressions?list=accepted", lambda _: get("/regressions?list=accepted"), PAGE_GOAL),
+        Probe("/regressions?list=closed", lambda _: get("/regressions?list=closed"), PAGE_GOAL),
         Probe("/regressions/n", lambda k: get(f"/regressions/{1 + k * 7919 % filler.changes}"), PAGE_GOAL),
         Probe("/trends", lambda _: get("/trends"), PAGE_GOAL),
         Probe("/machines", lambda _: get("/machines"), PAGE_GOAL),
