@@ -6,6 +6,7 @@ import binascii
 import hmac
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.domain.values.errors import NotAllowed
@@ -16,6 +17,19 @@ if TYPE_CHECKING:
 
 _NONCE_BYTES: Final = 16
 _PURPOSE: Final = b"benchgate form"  # the session's digest must not sign anything else by the same bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TicketedForm:
+    """A form that a page offers a person; ``missing`` says why they may not send it."""
+
+    person: User
+    path: str
+    missing: str = ""
+
+    def ticket(self) -> str:
+        """Make a ticket of the form."""
+        return ticket_for(self.person, f"POST {self.path}")
 
 
 def ticket_for(person: User, action: str) -> str:

@@ -14,13 +14,12 @@ from service.domain.values.text import brief, plain
 from service.ports.failures.storing import KnownChange
 from service.web.access.authenticate import find_actor, person_of
 from service.web.access.forms import Form, bug_in, form_of
-from service.web.access.tickets import check_ticket, ticket_for
+from service.web.access.tickets import TicketedForm, check_ticket
 from service.web.failures.fields import days_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from service.domain.access.caller import User
     from service.ports.failures.reading import FailureReading, KnownDetail
     from service.steps.access.override_rights import OverrideRights
     from service.steps.failures.change_known import KnownChanges
@@ -31,19 +30,12 @@ _SEE_OTHER: Final = 303
 _MAX_NAME: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class KnownForm:
-    """The form of a known failure's page: the states that a person may choose, the address and a ticket."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownForm(TicketedForm):
+    """The form of a known failure's page, with the states that a person may choose."""
 
     states: Sequence[TriageState]
-    path: str
-    person: User
-    missing: str = ""
     most_days: int = MOST_DAYS
-
-    def ticket(self) -> str:
-        """Make the ticket of the form."""
-        return ticket_for(self.person, f"POST {self.path}")
 
 
 class PageKnownChanges:
@@ -68,7 +60,8 @@ class PageKnownChanges:
         missing = self._rights.refusal(person.email, detail.row.instance, detail.groups)
         state = detail.row.state
         states = [each for each in TriageState if each is state or each in TRANSITIONS[state]]
-        return KnownForm(states, f"/failures/{detail.row.id}", person, str(missing or ""))
+        path = f"/failures/{detail.row.id}"
+        return KnownForm(person=person, path=path, missing=str(missing or ""), states=states)
 
     def change(self, request: Request, known_id: int, form: Form) -> RedirectResponse:
         """Change a known failure by a form, and send the browser back to the page.

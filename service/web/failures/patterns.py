@@ -18,13 +18,12 @@ from service.domain.values.text import plain
 from service.ports.failures.storing import NewKnown
 from service.web.access.authenticate import find_actor, person_of
 from service.web.access.forms import Form, bug_in, form_of
-from service.web.access.tickets import check_ticket, ticket_for
+from service.web.access.tickets import TicketedForm, check_ticket
 from service.web.failures.fields import days_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from service.domain.access.caller import User
     from service.ports.failures.reading import FailureReading, PatternMatches
     from service.steps.access.override_rights import OverrideRights
     from service.steps.failures.change_known import KnownChanges
@@ -39,28 +38,22 @@ _NO_BUILD: Final = "no build ran there in 30 days; check the branch, the job and
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PatternForm:
+class PatternForm(TicketedForm):
     """The form of a new pattern.
 
     Args:
-        person: whom the page is for.
         projects: those to choose from, as ``INSTANCE~NAME``.
         values: of the fields, as the person wrote them.
         problem: why these values cannot be used; empty if they can, or there are none.
         found: what the pattern would have matched; None without usable values.
     """
 
-    person: User
+    path: str = PATH
     projects: Sequence[str]
     values: Mapping[str, str]
     problem: str = ""
     found: PatternMatches | None = None
-    path: str = PATH
     most_days: int = MOST_DAYS
-
-    def ticket(self) -> str:
-        """Make the ticket of the form."""
-        return ticket_for(self.person, f"POST {self.path}")
 
 
 class PagePatterns:

@@ -15,10 +15,9 @@ from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.steps.review.request_command import request_command
 from service.web.access.authenticate import find_actor, person_of
 from service.web.access.forms import form_of
-from service.web.access.tickets import check_ticket, ticket_for
+from service.web.access.tickets import TicketedForm, check_ticket
 
 if TYPE_CHECKING:
-    from service.domain.access.caller import User
     from service.ports.reading import BuildReading
     from service.ports.review.shown import PatchSetDetail
     from service.ports.store import Store
@@ -28,17 +27,11 @@ if TYPE_CHECKING:
 _SEE_OTHER: Final = 303
 
 
-@dataclass(frozen=True, slots=True)
-class ActionForms:
-    """A person's forms on a patch set's page: the actions, the address, and a ticket for each form."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionForms(TicketedForm):
+    """A person's forms on a patch set's page, one for each action; each gets a ticket of its own."""
 
     offered: OfferedActions
-    path: str
-    person: User
-
-    def ticket(self) -> str:
-        """Make the ticket of one form."""
-        return ticket_for(self.person, f"POST {self.path}")
 
 
 class PageActions:
@@ -60,7 +53,8 @@ class PageActions:
         person = find_actor(request)
         if person is None:
             return None
-        return ActionForms(self._offers.offered(person.email, page, compared), _path(page), person)
+        offered = self._offers.offered(person.email, page, compared)
+        return ActionForms(person=person, path=_path(page), offered=offered)
 
     def act(self, request: Request, change: str, patch_set: int, form: Mapping[str, str]) -> RedirectResponse:
         """Store the request of a form, and send the browser back to the page, which shows it.

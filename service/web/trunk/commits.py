@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlencode
 
@@ -13,12 +12,11 @@ from service.ports.commits import BranchName
 from service.steps.trunk.ask_to_compare import ask_to_compare
 from service.web.access.authenticate import find_actor, person_of
 from service.web.access.forms import Form, form_of
-from service.web.access.tickets import check_ticket, ticket_for
+from service.web.access.tickets import TicketedForm, check_ticket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from service.domain.access.caller import User
     from service.ports.commits import CommitPair, CommitReading
     from service.ports.store import Store
     from service.steps.access.override_rights import OverrideRights
@@ -27,19 +25,6 @@ if TYPE_CHECKING:
 
 PATH: Final = "/compare"
 _SEE_OTHER: Final = 303
-
-
-@dataclass(frozen=True, slots=True)
-class CompareForm:
-    """The form of a page; ``missing`` says why the person may not send it."""
-
-    person: User
-    missing: str = ""
-    path: str = PATH
-
-    def ticket(self) -> str:
-        """Make the ticket of the form."""
-        return ticket_for(self.person, f"POST {self.path}")
 
 
 class PageCommits:
@@ -56,13 +41,13 @@ class PageCommits:
         self._rights = rights
         self.reading_of = reading_of
 
-    def form_for(self, request: Request, pair: CommitPair) -> CompareForm | None:
+    def form_for(self, request: Request, pair: CommitPair) -> TicketedForm | None:
         """Return the form for two commits; None if the caller may not act at all."""
         person = find_actor(request)
         if person is None:
             return None
         missing = self._rights.refusal(person.email, pair.branch.instance, pair.groups)
-        return CompareForm(person, str(missing or ""))
+        return TicketedForm(person=person, path=PATH, missing=str(missing or ""))
 
     def ask(self, request: Request, form: Form) -> RedirectResponse:
         """Start the measurement, and send the browser back.

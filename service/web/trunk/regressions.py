@@ -16,12 +16,11 @@ from service.ports.trunk import RegressionChange
 from service.steps.trunk.judge_regressions import judge_regressions
 from service.web.access.authenticate import find_actor, person_of
 from service.web.access.forms import Form, bug_in, form_of
-from service.web.access.tickets import check_ticket, ticket_for
+from service.web.access.tickets import TicketedForm, check_ticket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from service.domain.access.caller import User
     from service.ports.store import Store
     from service.ports.trunk import RegressionReading
     from service.steps.access.override_rights import OverrideRights
@@ -37,18 +36,12 @@ _BOX: Final = "regression-"
 _DIGITS: Final = 18
 
 
-@dataclass(frozen=True, slots=True)
-class RegressionForm:
-    """The form of a page; ``missing`` says why the person may not send it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegressionForm(TicketedForm):
+    """The form of a list, or of one regression."""
 
-    person: User
-    missing: str = ""
     path: str = PATH
     states: tuple[RegressionState, ...] = CHOOSABLE
-
-    def ticket(self) -> str:
-        """Make the ticket of the form."""
-        return ticket_for(self.person, f"POST {self.path}")
 
 
 class PageRegressions:
@@ -72,10 +65,10 @@ class PageRegressions:
         """
         person = find_actor(request)
         if person is None or regression is None:
-            return None if person is None else RegressionForm(person)
+            return None if person is None else RegressionForm(person=person)
         judges = self.reading_of(request).judges_of([regression])
         missing = self._rights.refusal(person.email, judges.instances[0], judges.groups)
-        return RegressionForm(person, str(missing or ""))
+        return RegressionForm(person=person, missing=str(missing or ""))
 
     def change(self, request: Request, form: Form) -> RedirectResponse:
         """Change the chosen regressions, all or none, and send the browser back.
