@@ -34,7 +34,10 @@ class MergedCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparingRun:
-    """A run that compares two commits; ``counts`` has the number of its benchmarks by verdict."""
+    """A run that compares two commits; ``counts`` has the number of its benchmarks by verdict.
+
+    ``is_cut_short``: one of its builds ended early, for other builds or with its machine.
+    """
 
     run_id: int
     kind: RunKind
@@ -42,6 +45,7 @@ class ComparingRun:
     pool: str
     created_at: datetime
     counts: Mapping[Verdict, int]
+    is_cut_short: bool
 
     @property
     def is_ended(self) -> bool:
@@ -50,8 +54,8 @@ class ComparingRun:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether it has all results; builds that need the machine end an anchor early."""
-        return self.state is RunState.FINISHED and bool(self.counts)
+        """Return whether it has all results."""
+        return self.state is RunState.FINISHED and bool(self.counts) and not self.is_cut_short
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ class Circumstances:
 
 
 UNDISTURBED: Final = Circumstances()
+_IDENTICAL: Final = frozenset({ReasonKind.SAME_PROGRAM})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +120,7 @@ def _groups(
         Group.FAILING: by_verdict[Verdict.FAILING],
         Group.UNDECIDED: undecided,
         # For the same program, the interval may have any width.
-        Group.SAME: [
-            each for each in by_verdict[Verdict.SAME] if not has_kind(each.reasons, {ReasonKind.SAME_PROGRAM})
-        ],
+        Group.SAME: [each for each in by_verdict[Verdict.SAME] if not has_kind(each.reasons, _IDENTICAL)],
         Group.NEW: by_verdict[Verdict.NEW],
     }
 
@@ -172,6 +171,6 @@ def _has_failing_suite(comparisons: Iterable[Comparison]) -> bool:
         if each.verdict is Verdict.FAILING:
             failing.add(each.row.suite)
         # The same program is the same without a pair.
-        elif each.verdict is not Verdict.NEW and (each.pairs or each.verdict is not Verdict.SAME):
+        elif each.verdict is not Verdict.NEW and (each.pairs or not has_kind(each.reasons, _IDENTICAL)):
             measured.add(each.row.suite)
     return not failing <= measured

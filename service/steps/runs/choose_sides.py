@@ -121,8 +121,7 @@ def _on_branch(source: Source, run: RunRecord) -> str:
         if commit is None or not source.is_merged(run.project, commit, run.branch):
             raise BadInput(f"{run.branch} does not have the commit {commit} any more")
     line = [each.revision for each in source.line(run.project, run.branch, LOOKED_AT)]
-    places = [line.index(each) for each in (run.revision, run.parent) if each in line]
-    if places != sorted(places):
+    if run.parent in line and run.revision not in line[: line.index(run.parent) + 1]:
         raise BadInput(f"{run.branch} has the commit {run.parent} after {run.revision}")
     return str(run.parent)
 

@@ -13,6 +13,7 @@ from service.adapters.postgres.access.sight import OF_BRANCHES, Sighted, merged_
 from service.adapters.postgres.failures.failures_in_scope import groups_of_scope
 from service.adapters.postgres.rows import from_row
 from service.domain.failures.known import Scope
+from service.domain.runs.states import RunState
 from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import RunKind
 from service.domain.values.text import brief, plain
@@ -52,17 +53,18 @@ WITH compared AS (
     SELECT r.* FROM run AS r
     WHERE r.kind = '{RunKind.POST_SUBMIT}' AND {_HERE} AND {_COMMIT} = :patch AND r.parent = :base
     UNION ALL SELECT r.* FROM run AS r
-    WHERE r.kind = '{RunKind.ANCHOR}' AND r.pool = ANY(cast(:pools AS text[])) AND {_HERE}
+    WHERE r.kind = '{RunKind.ANCHOR}' AND r.pool = ANY(cast(:classes AS text[])) AND {_HERE}
       AND r.revision = :patch AND r.parent = :base
 )
 SELECT r.id AS run_id, r.kind, r.state, r.created_at,
-       coalesce(nullif(r.pool, ''), found.pools) AS pool, found.counts
+       coalesce(nullif(r.pool, ''), found.pools) AS pool, found.counts, found.is_cut_short
 FROM (
     TABLE compared UNION ALL SELECT r.* FROM run AS r JOIN compared AS before ON r.previous_id = before.id
     WHERE r.kind = '{RunKind.LONGER}'
 ) AS r
 CROSS JOIN LATERAL (
-    SELECT coalesce(string_agg(DISTINCT b.pool, ', '), '') AS pools, (
+    SELECT coalesce(string_agg(DISTINCT b.pool, ', '), '') AS pools,
+           coalesce(bool_or(b.outcome IN ('cancelled', 'infrastructure')), false) AS is_cut_short, (
         SELECT coalesce(jsonb_object_agg(verdict, results), '{{}}') FROM (
             SELECT k.verdict, count(DISTINCT (s.job, s.suite, s.benchmark)) AS results
             FROM run_build AS its JOIN build AS made ON made.id = its.build_id
@@ -76,6 +78,10 @@ CROSS JOIN LATERAL (
 WHERE {merged_in_sight("r")}
 ORDER BY r.id DESC LIMIT {_MOST_RUNS}
 """)  # noqa: S608 - put together from constants
+_CLASSES: Final = text("""
+SELECT DISTINCT machine_class FROM series
+WHERE (instance, project, branch) = (:instance, :project, :branch)
+""")
 _POOLS: Final = text(f"""
 SELECT DISTINCT b.pool FROM run AS r
 JOIN run_build AS rb ON rb.run_id = r.id JOIN build AS b ON b.id = rb.build_id
@@ -108,11 +114,14 @@ class PostgresCommitReading(Sighted, CommitReading):
             base, patch = sorted(found, key=lambda each: (each.landed_at, each.run_id))
             if base == patch:
                 raise BadInput("choose two different commits", "patch")
-            keys["pools"] = pools = list(connection.execute(_POOLS, keys).scalars())
+            keys["classes"] = list(connection.execute(_CLASSES, keys).scalars())
             runs = _runs(connection, keys, base, patch)
-            # Benchgate may have learned of the later one first.
-            if not runs and (runs := _runs(connection, keys, patch, base)):
-                base, patch = patch, base
+            # Benchgate may have learned of the later one first; planning refuses the wrong order.
+            if all(run.state is RunState.REFUSED for run in runs):
+                reverse = _runs(connection, keys, patch, base)
+                if reverse or runs:
+                    base, patch, runs = patch, base, reverse
+            pools = connection.execute(_POOLS, keys).scalars().all()
             groups = groups_of_scope(connection, Scope(**branch._asdict()), keys)
         return CommitPair(branch, base, patch, runs, tuple(pools), tuple(groups))
 

@@ -199,6 +199,27 @@ class TestPage:
         assert answer.status_code == 400
         assert "all pairs are measured" in answer.text
 
+    def test_an_anchor_that_lost_a_build_is_asked_for_again(self, app: FastAPI, site: Site) -> None:
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        site.database.change("UPDATE run SET parent = 'x' WHERE kind = 'longer'")
+        site.database.change(
+            "UPDATE build SET outcome = 'cancelled' FROM run_build AS its JOIN run ON run.id = its.run_id"
+            " WHERE its.build_id = build.id AND run.kind = 'anchor'"
+        )
+        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+
+        assert "ended early" in shown
+        assert ask(app, site, shown).status_code == 303
+
+    def test_after_a_refusal_the_opposite_order_is_tried(self, app: FastAPI, site: Site) -> None:
+        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        ask(app, site, shown)
+        site.database.change("UPDATE run SET state = 'refused' WHERE kind = 'anchor'")
+        ask(app, site, page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD))
+
+        ends = "SELECT parent FROM run WHERE kind = 'anchor' ORDER BY id DESC LIMIT 1"
+        assert site.database.value(ends) == THIRD
+
     @pytest.mark.parametrize(
         "ends",
         [
