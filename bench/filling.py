@@ -39,7 +39,7 @@ SIDES: Final = 2
 LONG_BUILDS: Final = 2000
 LONG_BENCHMARKS: Final = 5
 DAYS: Final = 360
-CHANGES_IN_ALL: Final = 500  # the days between changes; more changes than that go on at the same pace
+CHANGES_IN_ALL: Final = 500  # at least, for the days between them
 WIDE: Final = "engine-perf"  # a job of many benchmarks
 LONG: Final = "nightly-perf"  # a job with a long history
 _FILE: Final = f"""
@@ -99,11 +99,15 @@ class Filler:
         ]
 
     def fill_to(self, results: int) -> list[Filled]:
-        """Add changes, each checked and then measured again on its branch, until ``results`` are stored."""
-        done = []
+        """Add changes, each checked and then measured again on its branch, until ``results`` are stored.
+
+        They are spread over all days, so that the last month has its share of them.
+        """
+        done: list[Filled] = []
+        in_all = max(CHANGES_IN_ALL, results // (2 * SIDES * BENCHMARKS))
         while self.results < results:
             self.changes += 1
-            moment = self.begin + timedelta(days=DAYS) / CHANGES_IN_ALL * self.changes
+            moment = self.begin + timedelta(days=DAYS) / in_all * self.changes
             for kind, status in ((RunKind.CHECK, "NEW"), (RunKind.POST_SUBMIT, "MERGED")):
                 change = _change(self.changes, ChangeStatus(status), moment)
                 done.append(self._add_build(WIDE, kind, change.current.revision, change, moment))
