@@ -5,6 +5,7 @@ The sentences are in :mod:`service.domain.wording.judgement`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
 from types import MappingProxyType
@@ -120,7 +121,11 @@ def _groups(
         Group.FAILING: by_verdict[Verdict.FAILING],
         Group.UNDECIDED: undecided,
         # For the same program, the interval may have any width.
-        Group.SAME: [each for each in by_verdict[Verdict.SAME] if not has_kind(each.reasons, _IDENTICAL)],
+        Group.SAME: [
+            each
+            for each in by_verdict[Verdict.SAME]
+            if not has_kind(each.reasons, _IDENTICAL) or _is_within(each, policy.same_within)
+        ],
         Group.NEW: by_verdict[Verdict.NEW],
     }
 
@@ -162,6 +167,13 @@ def _undecided_under(circumstances: Circumstances) -> Outcome:
         # It failed after code of the patch ran, which may be the cause.
         return Outcome.INFRASTRUCTURE
     return Outcome.UNDECIDED_WITHHELD if circumstances.is_used_up_by_patch else Outcome.UNDECIDED
+
+
+def _is_within(found: Comparison, share: float) -> bool:
+    """Return whether the interval contains no larger change."""
+    return found.interval is not None and all(
+        abs(math.log(bound)) <= math.log1p(share) for bound in found.interval if bound > 0
+    )
 
 
 def _has_failing_suite(comparisons: Iterable[Comparison]) -> bool:

@@ -64,7 +64,7 @@ WHERE NOT EXISTS (
         AND k.instance = r.instance AND k.project = r.project
         AND k.branch IN ('', r.branch) AND k.job IN ('', b.job)
 )
-ORDER BY s.last_seen_at DESC, s.id DESC, r.instance, r.project, r.branch, b.job, b.finished_at
+ORDER BY s.last_seen_at DESC, s.id DESC, r.instance, r.project, r.branch, b.job, b.finished_at, b.id
 LIMIT :most
 """)  # noqa: S608 - put together from constants
 _PROPOSE: Final = text("""

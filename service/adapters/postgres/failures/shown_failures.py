@@ -140,7 +140,7 @@ LEFT JOIN LATERAL (
     WHERE f.build_id = b.id AND f.signature_id = k.signature_id ORDER BY f.position LIMIT 1
 ) AS found ON true
 WHERE builds.had AND {visible_build("b.id")}
-ORDER BY b.finished_at DESC LIMIT {_MOST_SIGHTINGS}
+ORDER BY b.finished_at DESC, b.id DESC LIMIT {_MOST_SIGHTINGS}
 """)  # noqa: S608 - put together from constants
 
 

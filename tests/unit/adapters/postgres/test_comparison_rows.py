@@ -22,7 +22,7 @@ def row(reason: Reason) -> RowMapping:
         "better": "lower",
         "verdict": "undecided",
         "pairs": 12,
-        **dict.fromkeys(("ratio", "low", "high", "base", "patch")),
+        **dict.fromkeys(("ratio", "low", "high", "base", "patch", "error")),
         "reason": "",
         "reasons": [asdict(reason)],
     }
