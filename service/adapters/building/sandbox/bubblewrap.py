@@ -153,6 +153,9 @@ class BubblewrapSandbox(Sandbox):
             kept, kept_write = _pipe(cleanup)
             stdout = subprocess.DEVNULL if log is None else kept_write
             cleanup.enter_context(adopting_orphans())
+            tree: Namespace | None = None
+            # A monitor that is killed leaves the first process to this one.
+            cleanup.callback(lambda: tree and tree.reap())
             process, status = self._start(group, command, (stdout, kept_write), cleanup)
             if is_raised:  # otherwise, starting alone takes seconds on a busy machine
                 raise_session(process.pid)

@@ -94,12 +94,15 @@ class Namespace(Tree):
 
         The monitor ends before its child, so the kernel adds nothing of the namespace to the monitor's usage.
         """
-        first, self.first = self.first, None
-        own = None if first is None else _voluntary_switches(first)
-        if first is not None:
-            with suppress(ChildProcessError):  # a run in another thread ended the adoption
-                reaped, _, usage = os.wait4(first, os.WNOHANG)
-                return usage.ru_nvcsw - own if reaped and own is not None else None
+        if self.first is None:
+            return None
+        own = _voluntary_switches(self.first)
+        # The monitor still has it, or a run in another thread ended the adoption.
+        with suppress(ChildProcessError):
+            reaped, _, usage = os.wait4(self.first, os.WNOHANG)
+            if reaped:
+                self.first = None
+                return usage.ru_nvcsw - own if own is not None else None
         return None
 
     def close(self) -> None:
