@@ -88,7 +88,7 @@ class RelinkCost:
 
     @staticmethod
     def begins_batch(place: int) -> bool:
-        """Return whether this place, from 0, is the first of its batch, all of which is built at once."""
+        """Return whether the relink at this place, counted from 0, is the first of its batch."""
         return any(VARIANTS[place] == batch[0] for batch in BATCHES)
 
     def seconds(self, place: int, look: int) -> float:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ELLIPSIS: Final = "…"
-# Without =? and ?=, by which a header would encode another address.
+# =? and ?= are not allowed: in a mail header they could encode another address.
 MAIL_ADDRESS: Final = r"[A-Za-z0-9.!#$%&'*+/^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}"
 _SHOWN_AS_FACTOR: Final = 2.0  # from here on "×53" reads better than "+5200 %"
 _NO_CHANGE: Final = frozenset({"+0.00 %", "-0.00 %"})

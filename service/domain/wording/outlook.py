@@ -59,7 +59,7 @@ def confirming(job: str, benchmarks: Sequence[str], seconds: float) -> str:
 
 
 def relinks_outlook(relinks: int, seconds: float) -> str:
-    """Say that it takes ``seconds`` until so many relinks are measured; empty if they are 0."""
+    """Say how many ``seconds`` the relinks up to this number take; empty for 0."""
     return f", about {duration(seconds)} for {relinks}" if seconds else ""
 
 

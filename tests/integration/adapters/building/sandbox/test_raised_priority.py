@@ -75,7 +75,7 @@ def test_this_process_keeps_its_own_priority(runner: Sandbox) -> None:
     assert os.getpriority(os.PRIO_PROCESS, 0) == OWN
 
 
-@pytest.mark.skipif(not can_raise_priority(), reason="needs the right")
+@pytest.mark.skipif(not can_raise_priority(), reason="this user may not raise a priority")
 def test_a_measured_program_gets_most_of_a_busy_cpu() -> None:
     """Four others have sessions of their own; without priority, each gets as much as the program's."""
     cpu = max(os.sched_getaffinity(0))
