@@ -65,7 +65,7 @@ def test_the_printed_link_signs_the_user_of_this_machine_in(started: tuple[Path,
     wait(lambda: re.search(r"/sign-in\?secret=\S+\n", printed.read_text()), "the link")
     [link] = re.findall(r"to act on its pages, open (\S+)", printed.read_text())
     origin, secret = link.split("/sign-in?secret=")
-    with httpx.Client(base_url=origin, headers={"Accept": "text/html"}) as browser:
+    with httpx.Client(base_url=origin, headers={"Accept": "text/html"}, timeout=60) as browser:
         assert '<a href="/sign-in?return=%2F">Sign in</a>' in browser.get("/").text
         assert "Continue as the user of this machine" in browser.get(link).text
         form = {"secret": secret, "return": "/account"}

@@ -147,7 +147,7 @@ def test_a_job_of_jenkins_from_its_start_to_a_reused_result(running: RunningSite
     running.wait(lambda: len(running.messages(CHANGE)) > len(before), "the message on patch set 2")
     assert running.vote(CHANGE) == 1
     assert "unit/8" not in running.messages(CHANGE)[-1]
-    assert "unit/8" in httpx.get(f"{running.site.base_url}/changes/{CHANGE}/1").text
+    assert "unit/8" in httpx.get(f"{running.site.base_url}/changes/{CHANGE}/1", timeout=60).text
 
     before = running.messages(CHANGE)
     third = same_tree(running.project, second, 3)
@@ -163,7 +163,7 @@ def test_the_page_of_a_build_shows_the_other_ci(running: RunningSite, jenkins: J
     (jenkins.root / "failed.xml").write_text(JUNIT, encoding="utf-8")
     jenkins.run(change, 20, "report", "STARTED")
     jenkins.run(change, 20, "report-tests", "failed.xml")
-    page = httpx.get(f"{running.site.base_url}/job/unit/20/").text
+    page = httpx.get(f"{running.site.base_url}/job/unit/20/", timeout=60).text
     assert 'href="https://ci.example.com/job/unit/20/"' in page
     assert "https://ci.example.com/job/unit/20/consoleText" in page
     assert "<bdi>dcp</bdi>" in page.partition('id="tests"')[2]

@@ -189,7 +189,7 @@ def test_a_change_that_turns_private_disappears_from_the_pages(site: GerritSite)
     addresses = [f"{site.site.base_url}{path}/{change.number}" for path in ("/changes", "/api/v1/changes")]
 
     def statuses() -> list[int]:
-        return [httpx.get(address, trust_env=False).status_code for address in addresses]
+        return [httpx.get(address, timeout=60, trust_env=False).status_code for address in addresses]
 
     assert statuses() == [200, 200]
     site.gerrit.rest("alice", "POST", f"/changes/{change.number}/private", {})

@@ -94,7 +94,7 @@ class TwoGerrits:
         self.gerrits = gerrits
 
     def get(self, path: str, **headers: str) -> httpx.Response:
-        return httpx.get(f"{self.site.base_url}{path}", headers=headers)
+        return httpx.get(f"{self.site.base_url}{path}", headers=headers, timeout=60)
 
     def token(self, scope: str, email: str = "") -> str:
         """Return the header of a new token."""
@@ -136,7 +136,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoGerrits]:
         for gerrit in gerrits.values():
             address = f"{site.base_url}/webhooks/gerrit/{gerrit.webhook_secret}"
             for event in (gerrit.event, gerrit.private_event):
-                assert httpx.post(address, content=event).status_code == 204
+                assert httpx.post(address, content=event, timeout=60).status_code == 204
         yield TwoGerrits(site, supervisor, gerrits)
 
 
@@ -175,7 +175,9 @@ def test_a_reply_to_a_comment_goes_to_its_gerrit_and_links_to_its_change(two: Tw
     edge, core = two.gerrits["edge"], two.gerrits["core"]
     before = len(core.messages())
     edge.model.say(1, "alice", "override bug:MB-1 reason:none", as_comment=True)
-    httpx.post(f"{two.site.base_url}/webhooks/gerrit/{edge.webhook_secret}", content=edge.event + b" ")
+    httpx.post(
+        f"{two.site.base_url}/webhooks/gerrit/{edge.webhook_secret}", content=edge.event + b" ", timeout=60
+    )
     two.wait(lambda: "/changes/edge~1#m" in edge.messages()[-1], "the reply")
     assert len(core.messages()) == before
 
@@ -207,7 +209,7 @@ def test_a_report_of_another_ci_names_its_gerrit(two: TwoGerrits) -> None:
     def send(named: dict[str, str]) -> tuple[int, str]:
         headers = {"Authorization": token, "Idempotency-Key": "key"}
         address = f"{two.site.base_url}/api/v1/builds/tiny-perf/1"
-        answer = httpx.post(address, json=build | named, headers=headers)
+        answer = httpx.post(address, json=build | named, headers=headers, timeout=60)
         return answer.status_code, answer.json()["detail"]
 
     assert send({}) == (400, "instance: is missing; write core or edge")

@@ -28,7 +28,7 @@ def signed_in(running: RunningSite, name: str) -> Iterator[httpx.Client]:
     session = NewSession(subject="local", name=name, email=LOCAL_EMAIL, role=Role.REVIEWER)
     cookie = Address(running.site.base_url).session_cookie
     headers = {"Cookie": f"{cookie}={running.plane.sessions.open(session)}", "Origin": running.site.base_url}
-    with httpx.Client(base_url=running.site.base_url, headers=headers) as client:
+    with httpx.Client(base_url=running.site.base_url, headers=headers, timeout=60) as client:
         yield client
 
 
