@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-busy bench-power bench-real bench-signatures bench-patterns soak checks-plugin clean
+.PHONY: install help demo gate-native message-images test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-busy bench-power bench-real bench-signatures bench-patterns bench-trunk soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -99,6 +99,9 @@ bench-noise: .venv/dev.stamp ## measure how much each way to launch programs red
 
 bench-busy: .venv/dev.stamp ## judge a hundred unchanged and slower benchmarks beside builds and a database (KINDS="Hash Sort": some; all take 2.5 hours at most)
 	@$(BIN)/python -m bench.busy $(if $(KINDS),--kinds $(KINDS))
+
+bench-trunk: .venv/dev.stamp ## merge sixty commits of native/ with six planted slow-downs, and list what is reported (about 40 minutes)
+	@$(BIN)/python -m bench.trunk
 
 bench-power: .venv/dev.stamp ## simulate power against machine time and false alarms, beside a t-test
 	@$(BIN)/python -m bench.simulations.power

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from tools.demo.history.commits import HistoryCommit
+    from tools.demo.history.commits import HistoryCommit, Variation
     from tools.demo.scenario import Proposed, Upload
 
 PROJECT: Final = "kv"
@@ -52,7 +52,11 @@ class DemoRepository:
         self._newest: dict[int, str] = {}
 
     def create(
-        self, native: Path, reviewers: str = ANY_GROUP, history: Iterable[tuple[HistoryCommit, datetime]] = ()
+        self,
+        native: Path,
+        reviewers: str = ANY_GROUP,
+        history: Iterable[tuple[HistoryCommit, datetime]] = (),
+        ending: Variation = VOTING,
     ) -> tuple[Commit, ...]:
         """Create the repository, with the suites of ``native`` in their original variants at its tip.
 
@@ -61,6 +65,7 @@ class DemoRepository:
             reviewers: the group that may use the commands.
             history: the commits that lead to ``native``, oldest first, with their times; without any, the
                 first commit is ``native`` itself.
+            ending: what the history lacks of ``native``.
 
         Returns:
             The history's commits. The branch is at the last one until :meth:`end_history`.
@@ -71,7 +76,7 @@ class DemoRepository:
         self._git("init", "-q", "-b", BRANCH)
         commits = tuple(history)
         if commits:
-            VOTING.undo(self._path)
+            ending.undo(self._path)
         for commit, _ in reversed(commits):
             commit.variation.undo(self._path)
         self._commit(_FIRST, KIM, commits[0][1] if commits else None)

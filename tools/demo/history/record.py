@@ -98,7 +98,7 @@ def command(home: Path) -> None:
         path = home / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     make_home(home)
-    with StatusLines() as lines, _control_plane(home, lines) as (plane, machine_database_url):
+    with StatusLines() as lines, control_plane(home, lines) as (plane, machine_database_url):
         commits = _repository(home)
         jobs = _jobs_of_changes(home / "repository")
         remote = str(home / "repository")
@@ -129,7 +129,7 @@ def command(home: Path) -> None:
 
 
 @contextmanager
-def _control_plane(home: Path, lines: StatusLines) -> Iterator[tuple[Control, str]]:
+def control_plane(home: Path, lines: StatusLines) -> Iterator[tuple[Control, str]]:
     """Start a database; yield a control plane with it, and its address for machines."""
     postgres = EmbeddedPostgres(home / "postgres")
     with Supervisor(lines) as supervisor:

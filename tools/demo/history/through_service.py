@@ -42,6 +42,11 @@ def submit(plane: Control, worklist: Worklist, event: bytes, work: Callable[[Cla
         BadEvent: it is not a Gerrit event.
     """
     feed(plane, plane.server.instance, event)
+    run_tasks(plane, worklist, work)
+
+
+def run_tasks(plane: Control, worklist: Worklist, work: Callable[[Claimed], object]) -> None:
+    """Run all tasks that are due, and those that follow; ``work`` executes each build."""
     while hints := plane.upkeep.due_hints():
         for hint in hints:
             if hint.task is Task.EXECUTE:
