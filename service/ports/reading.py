@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from service.domain.values.search import Words
     from service.ports.machines import Machine
     from service.ports.review.shown import Change, ChangeWithPatchSets, Cursor, PatchSetDetail
-    from service.ports.runs.shown import BuildDetail, RunWithBuilds
+    from service.ports.runs.shown import Build, BuildDetail, RunWithBuilds
     from service.ports.verdict import (
         Comparison,
         MeasuredPatchSets,
@@ -74,6 +74,12 @@ class BuildReading(Protocol):
         """Return a build with its environment and its newest runs.
 
         For a job of another CI, the number is first looked for among that CI's numbers; the newest counts.
+        """
+
+    def unfinished_builds(self, limit: int, after: int = 0) -> Sequence[Build]:
+        """Return builds that wait or run, by pool: those past the queue, then the queue in its order.
+
+        Builds of other CIs and those that are to end are left out; ``after`` skips as many.
         """
 
     def log(self, job: str, number: int) -> StoredLog:

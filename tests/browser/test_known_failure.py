@@ -73,7 +73,9 @@ class OneKnown(FailureReading):
     """A project with one known failure."""
 
     @override
-    def known_failures(self, status: KnownStatus, limit: int) -> Sequence[KnownRow]:
+    def known_failures(
+        self, status: KnownStatus, limit: int, before: int | None = None
+    ) -> Sequence[KnownRow]:
         return [ROW]
 
     @override

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from service.domain.failures.evidence import ExplainingMachine, Proposal, Rate
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.known import ACTIVE, TriageState
 from service.domain.failures.signature import Signature
 from service.ports.failures.bugs import Bug
+from service.ports.runs.shown import PAGES_ONLY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from service.domain.failures.evidence import ExplainingMachine, Proposal, Rate
     from service.domain.failures.known import Scope
     from service.domain.failures.output.linear import Pattern
 
@@ -151,7 +151,7 @@ class KnownDetail:
     hosts: Mapping[str, Rate]
     machines: tuple[ExplainingMachine, ...]
     proposal: Proposal | None
-    groups: tuple[str, ...]
+    groups: tuple[str, ...] = field(metadata=PAGES_ONLY)
     matched: int
 
 
@@ -186,8 +186,10 @@ class PatternMatches:
 class FailureReading(Protocol):
     """Known failures as a viewer sees them: one is hidden with its project, or if all its builds are."""
 
-    def known_failures(self, status: KnownStatus, limit: int) -> Sequence[KnownRow]:
-        """Return the known failures of a list: the last made known first."""
+    def known_failures(
+        self, status: KnownStatus, limit: int, before: int | None = None
+    ) -> Sequence[KnownRow]:
+        """Return a page of a list: the last made known first; ``before`` ends the previous page."""
 
     def known_failure(self, known_id: int) -> KnownDetail:
         """Return a known failure; raises NotFound."""

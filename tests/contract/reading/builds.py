@@ -22,6 +22,20 @@ NASTY = "BM_<img src=x>'; DROP TABLE series; --%_\\"
 
 
 class BuildReadingContract:
+    def test_unfinished_builds_come_in_the_order_of_the_queue_in_pages(self, site: ReadingSite) -> None:
+        site.add_change()
+        run = site.add_run(state=RunState.RUNNING)
+        names = [site.add_build(run, result=None) for _ in range(3)]
+        site.add_build(run)
+        whole = list(site.reading.unfinished_builds(9))
+        assert [(each.job, each.number, each.place) for each in whole] == [
+            (name.job, name.number, place) for place, name in enumerate(names, 1)
+        ]
+        assert whole[1].waits == "2nd in the queue of pool perf; no machine of this pool has registered"
+        assert list(site.reading.unfinished_builds(2)) == whole[:2]
+        assert list(site.reading.unfinished_builds(2, 2)) == whole[2:]
+        assert list(site.reading.unfinished_builds(2, 1 << 70)) == []
+
     def test_a_run_has_its_builds_in_their_order_and_its_decisions_newest_first(
         self, site: ReadingSite
     ) -> None:

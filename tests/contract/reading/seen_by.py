@@ -85,6 +85,9 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
     "measured_patch_sets": lambda reading, _: is_there(lambda: reading.measured_patch_sets(ADDRESS, 9)),
     "run": lambda reading, secret: is_there(lambda: reading.run(secret.run)),
     "build": lambda reading, secret: is_there(lambda: reading.build(secret.name.job, secret.name.number)),
+    "unfinished_builds": lambda reading, secret: any(
+        build.job == secret.name.job for build in reading.unfinished_builds(9)
+    ),
     "log": lambda reading, secret: is_there(lambda: reading.log(secret.name.job, secret.name.number)),
     "comparisons": lambda reading, secret: bool(
         reading.comparisons(secret.build.id, secret.build.created_at)
@@ -122,6 +125,7 @@ def keep_secret(site: ReadingSite) -> Secret:
     site.add_change()
     run = site.add_run()
     name = site.add_build(run, benchmarks=["BM_secret"])
+    site.add_build(run, result=None)
     site.add_machine("perf-01", holds=name)
     site.fail_to_plan(site.add_run(state=RunState.PLANNING), 3)
     build = site.reading.build(name.job, name.number).build
@@ -162,6 +166,7 @@ class ReadingContract:
     def test_a_public_change_is_seen_by_everybody(self, site: ReadingSite, method: str, viewer: str) -> None:
         site.add_change()
         name = site.add_build(run := site.add_run(), benchmarks=["BM_secret"])
+        site.add_build(run, result=None)
         site.add_machine("perf-01", holds=name)
         site.add_session("perf-01", "BM_secret")
         build = site.reading.build(name.job, name.number).build

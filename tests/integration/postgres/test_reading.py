@@ -153,6 +153,19 @@ def test_an_obstacle_keeps_a_machine_from_exclusive_builds_only(site: PostgresSi
     assert site.reading.build(name.job, name.number).build.waits == f"{queue}; {silent}"
 
 
+def test_what_runs_comes_before_the_queue_and_what_is_to_end_is_left_out(site: PostgresSite) -> None:
+    site.add_change()
+    run = site.add_run(state=RunState.RUNNING)
+    for _ in range(5):
+        site.add_build(run, result=None)
+    site.database.change("UPDATE build SET state = 'running' WHERE number = 3")
+    site.database.change("UPDATE build SET cancel_requested = true WHERE number = 1")
+    site.database.change("UPDATE build SET priority = 0 WHERE number = 5")
+    site.database.change("UPDATE build SET state = 'running', kind = 'external' WHERE number = 2")
+    found = site.reading.unfinished_builds(9)
+    assert [(each.number, each.place) for each in found] == [(3, None), (5, 1), (4, 2)]
+
+
 def test_a_verdict_that_this_version_does_not_know_raises(site: PostgresSite) -> None:
     site.add_change()
     measure(site, 1, "BM_one")

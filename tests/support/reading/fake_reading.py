@@ -282,6 +282,15 @@ class FakeReading(Reading):
         return replace(detail, build=build, runs=tuple(map(self._addressed, detail.runs)))
 
     @override
+    def unfinished_builds(self, limit: int, after: int = 0) -> Sequence[Build]:
+        def place(build: Build) -> tuple[str, bool, int]:
+            return build.pool, build.state is BuildState.QUEUED, build.id
+
+        found = (self._read(each.build) for each in self.builds)
+        unfinished = (each for each in found if each.state is not BuildState.FINISHED)
+        return sorted((each for each in unfinished if not each.is_external), key=place)[after:][:limit]
+
+    @override
     def log(self, job: str, number: int) -> StoredLog:
         build = self.build(job, number).build
         is_finished = build.state is BuildState.FINISHED

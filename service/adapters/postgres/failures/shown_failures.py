@@ -87,7 +87,7 @@ ORDER BY k.id DESC
 _LIST: Final = text(
     _rows(
         f"k.id IN (SELECT k.id FROM known_failure AS k WHERE {_STATUS} = :status AND {_VISIBLE} "  # noqa: S608
-        "ORDER BY k.id DESC LIMIT :limit)"
+        "AND k.id < :before ORDER BY k.id DESC LIMIT :limit)"
     )
 )
 _ONE: Final = text(_rows("k.id = :known_id"))
@@ -148,10 +148,14 @@ class PostgresFailureReading(Sighted, FailureReading):
     """Known failures in the database."""
 
     @override
-    def known_failures(self, status: KnownStatus, limit: int) -> Sequence[KnownRow]:
+    def known_failures(
+        self, status: KnownStatus, limit: int, before: int | None = None
+    ) -> Sequence[KnownRow]:
         sight = self._sight(OF_BRANCHES)
+        last = LARGEST_BIGINT if before is None else min(before, LARGEST_BIGINT)
+        keys = {"status": status.value, "limit": limit, "before": last}
         with self._begin() as connection:
-            return _known(connection, _LIST, {"status": status.value, "limit": limit, **sight})
+            return _known(connection, _LIST, {**keys, **sight})
 
     @override
     def statuses(self) -> Mapping[KnownStatus, int]:

@@ -12,6 +12,7 @@ from service.adapters.postgres.access.sight import (
     OF_BUILD,
     OF_NAMED_BUILD,
     OF_RUN,
+    OF_UNFINISHED_BUILDS,
     Sighted,
     measured_in_sight,
     visible_build,
@@ -107,6 +108,18 @@ SELECT false AS is_reused, b.log_url, b.environment_id, coalesce(e.facts, '{{}}'
 FROM build AS b LEFT JOIN environment AS e ON e.id = b.environment_id
 {_NAMED}
 """)  # noqa: S608 - put together from constants
+# The page is chosen before places and results are read.
+_QUEUE_ORDER: Final = "b.pool, b.state = 'queued', b.priority, b.id"
+_UNFINISHED: Final = text(f"""
+SELECT false AS is_reused, {_BUILD_COLUMNS}
+FROM (
+    SELECT b.* FROM build AS b
+    WHERE b.state <> 'finished' AND NOT b.cancel_requested AND b.kind <> 'external'
+      AND {visible_build("b.id")}
+    ORDER BY {_QUEUE_ORDER} LIMIT :limit OFFSET :after
+) AS b
+ORDER BY {_QUEUE_ORDER}
+""")  # noqa: S608 - put together from constants
 
 _LOG: Final = text(f"""
 SELECT b.id, b.log, b.state, b.kind, e.token, e.start, e.line, e.data
@@ -147,10 +160,17 @@ class PostgresBuildReading(Sighted, BuildReading):
                 raise NotFound(f"there is no build {job}/{number}")
             found = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"], **sight}).mappings()
             runs = tuple(from_row(Run, run) for run in found)
-            build = from_row(Build, row, tally=tally_of(row["tally"]), **_of_job(row), waiver="")
+            build = _build(row)
             parents = _parents(connection, build, runs, sight)
             ends = _ends(connection, build)
             return from_row(BuildDetail, row, build=build, runs=runs, parents=parents, ends=ends)
+
+    @override
+    def unfinished_builds(self, limit: int, after: int = 0) -> Sequence[Build]:
+        sight = self._sight(OF_UNFINISHED_BUILDS)
+        with self._begin() as connection:
+            values = {"limit": limit, "after": min(after, LARGEST_BIGINT), **sight}
+            return [_build(row) for row in connection.execute(_UNFINISHED, values).mappings()]
 
     @override
     def log(self, job: str, number: int) -> StoredLog:
@@ -207,6 +227,11 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
         )
         for row in rows
     )
+
+
+def _build(row: RowMapping) -> Build:
+    """Return a build without the waiver of its failure."""
+    return from_row(Build, row, tally=tally_of(row["tally"]), **_of_job(row), waiver="")
 
 
 def policy_of(job: str, configuration: Mapping[str, Any] | None) -> Policy:
