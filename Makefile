@@ -142,7 +142,7 @@ lock: .venv/run.stamp ## regenerate the lock files from pyproject.toml
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header pyproject.toml -o requirements.lock
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --no-header --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	    --no-header --extra dev --extra mcp -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean: ## remove everything that was built here (not the data in var/)
 	@rm -rf .venv build native/build dashboards/gerrit-checks/node_modules *.egg-info .mypy_cache .ruff_cache .import_linter_cache .hypothesis
