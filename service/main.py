@@ -44,6 +44,7 @@ from service.web.access.route_rights import RIGHTS
 from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
 from service.web.api import create_api
 from service.web.application import assemble
+from service.web.failures.api import create_failures_api
 from service.web.failures.changes import PageKnownChanges, create_known_changes
 from service.web.failures.patterns import PagePatterns, create_patterns
 from service.web.health import create_health
@@ -185,7 +186,7 @@ def _pages(
 
 
 def _failures(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tuple[APIRouter, ...]:
-    """Create the pages of known failures, and the routes that receive their forms' patterns and changes."""
+    """Create pages and API of known failures, and the routes that receive the forms of the pages."""
     viewers = Viewers(answers)
 
     def reading_of(request: Request) -> FailureReading:
@@ -195,7 +196,8 @@ def _failures(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tu
     page = PageKnownChanges(changes, rights, reading_of)
     patterns = PagePatterns(changes, rights, reading_of)
     pages = create_failures(reading_of, health, page.form_for, patterns, plane.addresses)
-    return create_patterns(patterns), create_known_changes(page), pages
+    api = create_failures_api(reading_of)
+    return api, create_patterns(patterns), create_known_changes(page), pages
 
 
 def _regressions(

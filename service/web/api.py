@@ -23,13 +23,18 @@ if TYPE_CHECKING:
 
     ReadingOf = Callable[[Request], Reading]
 
-Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1)]
+Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1, examples=[2])]
 Address = Annotated[
     str,
-    Path(pattern=ADDRESS, description="its number; `instance~number` if several review servers have it"),
+    Path(
+        pattern=ADDRESS,
+        description="its number; `instance~number` if several review servers have it",
+        examples=["4711", "core~4711"],
+    ),
 ]
-Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
-JobName = Annotated[str, Path(max_length=100)]
+Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1, examples=[41])]
+JobName = Annotated[str, Path(max_length=100, examples=["kv-engine-cv-perf"])]
+Words = Annotated[str, Query(max_length=200, description="`words -not`", examples=["hash -threads"])]
 Limit = Annotated[int, Query(ge=1, le=200, description="items of a page")]
 CursorText = Annotated[str | None, Query(max_length=200, description="`next` of the previous page")]
 
@@ -52,7 +57,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf) -> None:
     @router.get("/changes", operation_id="listChanges", tags=["changes"])
     def list_changes(
         request: Request,
-        q: Annotated[str, Query(max_length=200, description="`words -not`")] = "",
+        q: Words = "",
         limit: Limit = 50,
         cursor: CursorText = None,
     ) -> schemas.Changes:
@@ -141,7 +146,7 @@ def _add_series(router: APIRouter, reading_of: ReadingOf) -> None:
     @router.get("/series", operation_id="searchSeries", tags=["series"])
     def search_series(
         request: Request,
-        q: Annotated[str, Query(max_length=200, description="`words -not`")] = "",
+        q: Words = "",
         limit: Limit = 50,
         cursor: CursorText = None,
     ) -> schemas.SeriesPage:
@@ -159,8 +164,38 @@ def _add_series(router: APIRouter, reading_of: ReadingOf) -> None:
         """The points of a series, oldest first: merged commits, and patch sets beside them."""
         return reading_of(request).trend(series_id, limit)
 
+    @router.get("/series/{series_id}/levels", operation_id="getLevels", tags=["series"])
+    def get_levels(
+        request: Request,
+        series_id: Id,
+        since: Annotated[
+            str,
+            Query(
+                pattern="^[0-9a-f]{0,64}$",
+                description="a whole commit id; default: the oldest of these commits",
+                examples=["f1db58c29f4c40a3a68e1f5d2a0a7f7f7c2d9e10"],
+            ),
+        ] = "",
+        limit: Annotated[int, Query(ge=1, le=2000, description="newest measured commits")] = 200,
+    ) -> schemas.SeriesLevels:
+        """How far each merged commit is from a chosen one, as the page of trends draws it."""
+        return schemas.levels_of(reading_of(request).trend(series_id, limit), since)
+
 
 def _add_machines(router: APIRouter, reading_of: ReadingOf) -> None:
+    @router.get("/machines", operation_id="listMachines", tags=["machines"])
+    def list_machines(request: Request) -> schemas.Machines:
+        """All machines by pool and name: what each runs, or why it takes no builds, and its environment."""
+        return schemas.Machines(items=tuple(reading_of(request).machines()))
+
+    @router.get("/queue", operation_id="listQueue", tags=["machines"])
+    def list_queue(request: Request, limit: Limit = 50, cursor: CursorText = None) -> schemas.Queue:
+        """Builds that wait or run, by pool: those on a machine, then the queue with place and reason."""
+        begin = last_id(cursor)
+        builds = tuple(reading_of(request).unfinished_builds(limit + 1, begin))
+        end = str(begin + limit) if len(builds) > limit else None
+        return schemas.Queue(items=builds[:limit], next=end)
+
     @router.get("/voting-statuses", operation_id="listVotingStatuses", tags=["machines"])
     def list_voting_statuses(
         request: Request, limit: Limit = 50, cursor: CursorText = None

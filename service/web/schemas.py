@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field
 
 from service.domain.sources.workspace import Workspace
+from service.domain.values.identity import RunKind
+from service.domain.verdict.inference.estimate import ratio_of
+from service.domain.verdict.trend.line import level_line
 from service.domain.wording.reasons import sentence
+from service.ports.commits import MergedCommit
+from service.ports.failures.reading import KnownRow
+from service.ports.machines import Machine
 from service.ports.review.shown import Change, PatchSet
-from service.ports.runs.shown import BuildDetail, BuildOfRun, Decision, Override, Run
+from service.ports.runs.shown import Build, BuildDetail, BuildOfRun, Decision, Override, Run
 from service.ports.trunk import Regression
-from service.ports.verdict import Comparison, MeasuredPatchSet, Series
+from service.ports.verdict import Comparison, MeasuredPatchSet, Series, SeriesWithPoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -55,6 +61,77 @@ class Regressions:
 
     items: tuple[Regression, ...]
     next: str | None = field(metadata=_NEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFailures:
+    """A page of known failures."""
+
+    items: tuple[KnownRow, ...]
+    next: str | None = field(metadata=_NEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """All machines."""
+
+    items: tuple[Machine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A page of unfinished builds."""
+
+    items: tuple[Build, ...]
+    next: str | None = field(metadata=_NEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch of a project on a review server."""
+
+    instance: str
+    project: str
+    branch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """Branches with a commit in the last 30 days."""
+
+    items: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """The newest merged commits of a branch."""
+
+    items: tuple[MergedCommit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """Distance of a merged commit from the commit ``since``, by the paired ratios between them."""
+
+    revision: str = field(metadata={"examples": ["f1db58c29f4c40a3a68e1f5d2a0a7f7f7c2d9e10"]})
+    since: str = field(
+        metadata={"description": "the chosen commit; behind a gap in the measurements, the first one there"}
+    )
+    ratio: float = field(metadata={"description": "value at `revision` divided by that at `since`"})
+    low: float = field(metadata={"description": "lower end of the ratio's 95 % interval"})
+    high: float = field(metadata={"description": "upper end of the ratio's 95 % interval"})
+    subject: str = field(metadata={"description": "empty if the series was not measured at the commit"})
+    author: str
+    measured_at: datetime | None
+    run_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesLevels:
+    """A series with the levels of a branch's commits, the oldest first."""
+
+    series: Series
+    levels: tuple[Level, ...]
 
 
 class VotingStatus(BaseModel):
@@ -132,6 +209,29 @@ class BuildWithEnvironment(BuildDetail):
     repositories: tuple[Repository, ...] = field(
         metadata={"description": "the other repositories of a project of several, from its manifest"}
     )
+
+
+def levels_of(trend: SeriesWithPoints, since: str) -> SeriesLevels:
+    """Level the merged commits of a trend relative to ``since``; empty or unknown: the oldest."""
+    points = {each.revision: each for each in trend.points if each.kind is RunKind.POST_SUBMIT}
+    line = level_line(trend.steps, since, trend.links)
+    levels = []
+    for revision in line.commits:
+        level, point = line.levels[revision], points.get(revision)
+        levels.append(
+            Level(
+                revision=revision,
+                since=level.since,
+                ratio=ratio_of(level.log),
+                low=ratio_of(level.low),
+                high=ratio_of(level.high),
+                subject=point.subject if point else "",
+                author=point.author if point else "",
+                measured_at=point.measured_at if point else None,
+                run_id=point.run_id if point else None,
+            )
+        )
+    return SeriesLevels(trend.series, tuple(levels))
 
 
 def repositories_of(build: BuildDetail) -> tuple[Repository, ...]:

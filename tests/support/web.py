@@ -38,6 +38,7 @@ from service.web.access.account import create_account
 from service.web.access.sign_in import WaysIn, create_sign_in
 from service.web.api import create_api
 from service.web.application import assemble
+from service.web.failures.api import create_failures_api
 from service.web.failures.changes import PageKnownChanges, create_known_changes
 from service.web.failures.patterns import PagePatterns, create_patterns
 from service.web.health import create_health
@@ -92,6 +93,7 @@ def build_app(
     known: PageKnownChanges | None = None,
     patterns: PagePatterns | None = None,
     regressions: PageRegressions | None = None,
+    commits: PageCommits | None = None,
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
@@ -131,7 +133,7 @@ def build_app(
         ),
         *_known_failures(known, patterns, HealthCheck(reading)),
         *_regressions(regressions, HealthCheck(reading)),
-        *_compare(None, HealthCheck(reading)),
+        *_compare(commits, HealthCheck(reading)),
         create_account(tokens, account_renderer(HealthCheck(reading), lambda: tokens.memory.now)),
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
     ]
@@ -145,6 +147,7 @@ def _known_failures(
     known = known or PageKnownChanges(changes, nobody, _no_failures)
     patterns = patterns or PagePatterns(changes, nobody, _no_failures)
     return (
+        create_failures_api(known.reading_of),
         create_failures(known.reading_of, health, known.form_for, patterns),
         create_patterns(patterns),
         create_known_changes(known),

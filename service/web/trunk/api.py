@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query, Request
 from service.domain.trunk.regression import RegressionList  # noqa: TC001 - FastAPI reads the annotation
 from service.domain.values.search import parse_words
 from service.ports.commits import BranchName, CommitPair
-from service.ports.trunk import RegressionDetail  # noqa: TC001 - FastAPI reads the annotation
+from service.ports.trunk import Ledger, RegressionDetail  # noqa: TC001 - FastAPI reads the annotation
 from service.web import schemas
-from service.web.api import CursorText, Id, Limit, last_id
+from service.web.api import CursorText, Id, Limit, Words, last_id
 from service.web.conditional import ConditionalRoute
 from service.web.problems import RESPONSES
 
@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from service.web.trunk.commits import CommitReadingOf
     from service.web.trunk.regressions import RegressionReadingOf
 
-Name = Annotated[str, Query(max_length=300)]
-Commit = Annotated[str, Query(max_length=100, description="its id, or the first seven or more digits")]
+Instance = Annotated[str, Query(max_length=300, description="the review server's name", examples=["gerrit"])]
+Project = Annotated[str, Query(max_length=300, examples=["kv_engine"])]
+Branch = Annotated[str, Query(max_length=300, examples=["master"])]
+Commit = Annotated[
+    str,
+    Query(max_length=100, description="its id, or the first seven or more digits", examples=["f1db58c"]),
+]
 
 
 def create_regressions_api(reading_of: RegressionReadingOf) -> APIRouter:
@@ -35,7 +40,7 @@ def create_regressions_api(reading_of: RegressionReadingOf) -> APIRouter:
     def list_regressions(
         request: Request,
         of: Annotated[RegressionList | None, Query(alias="list", description="default: all")] = None,
-        q: Annotated[str, Query(max_length=200, description="`words -not`")] = "",
+        q: Words = "",
         limit: Limit = 50,
         cursor: CursorText = None,
     ) -> schemas.Regressions:
@@ -50,20 +55,39 @@ def create_regressions_api(reading_of: RegressionReadingOf) -> APIRouter:
         """A regression with all its slower results, and what the gate had said about each."""
         return reading_of(request).regression(regression_id)
 
+    @router.get("/ledger", operation_id="getLedger", tags=["regressions"])
+    def get_ledger(request: Request) -> Ledger:
+        """What the gate had said of the results that the branches show to be slower, in the last 30 days."""
+        return reading_of(request).ledger()
+
     return router
 
 
 def create_commits_api(reading_of: CommitReadingOf) -> APIRouter:
-    """Create the route ``/api/v1/compare``, which only reads.
+    """Create the routes of branches, their commits, and two of these; all of them only read.
 
     Args:
         reading_of: returns the commits that the caller of a request may see.
     """
     router = APIRouter(prefix="/api/v1", route_class=ConditionalRoute, responses=RESPONSES)
 
+    @router.get("/branches", operation_id="listBranches", tags=["commits"])
+    def list_branches(request: Request) -> schemas.Branches:
+        """Branches with a commit in the last 30 days."""
+        return schemas.Branches(tuple(schemas.Branch(*each) for each in reading_of(request).branches()))
+
+    @router.get("/commits", operation_id="listCommits", tags=["commits"])
+    def list_commits(
+        request: Request, instance: Instance, project: Project, branch: Branch, limit: Limit = 50
+    ) -> schemas.Commits:
+        """The newest commits of a branch, the newest first; each may be compared with another."""
+        return schemas.Commits(
+            tuple(reading_of(request).commits(BranchName(instance, project, branch), limit))
+        )
+
     @router.get("/compare", operation_id="compareCommits", tags=["commits"])
     def compare(
-        request: Request, instance: Name, project: Name, branch: Name, base: Commit, patch: Commit
+        request: Request, instance: Instance, project: Project, branch: Branch, base: Commit, patch: Commit
     ) -> CommitPair:
         """Two commits of a branch, the earlier one as the base, and the runs that measured them together."""
         return reading_of(request).pair(BranchName(instance, project, branch), base, patch)

@@ -6,9 +6,13 @@ from typing import Any
 import pytest
 import structlog
 
+from service.domain.runs.states import BuildState, RunState
 from service.domain.sources.workspace import OtherProject, Workspace
+from service.domain.values.identity import BuildName
+from tests.support.reading.add_patch_set import add_patch_set
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import HOSTILE_NAMES, REBASED, REGRESSION, sample_project
+from tests.support.reading.views import build_view, change_view, machine_view
 from tests.support.web import build_app, call
 
 READING = sample_project()
@@ -79,6 +83,52 @@ def test_series_are_searched_by_words_and_read_with_their_points() -> None:
     assert [item["benchmark"] for item in items] == ["TaskStatsBench/LogQTime"]
     points = get(f"/series/{items[0]['id']}", params={"limit": 5})["points"]
     assert [point["kind"] for point in points].count("post-submit") == 5
+
+
+def test_levels_are_distances_from_a_commit_with_their_intervals() -> None:
+    series = READING.trends[0].series.id
+    levels = get(f"/series/{series}/levels")["levels"]
+    first, last = levels[0], levels[-1]
+    assert (first["ratio"], first["low"], first["high"]) == (1, 1, 1)
+    assert {each["since"] for each in levels} == {first["revision"]}
+    assert last["low"] < last["ratio"] < last["high"]
+    assert last["subject"].startswith("MB-")
+    chosen = {
+        each["revision"]: each for each in get(f"/series/{series}/levels?since={last['revision']}")["levels"]
+    }
+    assert chosen[last["revision"]]["ratio"] == 1
+    assert chosen[first["revision"]]["ratio"] == pytest.approx(1 / last["ratio"])
+
+
+def test_the_queue_has_what_waits_with_place_and_reason_in_pages() -> None:
+    reading = FakeReading()
+    change = change_view(7, "Stripe", run_id=1, run_state=RunState.RUNNING)
+    waiting = [build_view(n, n, state=BuildState.QUEUED, result=None) for n in (1, 2, 3)]
+    add_patch_set(reading, change, [(build, []) for build in (*waiting, build_view(4, 4))])
+    app = build_app(reading)
+    first = call(app, "GET", "/api/v1/queue?limit=2").json()
+    rest = call(app, "GET", f"/api/v1/queue?cursor={first['next']}").json()
+    assert [(each["number"], each["place"]) for each in first["items"] + rest["items"]] == [
+        (1, 1),
+        (2, 2),
+        (3, 3),
+    ]
+    assert first["items"][1]["waits"].startswith("2nd in the queue of pool ")
+    assert rest["next"] is None
+
+
+def test_machines_come_with_their_builds_and_obstacles() -> None:
+    reading = FakeReading()
+    name = BuildName("kv-engine-cv-perf", 5904)
+    reading.machine_rows = [
+        machine_view("perf-02", obstacle="other work takes 100 % of its CPUs"),
+        machine_view("perf-01", build=name),
+    ]
+    found = call(build_app(reading), "GET", "/api/v1/machines").json()["items"]
+    assert [(each["name"], each["build"], each["obstacle"]) for each in found] == [
+        ("perf-01", {"job": name.job, "number": name.number}, ""),
+        ("perf-02", None, "other work takes 100 % of its CPUs"),
+    ]
 
 
 def test_voting_statuses_have_noise_and_false_alarms() -> None:
@@ -213,9 +263,17 @@ def test_the_document_names_every_operation() -> None:
         "/api/v1/builds/{job}/{number}/samples": "getSamples",
         "/api/v1/series": "searchSeries",
         "/api/v1/series/{series_id}": "getSeries",
+        "/api/v1/series/{series_id}/levels": "getLevels",
+        "/api/v1/branches": "listBranches",
+        "/api/v1/commits": "listCommits",
         "/api/v1/compare": "compareCommits",
         "/api/v1/regressions": "listRegressions",
         "/api/v1/regressions/{regression_id}": "getRegression",
+        "/api/v1/ledger": "getLedger",
+        "/api/v1/known-failures": "listKnownFailures",
+        "/api/v1/known-failures/{known_id}": "getKnownFailure",
+        "/api/v1/machines": "listMachines",
+        "/api/v1/queue": "listQueue",
         "/api/v1/voting-statuses": "listVotingStatuses",
         "/api/v1/gerrit/checks": "getGerritChecks",
         "post /api/v1/builds/{job}/{number}": "reportBuild",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from service.domain.measuring.tests.cases import TestRun
 from service.domain.measuring.tests.record import TestSuite, write_tests
 from service.domain.runs.health import FailingStep, Step
+from service.domain.runs.states import BuildState
 from service.domain.values.identity import BuildName, ChangeKey
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.verdict import SeriesWithPoints
@@ -45,7 +47,8 @@ QUERIES: Final[Mapping[str, str]] = {
     "/trends": "?q=BM&series=1",
 }
 ROUTES: Final = sorted(path for method, path in RIGHTS if method == "GET")
-REGRESSIONS: Final = ("/api/v1/regressions", "/api/v1/regressions/{regression_id}", "/api/v1/compare")
+TRUNK: Final = ("regressions", "regressions/{regression_id}", "ledger", "branches", "commits", "compare")
+FROM_DATABASE: Final = (*TRUNK, "known-failures", "known-failures/{known_id}")
 # Pages of people and operators, files, a redirection, and texts that are the same for everybody. Failures are
 # read from the database, and hidden as postgres/failures/test_known_failures.py shows; so are regressions,
 # and the commits that are compared.
@@ -60,7 +63,7 @@ ELSEWHERE: Final = frozenset(
     "/metrics",
     "/api/v1/openapi.json",
     "/api/v1/voting-statuses",
-    *REGRESSIONS,
+    *(f"/api/v1/{name}" for name in FROM_DATABASE),
     "/job/{job}/{number}",
 }
 
@@ -82,13 +85,15 @@ def stored() -> FakeReading:
     hidden = change_view(7, f"Subject {HIDDEN}", owner=HIDDEN, run_id=70, header=HIDDEN, vote=-1)
     build = build_view(1, 1, job=f"perf-{HIDDEN}", causes=(HIDDEN,))
     add_patch_set(reading, hidden, [(build, [comparison(1, f"BM_{HIDDEN}", 0.9, Verdict.SLOWER)])], HIDDEN)
+    queued = build_view(3, 3, job=build.job, state=BuildState.QUEUED, result=None)
+    add_patch_set(reading, replace(hidden, number=9, id=9, address="9", run_id=90), [(queued, [])])
     add_patch_set(reading, change_view(8, "Shown", run_id=80), [(build_view(2, 2), [])])
     series = series_view(1, f"BM_{HIDDEN}", job=build.job)
     reading.trends.append(SeriesWithPoints(series, ()))
     reading.machine_rows.append(machine_view("perf-01", build=BuildName(build.job, 1)))
     reading.failing.append(FailingStep(Step.PLAN, "7", 3, f"no route to {HIDDEN}", NOW))
     reading.about = {each: {"tests": "tests"} for each in (1, 2)}
-    reading.hidden.add(ChangeKey("gerrit", 7))
+    reading.hidden |= {ChangeKey("gerrit", 7), ChangeKey("gerrit", 9)}
     return reading
 
 
