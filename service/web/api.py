@@ -178,7 +178,7 @@ def _add_series(router: APIRouter, reading_of: ReadingOf) -> None:
         ] = "",
         limit: Annotated[int, Query(ge=1, le=2000, description="newest measured commits")] = 200,
     ) -> schemas.SeriesLevels:
-        """How far each merged commit is from a chosen one, as the page of trends draws it."""
+        """The distance of each merged commit from a chosen one, as the page of trends draws it."""
         return schemas.levels_of(reading_of(request).trend(series_id, limit), since)
 
 

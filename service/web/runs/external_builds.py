@@ -57,8 +57,15 @@ Key = Annotated[
         "the same answer. Without a key, a repeated report is answered as one that changes nothing",
     ),
 ]
-JobName = Annotated[str, Path(min_length=1, max_length=100, description="as benchgate.yaml names it")]
-Number = Annotated[int, Path(ge=1, le=MOST, description="of the build in the other CI; it grows")]
+JobName = Annotated[
+    str,
+    Path(
+        min_length=1, max_length=100, description="as benchgate.yaml names it", examples=["kv_engine.linux"]
+    ),
+]
+Number = Annotated[
+    int, Path(ge=1, le=MOST, description="of the build in the other CI; it grows", examples=[5904])
+]
 
 
 class ReportedFinding(BaseModel):

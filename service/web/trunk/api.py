@@ -57,7 +57,7 @@ def create_regressions_api(reading_of: RegressionReadingOf) -> APIRouter:
 
     @router.get("/ledger", operation_id="getLedger", tags=["regressions"])
     def get_ledger(request: Request) -> Ledger:
-        """What the gate had said of the results that the branches show to be slower, in the last 30 days."""
+        """Counts of what the gate had said about results that branches show to be slower, in 30 days."""
         return reading_of(request).ledger()
 
     return router

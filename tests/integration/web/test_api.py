@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import structlog
+from jsonschema import Draft202012Validator
 
 from service.domain.runs.states import BuildState, RunState
 from service.domain.sources.workspace import OtherProject, Workspace
@@ -300,6 +301,40 @@ def test_the_document_describes_a_report_its_key_and_its_token() -> None:
     fields = document["components"]["schemas"]["ReportedBuild"]
     assert fields["additionalProperties"] is False
     assert set(fields["required"]) == {"project", "change", "revision", "url", "result"}
+
+
+def test_each_path_parameter_has_an_example() -> None:
+    bare = {
+        (path, each["name"])
+        for path, methods in get("/openapi.json")["paths"].items()
+        for described in methods.values()
+        for each in described.get("parameters", ())
+        if each["in"] == "path" and not each["schema"].get("examples")
+    }
+    assert bare == set()
+
+
+def test_examples_are_valid() -> None:
+    document = get("/openapi.json")
+    parameters = [
+        each["schema"]
+        for methods in document["paths"].values()
+        for described in methods.values()
+        for each in described.get("parameters", ())
+    ]
+    properties = [
+        each
+        for schema in document["components"]["schemas"].values()
+        for each in schema.get("properties", {}).values()
+    ]
+    with_examples = [schema for schema in (*parameters, *properties) if "examples" in schema]
+    wrong = [
+        (schema, example)
+        for schema in with_examples
+        for example in schema["examples"]
+        if not Draft202012Validator({**schema, "components": document["components"]}).is_valid(example)
+    ]
+    assert (len(with_examples) > len(document["paths"]), wrong) == (True, [])
 
 
 def test_the_page_of_the_api_lists_every_operation() -> None:

@@ -72,6 +72,21 @@ class TestLists:
         site.database.change("UPDATE known_failure SET state = 'fixed'")
         assert site.reading.statuses() == {KnownStatus.CLOSED: 1}
 
+    def test_the_api_has_the_same_in_pages(self, site: Site) -> None:
+        site.fail()
+        known, pattern = site.make_known(), site.make_pattern()
+        path, headers = "/api/v1/known-failures", site.headers(Role.REVIEWER, "al")
+        first = call(site.app, "GET", f"{path}?limit=1", headers=headers).json()
+        assert [each["id"] for each in first["items"]] == [pattern]
+        rest = call(site.app, "GET", f"{path}?limit=1&cursor={first['next']}", headers=headers).json()
+        assert ([each["id"] for each in rest["items"]], rest["next"]) == ([known], None)
+        assert call(site.app, "GET", f"{path}?status=closed", headers=headers).json()["items"] == []
+        one = call(site.app, "GET", f"{path}/{known}", headers=headers).json()
+        assert (one["row"]["bug"], one["row"]["failed"], one["row"]["builds"]) == ("MB-37948", 1, 1)
+        assert [(each["job"], each["is_waived"]) for each in one["sightings"]] == [("linux", False)]
+        assert "groups" not in one
+        assert call(site.app, "GET", f"{path}/99", headers=headers).status_code == 404
+
     def test_a_signature_of_unrelated_changes_is_proposed(self, site: Site) -> None:
         for number in (7, 8):
             site.fail(number)

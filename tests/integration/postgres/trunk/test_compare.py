@@ -188,6 +188,14 @@ class TestPage:
         assert (found["base"]["revision"], found["patch"]["revision"]) == (FIRST, THIRD)
         assert [each["counts"] for each in found["runs"]] == [{"slower": 1}, {"slower": 1}]
 
+    def test_the_api_lists_what_can_be_compared(self, app: FastAPI, site: Site) -> None:
+        headers = site.people["ro"]
+        (branch,) = call(app, "GET", "/api/v1/branches", headers=headers).json()["items"]
+        assert branch == BRANCH._asdict()
+        path = f"/api/v1/commits?{urlencode(branch)}&limit=2"
+        commits = call(app, "GET", path, headers=headers).json()["items"]
+        assert [each["revision"] for each in commits] == [THIRD, SECOND]
+
     def test_all_pairs_are_measured_once(self, app: FastAPI, site: Site) -> None:
         shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
         site.compare_distant(1, 3, {key("BM_a"): SLOWER})

@@ -215,6 +215,9 @@ class TestPages:
         assert ([each["id"] for each in rest["items"]], rest["next"]) == ([1], None)
         one = call(site.app, "GET", f"{path}/1", headers=headers).json()
         assert [each["benchmark"] for each in one["results"]] == ["BM_a"]
+        ledger = call(site.app, "GET", "/api/v1/ledger", headers=headers).json()
+        assert (ledger["measured"], ledger["regressed"]) == (2, 2)
+        assert ledger["rows"] == [{"gate_said": "same", "results": 2, "commits": 2}]
         assert call(site.app, "GET", f"{path}?list=nothing", headers=headers).status_code == 422
         assert call(site.app, "GET", f"{path}/9", headers=headers).status_code == 404
 
