@@ -36,6 +36,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "check": ("local.check", "List every error of a benchgate.yaml, as `path:line: key: message`."),
         "schema": ("local.schema", "Print the JSON Schema of benchgate.yaml, for editors."),
         "doctor": ("local.doctor", "Report what on this machine adds measurement noise, and how to fix it."),
+        "mcp": ("local.mcp", "Let a language model read changes, regressions and trends (MCP server)."),
         "demo": ("local.demo", "Explain how to start the demo."),
         "up": ("services.up", "Start everything on this machine: database, queue, web, workers, schedule."),
         "serve": ("services.serve", "Serve webhooks, API and pages."),
