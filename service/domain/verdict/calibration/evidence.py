@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from service.domain.project.policy import MOST_PAIRS
@@ -32,7 +33,7 @@ BEYOND_LIMIT: Final = 0.10  # share of pairs beyond it; trimming drops up to 20 
 # A slow-down that surely exceeds this votes without a history: no machine was seen to cause one by itself.
 FAR: Final = math.log(1.25)
 FAR_SHARE: Final = 3.0  # times the largest estimate in the machine's own sessions of the series
-_TRIMMED_MEAN: Final = 1.07  # standard error of a 20 % trimmed mean over that of the mean, normal data
+TRIMMED_MEAN: Final = 1.07  # standard error of a 20 % trimmed mean over that of the mean, normal data
 _ERROR: Final = 1e-4  # per look, for one of about ten benchmarks, at the default policy
 _FEW: Final = 8  # pairs; with fewer there is nothing to trim
 _OF_NOISE: Final = frozenset({ReasonKind.NOISY, ReasonKind.FAR_OFF})
@@ -144,22 +145,27 @@ def voting_status_of(history: History, policy: Policy) -> VotingStatus:
     )
 
 
-def pairs_needed(noise: float, policy: Policy) -> int | None:
-    """Estimate the pairs that find a change of 3 % with a power of 50 %; None above :data:`MOST_PAIRS`.
+def pairs_needed(noise: float, policy: Policy, change: float = BEYOND) -> int | None:
+    """Estimate the pairs that find a change with a power of 50 %; None above :data:`MOST_PAIRS`.
 
     The first n at which the half-width of Student's t on a 20 % trimmed mean of normal pairs with standard
-    deviation ``noise`` fits between the policy's floor and 3 %.
+    deviation ``noise`` fits between the policy's floor and ``change``, a log ratio, by default that of 3 %.
     """
-    return next((n for n in range(_FEW, MOST_PAIRS + 1) if change_found(noise, n, policy) <= BEYOND), None)
+    return next((n for n in range(_FEW, MOST_PAIRS + 1) if change_found(noise, n, policy) <= change), None)
 
 
 def change_found(noise: float, pairs: int, policy: Policy) -> float:
     """Estimate the log ratio that ``pairs`` pairs, eight or more, find with a power of 50 %."""
+    return math.log1p(policy.floor) + noise * _reach(pairs)
+
+
+@lru_cache(maxsize=MOST_PAIRS)
+def _reach(pairs: int) -> float:
+    """Half-width of Student's t on the trimmed mean of pairs with the standard deviation 1."""
     from scipy.special import stdtrit  # noqa: PLC0415 - takes longer to load than most commands run
 
     degrees = pairs - 2 * int(TRIM * pairs) - 1
-    reach = float(-stdtrit(degrees, _ERROR)) * _TRIMMED_MEAN * noise / math.sqrt(pairs)
-    return math.log1p(policy.floor) + reach
+    return float(-stdtrit(degrees, _ERROR)) * TRIMMED_MEAN / math.sqrt(pairs)
 
 
 def clopper_pearson(found: int, of: int, tail: float = 0.025) -> tuple[float, float]:

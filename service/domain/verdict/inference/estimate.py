@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TRIM: Final = 0.2  # Wilcox's recommended share of each tail: robust, and loses little power on normal data
 MIN_PAIRS: Final = 5  # in one of 16 sequences of five the same side is always first
-_TRIMMED_FROM: Final = 8  # pairs; with fewer, trimming leaves hardly any degrees of freedom
+TRIMMED_FROM: Final = 8  # pairs; with fewer, trimming leaves hardly any degrees of freedom
 _MAD_TO_SIGMA: Final = 1.4826  # of the normal distribution
 _ROUNDING: Final = 1e-12  # of logarithms: a value on the margin must not count as beyond it
 _LARGEST_LOG: Final = 700.0  # e⁷⁰⁰ is still a float
@@ -148,7 +148,7 @@ def estimate_of(log_ratios: Sequence[float]) -> Estimate:
 
 def _cut(pairs: int) -> int:
     """Count the values to trim at each end."""
-    return int(TRIM * pairs) if pairs >= _TRIMMED_FROM else 0
+    return int(TRIM * pairs) if pairs >= TRIMMED_FROM else 0
 
 
 @lru_cache(maxsize=1024)
