@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from service.domain.runs.health import Condition
     from service.domain.values.identity import ChangeAddress, ChangeKey
     from service.domain.values.search import Words
+    from service.domain.verdict.calibration.usefulness import MeasuredSeries
     from service.ports.machines import Machine
     from service.ports.review.shown import Change, ChangeWithPatchSets, Cursor, PatchSetDetail
     from service.ports.runs.shown import Build, BuildDetail, RunWithBuilds
@@ -108,20 +109,36 @@ class SeriesReading(Protocol):
         """
 
 
+class BenchmarkReading(Protocol):
+    """Benchmarks with their cost, and how much they decide."""
+
+    def measured(self, since: datetime) -> Sequence[MeasuredSeries]:
+        """Return the series that the newest checks and merged commits since a moment measured, by id.
+
+        Of each job and branch, at most ``NEWEST`` builds count. A benchmark's former name is a series of its
+        own, as long as one of them has it.
+        """
+
+
 class MachineReading(Protocol):
     """Machines, the noise they measure with, and the condition of the service."""
 
     def machines(self) -> Sequence[Machine]:
         """Return all machines by pool and name."""
 
-    def voting_statuses(self, limit: int, after: int = 0) -> Sequence[SeriesVotingStatus]:
-        """Return series on machines with their voting status, by machine and job; ``after`` skips as many."""
+    def voting_statuses(
+        self, limit: int, after: int = 0, series: Collection[int] | None = None
+    ) -> Sequence[SeriesVotingStatus]:
+        """Return series on machines with their voting status, by machine and job; ``after`` skips as many.
+
+        ``series``: only these, by id; None: all.
+        """
 
     def condition(self) -> Condition:
         """Return the facts that show whether the service works."""
 
 
-class Reading(ChangeReading, BuildReading, SeriesReading, MachineReading, Protocol):
+class Reading(ChangeReading, BuildReading, SeriesReading, BenchmarkReading, MachineReading, Protocol):
     """All read ports. Safe to call from several threads; raises NotFound and Transient."""
 
     def seen_by(self, viewer: Viewer | None) -> Reading:

@@ -13,6 +13,7 @@ from typing_extensions import override
 from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.failures.evidence import Ground, Proposal, Rate, explaining_machines
 from service.domain.failures.known import TriageState
+from service.domain.values.search import EVERYTHING
 from service.ports.failures.reading import (
     DayRow,
     FailureReading,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from service.domain.failures.known import Scope
     from service.domain.failures.output.linear import Pattern
+    from service.domain.values.search import Words
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
@@ -74,7 +76,7 @@ class OneKnown(FailureReading):
 
     @override
     def known_failures(
-        self, status: KnownStatus, limit: int, before: int | None = None
+        self, status: KnownStatus, limit: int, words: Words = EVERYTHING, before: int | None = None
     ) -> Sequence[KnownRow]:
         return [ROW]
 

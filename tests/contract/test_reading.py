@@ -19,6 +19,7 @@ from service.domain.verdict.calibration.evidence import History, Session, voting
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.shown import RunWithBuilds
 from service.ports.verdict import SeriesVotingStatus, SeriesWithPoints
+from tests.contract.reading.benchmarks import BenchmarkReadingContract
 from tests.contract.reading.builds import BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
@@ -102,6 +103,10 @@ class FakeSite:
             comparison(self.add_series(name), name, 0.9, verdict) for name in benchmarks
         ]
         return BuildName(build.job, number)
+
+    def spend(self, build: BuildName, seconds: float) -> None:
+        its = self.reading.build(build.job, build.number).build
+        self.reading.spent[its.id, "executor"] = seconds
 
     def _place(self, build: BuildOfRun, run: int) -> None:
         its_run = self.reading.runs[run - 1]
@@ -193,6 +198,7 @@ class TestFakeReading(
     MeasuredPatchSetsContract,
     BuildReadingContract,
     SeriesReadingContract,
+    BenchmarkReadingContract,
     MachineReadingContract,
     ReadingContract,
 ):

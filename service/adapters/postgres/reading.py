@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from service.adapters.postgres.machines.shown_machines import PostgresMachineReading
 from service.adapters.postgres.review.shown_changes import PostgresChangeReading
+from service.adapters.postgres.runs.shown_benchmarks import PostgresBenchmarkReading
 from service.adapters.postgres.runs.shown_builds import PostgresBuildReading
 from service.adapters.postgres.verdict.shown_series import PostgresSeriesReading
 from service.ports.reading import Reading
 
 
 class PostgresReading(
-    PostgresChangeReading, PostgresBuildReading, PostgresSeriesReading, PostgresMachineReading, Reading
+    PostgresChangeReading,
+    PostgresBuildReading,
+    PostgresSeriesReading,
+    PostgresBenchmarkReading,
+    PostgresMachineReading,
+    Reading,
 ):
     """All read ports on one database."""

@@ -12,12 +12,14 @@ from service.domain.failures.evidence import ExplainingMachine, Proposal, Rate
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.known import ACTIVE, TriageState
 from service.domain.failures.signature import Signature
+from service.domain.values.search import EVERYTHING
 from service.ports.failures.bugs import Bug
 from service.ports.runs.shown import PAGES_ONLY
 
 if TYPE_CHECKING:
     from service.domain.failures.known import Scope
     from service.domain.failures.output.linear import Pattern
+    from service.domain.values.search import Words
 
 
 class KnownStatus(StrEnum):
@@ -187,9 +189,13 @@ class FailureReading(Protocol):
     """Known failures as a viewer sees them: one is hidden with its project, or if all its builds are."""
 
     def known_failures(
-        self, status: KnownStatus, limit: int, before: int | None = None
+        self, status: KnownStatus, limit: int, words: Words = EVERYTHING, before: int | None = None
     ) -> Sequence[KnownRow]:
-        """Return a page of a list: the last made known first; ``before`` ends the previous page."""
+        """Return the known failures of a list that match all words: the last made known first.
+
+        Each word must occur in the failure or pattern, project, branch, job, host, bug, reason or a name.
+        ``before`` is the last id of the previous page.
+        """
 
     def known_failure(self, known_id: int) -> KnownDetail:
         """Return a known failure; raises NotFound."""

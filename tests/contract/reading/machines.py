@@ -74,6 +74,14 @@ class MachineReadingContract:
         assert list(site.reading.voting_statuses(2, 2)) == whole[2:]
         assert list(site.reading.voting_statuses(2, 1 << 70)) == []
 
+    def test_voting_statuses_of_chosen_series_have_no_others(self, site: ReadingSite) -> None:
+        site.add_machine("perf-01")
+        for benchmark in ("BM_a", "BM_b"):
+            site.add_session("perf-01", benchmark)
+        wanted = site.add_series("BM_b")
+        assert [each.series.id for each in site.reading.voting_statuses(9, series=[wanted])] == [wanted]
+        assert list(site.reading.voting_statuses(9, series=[])) == []
+
     def test_the_condition_lists_what_failed_three_times(self, site: ReadingSite) -> None:
         site.add_change()
         site.fail_to_plan(site.add_run(state=RunState.PLANNING), 3)

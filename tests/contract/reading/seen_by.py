@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -12,6 +13,7 @@ from service.domain.values.errors import BenchgateError, NotFound, Transient
 from service.domain.values.identity import ChangeAddress, ChangeKey
 from service.domain.values.search import parse_words
 from service.ports.reading import (
+    BenchmarkReading,
     BuildReading,
     ChangeReading,
     MachineReading,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from tests.contract.reading.site import ReadingSite
 
 OTHER: Final = 8  # a change that everybody sees
+LONG_AGO: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass
@@ -97,13 +100,14 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
     ),
     "series": lambda reading, _: bool(reading.series(parse_words("BM_secret"), 9)),
     "trend": lambda reading, secret: is_there(lambda: reading.trend(secret.series, 9)),
+    "measured": lambda reading, _: bool(reading.measured(LONG_AGO)),
     "machines": lambda reading, _: any(machine.build for machine in reading.machines()),
     "condition": lambda reading, _: names_a_step(reading),
     "voting_statuses": lambda reading, _: bool(reading.voting_statuses(9)),
 }
 METHODS: Final = {
     name
-    for port in (ChangeReading, BuildReading, SeriesReading, MachineReading)
+    for port in (ChangeReading, BuildReading, SeriesReading, BenchmarkReading, MachineReading)
     for name in vars(port)
     if not name.startswith("_")
 }

@@ -52,6 +52,9 @@ class ReadingSite(Protocol):
     ) -> BuildName:
         """Add a build with a verdict on its benchmarks; without a result it is queued in pool ``perf``."""
 
+    def spend(self, build: BuildName, seconds: float) -> None:
+        """Let the launches of a build take as many seconds."""
+
     def add_log(self, build: BuildName, chunks: Sequence[tuple[int, bytes]], end: tuple[int, bytes]) -> None:
         """Give a build a log: the places of its chunks, which are stored, and their bytes; its newest end."""
 

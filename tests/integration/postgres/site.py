@@ -139,6 +139,23 @@ class PostgresSite:
                 side=side,
             )
 
+    def spend(self, build: BuildName, seconds: float) -> None:
+        self.database.change(
+            """WITH measured AS (
+                   INSERT INTO sequence (digest, seed) VALUES ('of ' || cast(:number AS text), 1) RETURNING id
+               ), placed AS (
+                   UPDATE build SET sequence_id = measured.id FROM measured
+                   WHERE job = :job AND number = :number RETURNING build.id, sequence_id
+               )
+               INSERT INTO launch (sequence_id, variant, pair, suite, side, build_id, artifact, facts)
+               SELECT sequence_id, 0, 0, 'executor', side, id, '',
+                      jsonb_build_object('seconds', cast(:seconds AS float8) / 2)
+               FROM placed CROSS JOIN unnest(ARRAY['base', 'patch']) AS side""",
+            job=build.job,
+            number=build.number,
+            seconds=seconds,
+        )
+
     def fail_to_plan(self, run: int, attempts: int) -> None:
         self.database.change(
             "INSERT INTO setback VALUES ('plan', :run, :attempts, '2026-11-21 12:00+00', false, 'no route')",

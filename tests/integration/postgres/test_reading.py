@@ -15,10 +15,12 @@ from bench.plans import scans_of
 from service.domain.runs.health import Patience, Step
 from service.domain.runs.states import RunState
 from service.domain.values.identity import RunKind
+from service.domain.verdict.calibration.usefulness import NEWEST
 from service.domain.verdict.inference.estimate import estimate
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.wording.health import degradation_sentences
 from service.ports.runs.shown import Tally
+from tests.contract.reading.benchmarks import BenchmarkReadingContract
 from tests.contract.reading.builds import NASTY, BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
@@ -45,6 +47,7 @@ class TestPostgresReading(
     MeasuredPatchSetsContract,
     BuildReadingContract,
     SeriesReadingContract,
+    BenchmarkReadingContract,
     MachineReadingContract,
     ReadingContract,
 ):
@@ -270,3 +273,48 @@ def test_without_a_stored_error_that_of_a_merged_commit_comes_from_the_pairs_of_
     assert (same.step.log, same.step.error) == (0, 0)
     database.change("UPDATE comparison SET error = 0.25 * kind")
     assert [point.error for point in site.reading.trend(series, 3).points] == [0.25, 0.0]
+
+
+def test_noise_is_the_median_of_the_pairs_that_builds_measured(site: PostgresSite) -> None:
+    """Five to seven pairs are not trimmed; fewer, and counts, have no noise."""
+    site.add_change()
+    for _ in range(4):
+        measure(site, 1, "BM_x")
+    errors = {1: (4, 9.0), 2: (16, 0.0107), 3: (5, 0.04 / math.sqrt(5)), 4: (25, 0.0107)}
+    for number, (pairs, error) in errors.items():
+        site.database.change(
+            "UPDATE comparison SET pairs = :pairs, error = :error"
+            " WHERE build_id = (SELECT id FROM build WHERE number = :number)",
+            pairs=pairs,
+            error=error,
+            number=number,
+        )
+    (found,) = site.reading.measured(NOW)
+    assert found.noise == pytest.approx(0.04)  # of 0.04, 0.04 and 0.05
+    assert found.policy.floor == pytest.approx(0.02)
+    reasons = json.dumps([{"kind": "same program", "facts": [1.001]}])
+    site.database.change(
+        "UPDATE comparison SET error = NULL, reasons = CAST(:reasons AS jsonb)", reasons=reasons
+    )
+    (found,) = site.reading.measured(NOW)
+    assert (found.noise, found.identical) == (None, 4)
+
+
+def test_only_the_comparisons_of_the_newest_builds_are_read(site: PostgresSite) -> None:
+    site.add_change()
+    run = site.add_run()
+    for _ in range(4 * NEWEST):
+        site.add_build(run)
+    site.database.change(
+        """WITH added AS (
+               INSERT INTO series (digest, instance, project, branch, machine_class, job, suite, benchmark,
+                                   metric, unit, better)
+               SELECT convert_to(k::text, 'UTF8'), 'gerrit', 'kv', 'master', 'perf', 'perf', 's', k::text,
+                      'cpu_time', 's', 'lower' FROM generate_series(1, 100) AS k RETURNING id
+           )
+           INSERT INTO comparison (measured_at, series_id, build_id, kind, position, pairs, verdict)
+           SELECT created_at, added.id, build.id, 0, 1, 8, 'same' FROM build CROSS JOIN added"""
+    )
+    site.database.change("ANALYZE")
+    scans = scans_of(site.database.owner, lambda: site.reading.measured(NOW), "comparison")
+    assert sum(scan.rows for scan in scans) == 100 * NEWEST

@@ -35,6 +35,7 @@ from service.ports.verdict import (
     UntouchedCommit,
 )
 from tests.support.reading.hiding import as_seen
+from tests.support.reading.measured import measured_series
 from tests.support.reading.views import (
     ENVIRONMENT,
     healthy,
@@ -44,11 +45,12 @@ from tests.support.reading.views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from service.domain.runs.health import Condition, FailingStep
     from service.domain.values.search import Words
+    from service.domain.verdict.calibration.usefulness import MeasuredSeries
     from service.ports.machines import Machine
     from service.ports.reading import Viewer
     from service.ports.review.shown import Cursor
@@ -71,6 +73,7 @@ class FakeReading(Reading):
     runs: list[RunWithBuilds] = field(default_factory=list)
     about: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     rows: dict[int, list[Comparison]] = field(default_factory=dict)
+    spent: dict[tuple[int, str], float] = field(default_factory=dict)  # seconds by build and suite
     trends: list[SeriesWithPoints] = field(default_factory=list)
     continued: dict[int, int] = field(default_factory=dict)  # by the newer series, the older
     machine_rows: list[Machine] = field(default_factory=list)
@@ -392,15 +395,22 @@ class FakeReading(Reading):
         return same
 
     @override
+    def measured(self, since: datetime) -> Sequence[MeasuredSeries]:
+        return measured_series(self.runs, since, self.rows, self.spent)
+
+    @override
     def machines(self) -> Sequence[Machine]:
         return sorted(self.machine_rows, key=lambda machine: (machine.pool, machine.name))
 
     @override
-    def voting_statuses(self, limit: int, after: int = 0) -> Sequence[SeriesVotingStatus]:
+    def voting_statuses(
+        self, limit: int, after: int = 0, series: Collection[int] | None = None
+    ) -> Sequence[SeriesVotingStatus]:
         def place(row: SeriesVotingStatus) -> tuple[str, str, str, int]:
             return row.machine, row.series.job, row.series.suite, row.series.id
 
-        return sorted(self.voting_status_rows, key=place)[after:][:limit]
+        wanted = [row for row in self.voting_status_rows if series is None or row.series.id in series]
+        return sorted(wanted, key=place)[after:][:limit]
 
     @override
     def condition(self) -> Condition:

@@ -36,6 +36,7 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.domain.failures.evidence import Rate, explaining_machines, proposal_of
 from service.domain.values.errors import NotFound
+from service.domain.values.search import EVERYTHING
 from service.ports.failures.reading import (
     DayRow,
     FailureReading,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
     from service.domain.failures.known import Scope
     from service.domain.failures.output.linear import Pattern
+    from service.domain.values.search import Words
     from service.ports.failures.reading import PatternMatches
 
 _MOST_SIGHTINGS: Final = 50
@@ -84,12 +86,19 @@ ORDER BY k.id DESC
 """  # noqa: S608 - put together from constants
 
 
-_LIST: Final = text(
-    _rows(
-        f"k.id IN (SELECT k.id FROM known_failure AS k WHERE {_STATUS} = :status AND {_VISIBLE} "  # noqa: S608
-        "AND k.id < :before ORDER BY k.id DESC LIMIT :limit)"
-    )
-)
+# strpos finds the words as they are written: nothing in them is a pattern.
+_PAGE: Final = f"""k.id IN (
+    SELECT k.id FROM known_failure AS k LEFT JOIN signature AS its ON its.id = k.signature_id
+    CROSS JOIN LATERAL (
+        SELECT lower(concat_ws(' ', its.subject, its.text, its.kind, k.pattern, k.project, k.branch, k.job,
+                               k.host, k.bug, k.reason, k.owner, k.assignee)) AS words
+    ) AS searched
+    WHERE {_STATUS} = :status AND k.id < :before AND {_VISIBLE}
+      AND NOT EXISTS (SELECT FROM unnest(cast(:wanted AS text[])) AS word WHERE strpos(words, word) = 0)
+      AND NOT EXISTS (SELECT FROM unnest(cast(:unwanted AS text[])) AS word WHERE strpos(words, word) > 0)
+    ORDER BY k.id DESC LIMIT :limit
+)"""  # noqa: S608 - put together from constants
+_LIST: Final = text(_rows(_PAGE))
 _ONE: Final = text(_rows("k.id = :known_id"))
 _STATUSES: Final = text(f"""
 SELECT {_STATUS} AS status, count(*) AS known FROM known_failure AS k WHERE {_VISIBLE} GROUP BY 1
@@ -149,13 +158,18 @@ class PostgresFailureReading(Sighted, FailureReading):
 
     @override
     def known_failures(
-        self, status: KnownStatus, limit: int, before: int | None = None
+        self, status: KnownStatus, limit: int, words: Words = EVERYTHING, before: int | None = None
     ) -> Sequence[KnownRow]:
-        sight = self._sight(OF_BRANCHES)
-        last = LARGEST_BIGINT if before is None else min(before, LARGEST_BIGINT)
-        keys = {"status": status.value, "limit": limit, "before": last}
+        keys: dict[str, Any] = {
+            "status": status.value,
+            "before": LARGEST_BIGINT if before is None else min(before, LARGEST_BIGINT),
+            "wanted": list(words.wanted),
+            "unwanted": list(words.unwanted),
+            "limit": limit,
+        }
+        keys |= self._sight(OF_BRANCHES)
         with self._begin() as connection:
-            return _known(connection, _LIST, {**keys, **sight})
+            return _known(connection, _LIST, keys)
 
     @override
     def statuses(self) -> Mapping[KnownStatus, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 from typing_extensions import override
@@ -32,7 +32,7 @@ from service.ports.reading import MachineReading
 from service.ports.verdict import Series, SeriesVotingStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy import RowMapping
 
@@ -88,7 +88,8 @@ _MOST_STATUSES: Final = text(f"""
 WITH chosen AS (
     SELECT m.name AS machine, s.*
     FROM machine AS m JOIN series AS s ON s.machine_class = m.pool
-    WHERE {visible_branch("s")} AND EXISTS (
+    WHERE (cast(:series AS bigint[]) IS NULL OR s.id = ANY(cast(:series AS bigint[])))
+      AND {visible_branch("s")} AND EXISTS (
         SELECT FROM evidence AS e
         WHERE e.machine = m.name AND e.series_id = ANY (ARRAY[s.id, s.continues])
           AND {measured_in_sight("e.build_id")}
@@ -121,10 +122,12 @@ class PostgresMachineReading(Sighted, MachineReading):
         ]
 
     @override
-    def voting_statuses(self, limit: int, after: int = 0) -> Sequence[SeriesVotingStatus]:
-        sight = self._sight(OF_BRANCHES)
+    def voting_statuses(
+        self, limit: int, after: int = 0, series: Collection[int] | None = None
+    ) -> Sequence[SeriesVotingStatus]:
+        values: dict[str, Any] = {"limit": limit, "after": min(after, LARGEST_BIGINT), "recalled": RECALLED}
+        values |= {"series": None if series is None else list(series), **self._sight(OF_BRANCHES)}
         with self._begin() as connection:
-            values = {"limit": limit, "after": min(after, LARGEST_BIGINT), "recalled": RECALLED, **sight}
             rows = connection.execute(_MOST_STATUSES, values).mappings().all()
         policies: dict[int, Policy] = {}
         return [

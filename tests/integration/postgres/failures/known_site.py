@@ -76,10 +76,8 @@ class Site:
         with self.store.transaction() as tx:
             return tx.known.make(new, BOB).id
 
-    def make_pattern(self) -> int:
-        new = NewKnown(
-            pattern="ep[.]expiry", scope=SCOPE, bug="MB-37948", reason="known intermittent", days=9
-        )
+    def make_pattern(self, pattern: str = "ep[.]expiry") -> int:
+        new = NewKnown(pattern=pattern, scope=SCOPE, bug="MB-37948", reason="known intermittent", days=9)
         with self.store.transaction() as tx:
             return tx.known.make(new, BOB).id
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.known import TRANSITIONS, TriageState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import NotFound
+from service.domain.values.search import parse_words
 from service.ports.failures.bugs import Bug
 from service.ports.failures.reading import KnownStatus
 from service.ports.failures.storing import BuildFailures, KnownChange
@@ -116,6 +118,37 @@ class TestLists:
     @pytest.mark.parametrize("status", KnownStatus)
     def test_an_empty_list_says_that_it_is_empty(self, site: Site, status: KnownStatus) -> None:
         assert "There is none." in site.read(f"/failures?status={status}")
+
+    @pytest.mark.parametrize(
+        ("q", "found"),
+        [
+            ("", [2, 1]),
+            ("EP.expiry", [1]),
+            ("test #.67", [2]),
+            ("mb-", [2, 1]),
+            ("mb- -expiry", [2]),
+            ("%", []),
+        ],
+    )
+    def test_a_list_is_searched_by_words_that_are_no_patterns(
+        self, site: Site, q: str, found: list[int]
+    ) -> None:
+        site.fail()
+        assert (site.make_known(), site.make_pattern("Test #.67")) == (1, 2)
+        rows = site.reading.known_failures(KnownStatus.ACTIVE, 10, parse_words(q))
+        assert [row.id for row in rows] == found
+
+    def test_a_list_has_pages(self, site: Site) -> None:
+        known = [site.make_pattern(f"pattern {number}") for number in range(53)]
+        rows = site.reading.known_failures(KnownStatus.ACTIVE, 2, before=known[3])
+        assert [row.id for row in rows] == [known[2], known[1]]
+        first = site.read("/failures?status=active&q=pattern")
+        older = f"/failures?before={known[3]}&amp;status=active&amp;q=pattern"
+        assert older in first
+        second = site.read(html.unescape(older))
+        assert (f'"/failures/{known[2]}"' in second, f'"/failures/{known[3]}"' in second) == (True, False)
+        assert "Older" not in second
+        assert "matches “nothing”" in site.read("/failures?q=nothing")
 
     def test_an_unknown_list_is_refused(self, site: Site) -> None:
         answer = call(site.app, "GET", "/failures?status=lost")
