@@ -12,6 +12,7 @@ from service.domain.values.search import parse_words
 from service.ports.review.shown import ChangeWithPatchSets, Cursor
 from service.ports.runs.shown import RunWithBuilds
 from service.ports.verdict import Comparison, Samples, SeriesWithPoints
+from service.steps.verdict.review_benchmarks import measured_lately, votes_of
 from service.web import schemas
 from service.web.conditional import ConditionalRoute
 from service.web.problems import RESPONSES
@@ -49,6 +50,7 @@ def create_api(reading_of: ReadingOf) -> APIRouter:
     _add_changes(router, reading_of)
     _add_builds(router, reading_of)
     _add_series(router, reading_of)
+    _add_benchmarks(router, reading_of)
     _add_machines(router, reading_of)
     return router
 
@@ -180,6 +182,22 @@ def _add_series(router: APIRouter, reading_of: ReadingOf) -> None:
     ) -> schemas.SeriesLevels:
         """The distance of each merged commit from a chosen one, as the page of trends draws it."""
         return schemas.levels_of(reading_of(request).trend(series_id, limit), since)
+
+
+def _add_benchmarks(router: APIRouter, reading_of: ReadingOf) -> None:
+    @router.get("/benchmarks", operation_id="listBenchmarks", tags=["series"])
+    def list_benchmarks(
+        request: Request,
+        q: Annotated[str, Query(max_length=200, description="`words -not`")] = "",
+        limit: Limit = 50,
+        cursor: CursorText = None,
+    ) -> schemas.Benchmarks:
+        """Series that checks and merged commits measured lately: noise, cost, and whether they vote."""
+        reading, words, after = reading_of(request), parse_words(q), last_id(cursor)
+        rows = [row for row in measured_lately(reading) if row.id > after and words.matches(row.text)]
+        page, votes = rows[:limit], votes_of(reading, rows[:limit])
+        items = tuple(schemas.MeasuredBenchmark.of(row, votes[row.id]) for row in page)
+        return schemas.Benchmarks(items=items, next=str(page[-1].id) if len(rows) > limit else None)
 
 
 def _add_machines(router: APIRouter, reading_of: ReadingOf) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field
 
 from service.domain.sources.workspace import Workspace
-from service.domain.values.identity import RunKind
+from service.domain.values.identity import RunKind, SeriesKey
+from service.domain.verdict.calibration.usefulness import DAYS, NEWEST
 from service.domain.verdict.inference.estimate import ratio_of
 from service.domain.verdict.trend.line import level_line
 from service.domain.wording.reasons import sentence
@@ -20,11 +21,14 @@ from service.ports.review.shown import Change, PatchSet
 from service.ports.runs.shown import Build, BuildDetail, BuildOfRun, Decision, Override, Run
 from service.ports.trunk import Regression
 from service.ports.verdict import Comparison, MeasuredPatchSet, Series, SeriesWithPoints
+from service.steps.verdict.review_benchmarks import SeriesVote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from _typeshed import DataclassInstance
+
+    from service.domain.verdict.calibration.usefulness import MeasuredSeries
 
 T = TypeVar("T")
 _NEXT: Final = {"description": "the cursor of the next page; null on the last page"}
@@ -165,6 +169,70 @@ class VotingStatusPage(BaseModel):
 
     items: tuple[SeriesVotingStatus, ...]
     next: Annotated[str | None, Field(description=_NEXT["description"])]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredBenchmark:
+    """A series as the newest builds of its job measured it: noise, cost, and whether it votes."""
+
+    id: int = field(metadata={"description": "the series", "examples": [17]})
+    series: SeriesKey
+    builds: int = field(
+        metadata={"description": f"the newest that measured it, at most {NEWEST}", "examples": [20]}
+    )
+    undecided: int = field(metadata={"description": "builds that left it undecided", "examples": [16]})
+    differed: int = field(metadata={"description": "builds that found it slower or faster", "examples": [0]})
+    failed: int = field(metadata={"description": "builds in which it failed", "examples": [0]})
+    identical: int = field(
+        metadata={"description": "builds with the same program on both sides", "examples": [2]}
+    )
+    noise: float | None = field(
+        metadata={
+            "description": "standard deviation of a pair's log ratio, the median over builds",
+            "examples": [0.021],
+        }
+    )
+    limit: float = field(metadata={"description": "the least slow-down that votes", "examples": [0.02]})
+    pairs_needed: int | None = field(
+        metadata={
+            "description": "about how many pairs find a slow-down of the limit; null for more than 1,000",
+            "examples": [112],
+        }
+    )
+    machine_seconds: float = field(
+        metadata={
+            "description": f"of its launches in {DAYS} days; the results of a suite share its time by pairs",
+            "examples": [7560.0],
+        }
+    )
+    votes: tuple[SeriesVote, ...]
+
+    @staticmethod
+    def of(row: MeasuredSeries, votes: Iterable[SeriesVote]) -> MeasuredBenchmark:
+        """Make the item of a series."""
+        same = (
+            "id",
+            "builds",
+            "undecided",
+            "differed",
+            "failed",
+            "identical",
+            "noise",
+            "limit",
+            "pairs_needed",
+        )
+        values = {name: getattr(row, name) for name in same}
+        return MeasuredBenchmark(
+            **values, series=row.key, machine_seconds=round(row.seconds, 1), votes=tuple(votes)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmarks:
+    """A page of measured benchmarks."""
+
+    items: tuple[MeasuredBenchmark, ...]
+    next: str | None = field(metadata=_NEXT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

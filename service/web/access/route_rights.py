@@ -44,6 +44,7 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/api/v1/known-failures/{known_id}"): Need.READ,
         ("GET", "/api/v1/machines"): Need.READ,
         ("GET", "/api/v1/queue"): Need.READ,
+        ("GET", "/api/v1/benchmarks"): Need.READ,
         ("GET", "/api/v1/voting-statuses"): Need.READ,
         ("GET", "/api/v1/gerrit/checks"): Need.READ,
         # The route compares the token's project and job.
@@ -63,6 +64,8 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/job/{job}/{number}/tests.json"): Need.READ,
         ("GET", "/trends"): Need.READ,
         ("GET", "/trends/{series_id}/figure.json"): Need.READ,
+        ("GET", "/benchmarks"): Need.READ,
+        ("GET", "/benchmarks.csv"): Need.READ,
         ("GET", "/compare"): Need.READ,
         ("POST", "/compare"): Need.ACT,
         ("GET", "/regressions"): Need.READ,

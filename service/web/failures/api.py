@@ -35,7 +35,7 @@ def create_failures_api(reading_of: FailureReadingOf) -> APIRouter:
     ) -> schemas.KnownFailures:
         """Known failures of a list with their builds of the last 30 days, the last made known first."""
         before = None if cursor is None else last_id(cursor)
-        found = tuple(reading_of(request).known_failures(status, limit + 1, before))
+        found = tuple(reading_of(request).known_failures(status, limit + 1, before=before))
         page, more = found[:limit], len(found) > limit
         return schemas.KnownFailures(items=page, next=str(page[-1].id) if more else None)
 

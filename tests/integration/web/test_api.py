@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -148,6 +149,28 @@ def test_voting_statuses_have_noise_and_false_alarms() -> None:
     assert rest["next"] is None
 
 
+def test_benchmarks_have_noise_cost_and_votes() -> None:
+    reading = sample_project()
+    reading.rows[401][0] = replace(reading.rows[401][0], error=0.01)
+    reading.spent[401, "executor"] = 520.0
+    app = build_app(reading)
+
+    def page(**params: object) -> Any:  # noqa: ANN401 - whatever JSON holds
+        return call(app, "GET", "/api/v1/benchmarks", params=params).json()
+
+    item = page(limit=1)["items"][0]
+    assert item["series"]["benchmark"] == "PureFollyExecutorBench/OneShotScheduleRun/real_time/threads:4"
+    assert (item["differed"], item["failed"], item["limit"]) == (1, 0, 0.02)
+    assert item["noise"] == pytest.approx(0.01 * 24**0.5 / 1.07, rel=1e-3)
+    assert item["pairs_needed"] > 60
+    assert item["machine_seconds"] == pytest.approx(520.0 / 19, abs=0.05)
+    [vote] = item["votes"]
+    assert vote == {"machine": "perf-01", "may_vote": True, "text": "yes", "sessions": 12, "alarms": 0}
+    ids = [each["id"] for each in page(limit=200)["items"]]
+    assert page(limit=2, cursor=str(ids[1]))["items"][0]["id"] == ids[2]
+    assert [each["id"] for each in page(q="logqtime")["items"]] == [3]
+
+
 def test_series_pages_follow_one_another() -> None:
     first = get("/series", params={"limit": 4})
     second = get("/series", params={"limit": 100, "cursor": first["next"]})
@@ -262,6 +285,7 @@ def test_the_document_names_every_operation() -> None:
         "/api/v1/runs/{run_id}": "getRun",
         "/api/v1/builds/{job}/{number}": "getBuild",
         "/api/v1/builds/{job}/{number}/samples": "getSamples",
+        "/api/v1/benchmarks": "listBenchmarks",
         "/api/v1/series": "searchSeries",
         "/api/v1/series/{series_id}": "getSeries",
         "/api/v1/series/{series_id}/levels": "getLevels",
