@@ -14,6 +14,8 @@ from dashboards.addresses import JobName, Number, Search, Show  # noqa: TC001 - 
 from dashboards.assets import create_assets
 from dashboards.building.log_text import tail_of
 from dashboards.building.routes import add_logs
+from dashboards.machines.summary import machines_sentence
+from dashboards.measuring.benchmarks import add_benchmarks
 from dashboards.measuring.test_table import add_tests, lay_out, tests_of
 from dashboards.rendering import NO_URLS, Pages, account_link_of, problem_page
 from dashboards.review import patch_set_table
@@ -104,7 +106,6 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], SeriesReading]
 
 INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements that it draws
 _PAGE: Final = 50
-_MOST_STATUSES: Final = 500  # rows of one table that a person looks through
 _TAIL_LINES: Final = 80
 Address = Annotated[str, Path(pattern=ADDRESS)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
@@ -146,20 +147,15 @@ def create_pages(
     add_logs(router, reading_of, pages, stream_log)
     add_tests(router, reading_of, stream_log)
     add_trends(router, reading_of, pages)
+    add_benchmarks(router, reading_of, pages)
     add_exports(router, reading_of)
 
     @router.get("/machines")
     def machines(request: Request) -> HTMLResponse:
         reading = reading_of(request)
-        voting_statuses = reading.voting_statuses(_MOST_STATUSES + 1)
-        return pages.render(
-            request,
-            "machines.html",
-            machines=reading.machines(),
-            condition=reading.condition(),
-            voting_statuses=voting_statuses[:_MOST_STATUSES],
-            has_more=len(voting_statuses) > _MOST_STATUSES,
-        )
+        machines, condition = reading.machines(), reading.condition()
+        summary = machines_sentence(machines, condition)
+        return pages.render(request, "machines.html", machines=machines, condition=condition, summary=summary)
 
     @router.get("/docs")
     def docs(request: Request) -> HTMLResponse:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the annotation
 
+from dashboards.addresses import Search  # noqa: TC001 - FastAPI reads the annotation
 from dashboards.rendering import NO_URLS, Pages
 from service.domain.failures.evidence import UNSEEN, Rate, is_proposed_for_closing
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.naming import names_cause
 from service.domain.failures.signature import Signature
 from service.domain.values.errors import BadInput
+from service.domain.values.search import parse_words
 from service.domain.values.text import plain
 from service.ports.failures.reading import KnownStatus
 
@@ -72,7 +74,7 @@ class PatternForms(Protocol):
         """Return the form for the template."""
 
 
-_PAGE: Final = 100
+_PAGE: Final = 50
 _TITLES: Final = {
     KnownStatus.PROPOSED: "Proposed",
     KnownStatus.ACTIVE: "Active",
@@ -101,8 +103,13 @@ def create_failures(
     router = APIRouter(include_in_schema=False)
 
     @router.get("/failures")
-    def failures(request: Request, status: Annotated[str, Query(max_length=20)] = "") -> HTMLResponse:
-        values = _list_of(reading_of(request), _status(status) if status else None)
+    def failures(
+        request: Request,
+        status: Annotated[str, Query(max_length=20)] = "",
+        q: Search = "",
+        before: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)] = None,
+    ) -> HTMLResponse:
+        values = _list_of(reading_of(request), _status(status) if status else None, q, before)
         return pages.render(request, "failures.html", may_add=patterns.may_begin(request), **values)
 
     # Before the route of one known failure, whose path it has.
@@ -122,14 +129,18 @@ def create_failures(
     return router
 
 
-def _list_of(reading: FailureReading, asked: KnownStatus | None) -> Mapping[str, Any]:
+def _list_of(
+    reading: FailureReading, asked: KnownStatus | None, q: str, before: int | None
+) -> Mapping[str, Any]:
     """Return the values for the page of a list; without a chosen status, of the first list that has rows."""
     counts = reading.statuses()
     chosen = asked or next((each for each in KnownStatus if counts.get(each)), KnownStatus.PROPOSED)
-    rows = reading.known_failures(chosen, _PAGE + 1)
+    rows = reading.known_failures(chosen, _PAGE + 1, parse_words(q), before)
     return {
         "rows": rows[:_PAGE],
         "has_more": len(rows) > _PAGE,
+        "before": before,
+        "q": q,
         "chosen": chosen,
         "titles": _TITLES,
         "counts": counts,

@@ -1,0 +1,38 @@
+"""Say in a sentence or three which machines take builds, which do not and why, and what is queued."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from dashboards.formatting import counted
+from service.domain.values.text import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.runs.health import Condition
+    from service.ports.machines import Machine
+
+_SILENT_AFTER: Final = timedelta(minutes=1)
+
+
+def machines_sentence(machines: Sequence[Machine], condition: Condition) -> str:
+    """Summarise machines and queues; an obstacle keeps a machine from builds that compare."""
+    if not machines:
+        return "No machine takes builds."
+    silent = [each for each in machines if condition.now - each.last_seen_at > _SILENT_AFTER]
+    hindered = [each for each in machines if each.obstacle and each not in silent]
+    able = len(machines) - len(silent) - len(hindered)
+    busy = sum(each.build is not None for each in machines)
+    taking = f"{counted(len(machines), 'machine')} {'takes' if able == 1 else 'take'} builds"
+    parts = [f"{able} of {taking}; {busy} busy."]
+    parts += [f"{each.name} takes no builds that compare: {each.obstacle}." for each in hindered]
+    if silent:
+        verb = "has" if len(silent) == 1 else "have"
+        parts.append(f"{listed([each.name for each in silent])} {verb} not reported for a minute.")
+    queues = [
+        f"{counted(each.waiting, 'build')} in pool {each.pool}" for each in condition.queues if each.waiting
+    ]
+    parts.append(f"Queued: {listed(queues, 5)}." if queues else "Nothing is queued.")
+    return " ".join(parts)
