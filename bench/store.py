@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 SIZES: Final = (100_000, 1_000_000)
 INGEST_GOAL: Final = 20_000  # results a second
 PAGE_GOAL: Final = 0.050
+BENCHMARKS_GOAL: Final = 0.200
 SERIES_GOAL: Final = 0.010
 POINTS: Final = 200
 MANY_POINTS: Final = 2000
@@ -202,6 +203,7 @@ def _pages(get: Callable[[str], None], filler: Filler, series: int) -> list[Prob
         Probe("/regressions?list=closed", lambda _: get("/regressions?list=closed"), PAGE_GOAL),
         Probe("/regressions/n", lambda k: get(f"/regressions/{1 + k * 7919 % filler.changes}"), PAGE_GOAL),
         Probe("/trends", lambda _: get("/trends"), PAGE_GOAL),
+        Probe("/benchmarks", lambda _: get("/benchmarks"), BENCHMARKS_GOAL),
         Probe("/machines", lambda _: get("/machines"), PAGE_GOAL),
         Probe("/trends?series=n", trend("/trends?series={}"), PAGE_GOAL),
         Probe(f"/trends/n/figure.json ({POINTS} points)", trend(figure), PAGE_GOAL),
