@@ -112,7 +112,7 @@ class SeriesReading(Protocol):
 class BenchmarkReading(Protocol):
     """Benchmarks with their cost, and how much they decide."""
 
-    def measured(self, since: datetime) -> Sequence[MeasuredSeries]:
+    def measured_series(self, since: datetime) -> Sequence[MeasuredSeries]:
         """Return the series that the newest checks and merged commits since a moment measured, by id.
 
         Of each job and branch, at most ``NEWEST`` builds count. A benchmark's former name is a series of its

@@ -40,7 +40,7 @@ class SeriesVote:
 
 def measured_lately(reading: Reading) -> Sequence[MeasuredSeries]:
     """Return the series that were measured in the last :data:`DAYS` days, by id."""
-    return reading.measured(reading.condition().now - timedelta(days=DAYS))
+    return reading.measured_series(reading.condition().now - timedelta(days=DAYS))
 
 
 def votes_of(reading: Reading, rows: Sequence[MeasuredSeries]) -> Mapping[int, Sequence[SeriesVote]]:

@@ -100,7 +100,7 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
     ),
     "series": lambda reading, _: bool(reading.series(parse_words("BM_secret"), 9)),
     "trend": lambda reading, secret: is_there(lambda: reading.trend(secret.series, 9)),
-    "measured": lambda reading, _: bool(reading.measured(LONG_AGO)),
+    "measured_series": lambda reading, _: bool(reading.measured_series(LONG_AGO)),
     "machines": lambda reading, _: any(machine.build for machine in reading.machines()),
     "condition": lambda reading, _: names_a_step(reading),
     "voting_statuses": lambda reading, _: bool(reading.voting_statuses(9)),

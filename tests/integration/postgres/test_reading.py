@@ -289,14 +289,14 @@ def test_noise_is_the_median_of_the_pairs_that_builds_measured(site: PostgresSit
             error=error,
             number=number,
         )
-    (found,) = site.reading.measured(NOW)
+    (found,) = site.reading.measured_series(NOW)
     assert found.noise == pytest.approx(0.04)  # of 0.04, 0.04 and 0.05
     assert found.policy.floor == pytest.approx(0.02)
     reasons = json.dumps([{"kind": "same program", "facts": [1.001]}])
     site.database.change(
         "UPDATE comparison SET error = NULL, reasons = CAST(:reasons AS jsonb)", reasons=reasons
     )
-    (found,) = site.reading.measured(NOW)
+    (found,) = site.reading.measured_series(NOW)
     assert (found.noise, found.identical) == (None, 4)
 
 
@@ -316,5 +316,5 @@ def test_only_the_comparisons_of_the_newest_builds_are_read(site: PostgresSite) 
            SELECT created_at, added.id, build.id, 0, 1, 8, 'same' FROM build CROSS JOIN added"""
     )
     site.database.change("ANALYZE")
-    scans = scans_of(site.database.owner, lambda: site.reading.measured(NOW), "comparison")
+    scans = scans_of(site.database.owner, lambda: site.reading.measured_series(NOW), "comparison")
     assert sum(scan.rows for scan in scans) == 100 * NEWEST

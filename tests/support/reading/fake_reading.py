@@ -395,7 +395,7 @@ class FakeReading(Reading):
         return same
 
     @override
-    def measured(self, since: datetime) -> Sequence[MeasuredSeries]:
+    def measured_series(self, since: datetime) -> Sequence[MeasuredSeries]:
         return measured_series(self.runs, since, self.rows, self.spent)
 
     @override

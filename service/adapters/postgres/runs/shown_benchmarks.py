@@ -93,7 +93,7 @@ class PostgresBenchmarkReading(Sighted, BenchmarkReading):
     """Benchmarks with their cost, from the database."""
 
     @override
-    def measured(self, since: datetime) -> Sequence[MeasuredSeries]:
+    def measured_series(self, since: datetime) -> Sequence[MeasuredSeries]:
         sight = self._sight(OF_SERIES)
         with self._begin() as connection:
             rows = connection.execute(_MEASURED, {"since": since, **sight}).mappings().all()
