@@ -102,6 +102,25 @@ def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] =
     return LevelledLine(commits, _joined(commits, levels, since))
 
 
+def summed_levels(steps: Iterable[Step]) -> Mapping[str, float]:
+    """Add up the steps along the branch: ln(commit ÷ oldest commit) of each, in the order of the branch.
+
+    They are the levels of :func:`level_line` where each commit was measured once and no anchor contradicts,
+    without errors, in a hundredth of the time. Of several steps of one commit the last counts. Behind a gap
+    the line goes on where it stopped.
+    """
+    known = [*steps]
+    made = {each.revision: each for each in known if each.log is not None}
+    levels: dict[str, float] = {}
+    last = 0.0
+    for commit in _in_line(known):
+        step = made.get(commit)
+        if step is not None and step.log is not None and step.parent in levels:
+            last = levels[step.parent] + step.log
+        levels[commit] = last
+    return levels
+
+
 def _in_line(steps: Sequence[Step]) -> tuple[str, ...]:
     """Follow the first parents; parts that nothing joins come in the order of their first moments."""
     moments: dict[str, datetime] = {}
