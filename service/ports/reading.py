@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from service.domain.values.search import EVERYTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from service.domain.building.logs.stored_log import StoredLog
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from service.domain.values.identity import ChangeAddress, ChangeKey
     from service.domain.values.search import Words
     from service.domain.verdict.calibration.usefulness import MeasuredSeries
+    from service.domain.verdict.trend.line import Step
     from service.ports.machines import Machine
     from service.ports.review.shown import Change, ChangeWithPatchSets, Cursor, PatchSetDetail
     from service.ports.runs.shown import Build, BuildDetail, RunWithBuilds
@@ -106,6 +107,15 @@ class SeriesReading(Protocol):
         """Return a series with the ``limit`` newest points of merged commits, and as many of patch sets.
 
         The series of a renamed benchmark are one: the newest, with the points of all.
+        """
+
+    def merged_steps(
+        self, series: Collection[int], before: datetime, limit: int
+    ) -> Mapping[int, Sequence[Step]]:
+        """Return the steps of the last ``limit`` merged commits measured before a moment, by series id.
+
+        The oldest comes first. The steps have no standard errors. A series without steps is left out, and so
+        is what a benchmark measured under a former name.
         """
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from service.domain.runs.states import RunState
 from service.domain.values.errors import BenchgateError, NotFound, Transient
-from service.domain.values.identity import ChangeAddress, ChangeKey
+from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
 from service.domain.values.search import parse_words
 from service.ports.reading import (
     BenchmarkReading,
@@ -101,6 +101,9 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
     "series": lambda reading, _: bool(reading.series(parse_words("BM_secret"), 9)),
     "trend": lambda reading, secret: is_there(lambda: reading.trend(secret.series, 9)),
     "measured_series": lambda reading, _: bool(reading.measured_series(LONG_AGO)),
+    "merged_steps": lambda reading, secret: bool(
+        reading.merged_steps([secret.series], secret.build.created_at + timedelta(days=1), 9)
+    ),
     "machines": lambda reading, _: any(machine.build for machine in reading.machines()),
     "condition": lambda reading, _: names_a_step(reading),
     "voting_statuses": lambda reading, _: bool(reading.voting_statuses(9)),
@@ -114,7 +117,7 @@ METHODS: Final = {
 # What is wrong with the service is shown on every page, so that it never names what is not public.
 FOR_ALL: Final = {"condition"}
 # Their rows are of branches, and none is of a change.
-ON_BRANCHES: Final = {"voting_statuses"}
+ON_BRANCHES: Final = {"voting_statuses", "merged_steps"}
 VIEWERS: Final[Mapping[str, tuple[Callable[[Reading], Reading], bool]]] = {
     "everything": (lambda reading: reading, True),
     "anonymous": (lambda reading: reading.seen_by(None), False),
@@ -130,6 +133,7 @@ def keep_secret(site: ReadingSite) -> Secret:
     run = site.add_run()
     name = site.add_build(run, benchmarks=["BM_secret"])
     site.add_build(run, result=None)
+    site.add_build(site.add_run(kind=RunKind.POST_SUBMIT), benchmarks=["BM_secret"])
     site.add_machine("perf-01", holds=name)
     site.fail_to_plan(site.add_run(state=RunState.PLANNING), 3)
     build = site.reading.build(name.job, name.number).build
@@ -171,6 +175,7 @@ class ReadingContract:
         site.add_change()
         name = site.add_build(run := site.add_run(), benchmarks=["BM_secret"])
         site.add_build(run, result=None)
+        site.add_build(site.add_run(kind=RunKind.POST_SUBMIT), benchmarks=["BM_secret"])
         site.add_machine("perf-01", holds=name)
         site.add_session("perf-01", "BM_secret")
         build = site.reading.build(name.job, name.number).build

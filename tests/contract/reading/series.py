@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from tests.contract.reading.seen_by import Person
 from tests.contract.reading.site import ADDRESS, CHANGE, OTHER_PARENT, measure
 
 if TYPE_CHECKING:
+    from service.ports.reading import Reading
     from tests.contract.reading.site import ReadingSite
 
 
@@ -173,3 +175,46 @@ class SeriesReadingContract:
         site.close()
         reader = site.reading.seen_by(Person([CHANGE]))
         assert len(reader.trend(series, 3).untouched) == 1
+
+    def test_each_series_has_the_steps_of_the_last_merged_commits_before_a_moment(
+        self, site: ReadingSite
+    ) -> None:
+        site.add_change(patch_sets=4)
+        parents = ["a" * 40, "b" * 40, "c" * 40, "d" * 40]
+        for number, parent in enumerate(parents, 1):
+            run = site.add_run(number, kind=RunKind.POST_SUBMIT, parent=parent)
+            site.add_build(run, benchmarks=["BM_x", "BM_y"] if number > 1 else ["BM_x"])
+        checked = measure(site, 1, "BM_x", "BM_z")
+        x, y, z = (site.add_series(name) for name in ("BM_x", "BM_y", "BM_z"))
+        later = site.reading.build(checked.job, checked.number).build.created_at
+        last = site.reading.build("perf", 4).build.created_at
+        found = site.reading.merged_steps([x, y, z], later, 3)
+        assert {key: [step.parent[0] for step in steps] for key, steps in found.items()} == {
+            x: ["b", "c", "d"],
+            y: ["b", "c", "d"],
+        }
+        assert found[y][0].revision == "7-2"
+        assert found[y][0].log == pytest.approx(math.log(0.9))
+        assert [step.parent[0] for step in site.reading.merged_steps([y], last, 9)[y]] == ["b", "c"]
+
+    def test_the_step_of_a_hidden_commit_is_seen_by_readers_of_its_branch_only(
+        self, site: ReadingSite
+    ) -> None:
+        site.add_change()
+        site.add_change(OTHER)
+        series = site.add_series("BM_x")
+        for of in (CHANGE, OTHER):
+            site.add_build(site.add_run(kind=RunKind.POST_SUBMIT, change=of), benchmarks=["BM_x"])
+        checked = measure(site, 1, "BM_x")
+        moment = site.reading.build(checked.job, checked.number).build.created_at
+
+        def shown(reading: Reading) -> list[str]:
+            return [step.revision for step in reading.merged_steps([series], moment, 9).get(series, ())]
+
+        site.hide(OTHER)
+        assert shown(site.reading) == ["7-1", "8-1"]
+        assert shown(site.reading.seen_by(None)) == ["7-1"]
+        site.hide()
+        site.close()
+        assert shown(site.reading.seen_by(None)) == []
+        assert shown(site.reading.seen_by(Person([CHANGE, OTHER]))) == ["7-1", "8-1"]

@@ -41,6 +41,7 @@ from tests.support.reading.views import (
     healthy,
     pool_machine,
     samples_like,
+    steps_before,
     tally_of,
 )
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from service.domain.runs.health import Condition, FailingStep
     from service.domain.values.search import Words
     from service.domain.verdict.calibration.usefulness import MeasuredSeries
+    from service.domain.verdict.trend.line import Step
     from service.ports.machines import Machine
     from service.ports.reading import Viewer
     from service.ports.review.shown import Cursor
@@ -356,6 +358,14 @@ class FakeReading(Reading):
             untouched=(*trend.untouched, *reversed(untouched)),
             anchors=(*trend.anchors, *anchors),
         )
+
+    @override
+    def merged_steps(
+        self, series: Collection[int], before: datetime, limit: int
+    ) -> Mapping[int, Sequence[Step]]:
+        stored = {trend.series.id: trend.points for trend in self.trends}
+        found = {each: steps_before(before, stored.get(each) or self._points([each])) for each in series}
+        return {each: steps[-limit:] for each, steps in found.items() if steps}
 
     def _untouched(self, job: str, begin: datetime) -> Iterator[UntouchedCommit]:
         for each in self.runs if self.merged_runs is None else self.merged_runs:

@@ -16,6 +16,7 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
+from service.domain.verdict.trend.line import Step
 from service.domain.wording.standing import PoolMachine
 from service.ports.machines import Machine
 from service.ports.review.shown import Change, PatchSet
@@ -23,7 +24,7 @@ from service.ports.runs.shown import BuildOfRun, Decision, Override, Run, Tally
 from service.ports.verdict import Comparison, Point, Series
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from service.domain.runs.overrides import OverrideKind
 
@@ -289,3 +290,13 @@ def trend_point(index: int, value: float, **more: object) -> Point:
     )
     point = replace(point, **more)  # type: ignore[arg-type]
     return replace(point, change_address=None if point.change is None else str(point.change))
+
+
+def steps_before(moment: datetime, points: Iterable[Point]) -> tuple[Step, ...]:
+    """Return the steps of merged commits that were measured before a moment, the oldest first."""
+    merged = [each for each in points if each.kind is RunKind.POST_SUBMIT and each.measured_at < moment]
+    return tuple(
+        Step(each.revision, each.parent, each.measured_at, math.log(each.ratio) if each.ratio else None)
+        for each in sorted(merged, key=lambda point: point.measured_at)
+        if each.parent
+    )

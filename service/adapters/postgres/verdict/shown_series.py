@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
@@ -9,11 +12,13 @@ from typing_extensions import override
 
 from service.adapters.postgres.access.lookup_keys import ADDRESS, number_key
 from service.adapters.postgres.access.sight import (
+    OF_BRANCHES,
     OF_SERIES,
     OF_TREND,
     SAME_SERIES,
     Sighted,
     measured_in_sight,
+    merged_in_sight,
     visible_build,
     visible_run,
     visible_series,
@@ -26,13 +31,15 @@ from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.estimate import MIN_PAIRS, estimate_of, log_ratios
 from service.domain.verdict.inference.reasons import ReasonKind
+from service.domain.verdict.trend.line import Step
 from service.ports.reading import SeriesReading
 from service.ports.verdict import Anchor, Point, Series, SeriesWithPoints, UntouchedCommit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime
 
-    from sqlalchemy import RowMapping
+    from sqlalchemy import Row, RowMapping
 
     from service.domain.values.search import Words
 
@@ -165,6 +172,28 @@ ORDER BY run.id DESC LIMIT {_MOST_UNTOUCHED}
 """)  # noqa: S608 - put together from constants
 
 
+# Each series takes one look at the index of each partition, and each build is looked up once for all series.
+_STEPS: Final = text(f"""
+WITH newest AS MATERIALIZED (
+    SELECT k.* FROM unnest(cast(:series AS bigint[])) AS wanted (id) CROSS JOIN LATERAL (
+        SELECT series_id, build_id, measured_at, ratio, reasons FROM comparison
+        WHERE series_id = wanted.id AND kind = 1 AND measured_at < :before
+        ORDER BY measured_at DESC LIMIT :limit
+    ) AS k
+), merged AS (
+    SELECT DISTINCT ON (held.build_id) held.build_id, {ON_BRANCH} AS revision, run.parent
+    FROM (SELECT DISTINCT build_id FROM newest) AS measured
+    JOIN run_build AS held ON held.build_id = measured.build_id
+    JOIN run ON run.id = held.run_id
+    WHERE run.kind = '{RunKind.POST_SUBMIT}' AND run.parent IS NOT NULL AND {merged_in_sight("run")}
+    ORDER BY held.build_id, run.id
+)
+SELECT k.series_id, merged.revision, merged.parent, k.measured_at, k.ratio, {_SAME_PROGRAM}
+FROM newest AS k JOIN merged ON merged.build_id = k.build_id
+ORDER BY k.series_id, k.measured_at, k.build_id
+""")  # noqa: S608 - put together from constants
+
+
 class PostgresSeriesReading(Sighted, SeriesReading):
     """Series in the database."""
 
@@ -205,6 +234,23 @@ class PostgresSeriesReading(Sighted, SeriesReading):
                 tuple(from_row(UntouchedCommit, each) for each in untouched),
                 tuple(from_row(Anchor, each, error=_error(each)) for each in anchors),
             )
+
+    @override
+    def merged_steps(
+        self, series: Collection[int], before: datetime, limit: int
+    ) -> Mapping[int, Sequence[Step]]:
+        keys: dict[str, Any] = {"series": sorted(series), "before": before, "limit": limit}
+        keys |= self._sight(OF_BRANCHES)
+        with self._begin() as connection:
+            rows = connection.execute(_STEPS, keys).all()
+        by_series = groupby(rows, key=attrgetter("series_id"))
+        return {series_id: tuple(map(_step, its)) for series_id, its in by_series}
+
+
+def _step(row: Row[Any]) -> Step:
+    is_measured = row.ratio is not None and 0 < row.ratio < math.inf
+    log = math.log(row.ratio) if is_measured else None
+    return Step(row.revision, row.parent, row.measured_at, 0.0 if row.is_same_program else log)
 
 
 def _point(row: RowMapping) -> Point:
