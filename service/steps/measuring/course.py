@@ -112,14 +112,21 @@ class Course:
         }
         return Wanted({suite: names for suite, names in wanted.items() if names}, reserved)
 
-    def place(self, pair: int, count: int, left: float) -> str:
-        """Describe the progress: the pair, the pairs that count, and the seconds left."""
+    def place(self, pair: int, count: int, time: MachineTime, measured: int) -> str:
+        """Describe the progress: the next pair, and how much longer the pairs take.
+
+        ``count`` pairs count so far. ``measured`` of all pairs took the time that was used: a worker that
+        died measured the others.
+        """
         most = allowance(max(self.spec.job.policy.base_pairs, count + 1))
         disturbed = f" ({pair - count} of at most {most} repeated)" if pair > count else ""
         last = self.last if self.spec.longer else min(self.last, self.base_pairs)
-        if count < last:
-            return f"pair {count + 1} of at most {last}{disturbed}"
-        return f"pair {count + 1}{disturbed}, at most {duration(max(left, 0.0))} more"
+        left = max(time.left, 0.0)
+        if count >= last:
+            return f"pair {count + 1}{disturbed}, at most {duration(left)} more"
+        pace = time.elapsed / measured if measured else 0.0
+        more = f", about {duration(min(pace * (last - count), left))} more" if pace and left else ""
+        return f"pair {count + 1} of at most {last}{disturbed}{more}"
 
     def done(self, count: int, time: MachineTime) -> float:
         """Return the used share of the pairs or the time, whichever ends first."""

@@ -89,7 +89,8 @@ def measure(launcher: Launcher, course: Course, stored: MeasuredPairs) -> Measur
         # A slow-down that makes launches long must not escape by using up the budget.
         if time().is_overdrawn or (count >= course.decisive and time().left < wanted.reserved):
             break
-        session.progress.say(course.place(pair, count, time().left), course.done(count, time()))
+        place = course.place(pair, count, time(), pair - next_pair(stored.as_built))
+        session.progress.say(place, course.done(count, time()))
         try:
             # A pair that is measured again keeps its order: whether it was disturbed may depend on that.
             before = clock()

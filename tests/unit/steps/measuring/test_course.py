@@ -12,6 +12,7 @@ import pytest
 from service.domain.building.spec import LOCAL, MorePairs
 from service.domain.measuring.launch import Launch
 from service.domain.measuring.listing import Listing
+from service.domain.measuring.machine_time import MachineTime
 from service.domain.values.identity import RunKind, Side
 from service.steps.measuring.course import Course
 from service.steps.measuring.launching import Launcher
@@ -84,6 +85,28 @@ def test_the_minutes_of_a_person_keep_what_building_and_measuring_relinks_take(
     ]
 
     assert Course.of(spec, (OTHER,), building).look(pairs, 600.0).reserved == pytest.approx(reserved)
+
+
+class TestPlace:
+    def test_the_pace_so_far_tells_how_long_the_pairs_take(self) -> None:
+        course = Course.of(SPEC, (OTHER,))
+        last = course.base_pairs
+        said = course.place(4, 4, MachineTime(3600.0, 240.0, 0.0), 4)
+        assert said == f"pair 5 of at most {last}, about {last - 4} min more"
+
+    def test_pairs_of_a_worker_that_died_do_not_make_the_pace_look_faster(self) -> None:
+        course = Course.of(SPEC, (OTHER,))
+        said = course.place(5, 4, MachineTime(3600.0, 120.0, 0.0), 1)
+        assert said.endswith(f"repeated), about {2 * (course.base_pairs - 4)} min more")
+
+    def test_no_more_than_the_machine_time_is_announced(self) -> None:
+        course = Course.of(SPEC, (OTHER,))
+        assert course.place(4, 4, MachineTime(600.0, 480.0, 0.0), 4).endswith(", about 2 min more")
+        assert course.place(99, 99, MachineTime(600.0, 480.0, 0.0), 9) == "pair 100, at most 2 min more"
+
+    def test_before_the_first_pair_nobody_knows(self) -> None:
+        course = Course.of(SPEC, (OTHER,))
+        assert course.place(0, 0, MachineTime(600.0, 0.0, 0.0), 0) == f"pair 1 of at most {course.base_pairs}"
 
 
 class TestOutlook:
