@@ -117,7 +117,7 @@ def _status(build: Build) -> str:
     machine = f" on {plain(build.machine, 100)}" if build.machine else ""
     match build.state:
         case BuildState.QUEUED:
-            return f"waiting for a machine of pool {plain(build.pool, 100)}"
+            return plain(build.waits, 300) or f"waiting for a machine of pool {plain(build.pool, 100)}"
         case BuildState.RUNNING:
             return f"{plain(build.phase, 160) or 'running'}{machine}"
         case BuildState.EXECUTED:

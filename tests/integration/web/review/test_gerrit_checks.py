@@ -185,7 +185,12 @@ def test_a_failure_without_a_vote_is_a_warning() -> None:
 @pytest.mark.parametrize(
     ("state", "more", "status", "description"),
     [
-        (BuildState.QUEUED, {"machine": None}, "SCHEDULED", "waiting for a machine of pool perf"),
+        (
+            BuildState.QUEUED,
+            {"machine": None},
+            "SCHEDULED",
+            "1st in the queue of pool perf; no machine of this pool has registered",
+        ),
         (BuildState.RUNNING, {"phase": "pair 11 of 32"}, "RUNNING", "pair 11 of 32 on perf-01"),
         (BuildState.RUNNING, {"phase": "", "machine": None}, "RUNNING", "running"),
         (BuildState.EXECUTED, {}, "RUNNING", "measured on perf-01; analysing the results"),
