@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
 
-from dashboards.addresses import JobName, Number, Search, Show  # noqa: TC001 - FastAPI reads them
+from dashboards.addresses import ChosenRows, JobName, Number, Search  # noqa: TC001 - FastAPI reads them
 from dashboards.assets import create_assets
 from dashboards.building.log_text import tail_of
 from dashboards.building.routes import add_logs
@@ -24,12 +24,14 @@ from dashboards.runs.sentences import verdict_sentence
 from dashboards.verdict import comparison_table
 from dashboards.verdict.exports import add_exports
 from dashboards.verdict.level_figure import has_levels, level_figure, level_text
+from dashboards.verdict.sparkline import COMMITS, sparkline
 from dashboards.verdict.trend_figure import page_of, trend_figure
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
 from service.domain.values.search import parse_words
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.line import level_line
 from service.ports.review.shown import Cursor
 from service.ports.runs.shown import Standing, leading
@@ -37,13 +39,16 @@ from service.ports.runs.shown import Standing, leading
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
+    from dashboards.addresses import RowChoice
     from dashboards.review.patch_set_table import PatchSetTable
     from dashboards.runs.next_steps import ActionsOf
     from dashboards.verdict.comparison_table import ComparisonTable
+    from dashboards.verdict.sparkline import Sparkline
     from service.domain.building.logs.stored_log import Stream
     from service.domain.trunk.regression import RegressionList
-    from service.ports.reading import BuildReading, ChangeReading, Reading
+    from service.ports.reading import ChangeReading, Reading
     from service.ports.runs.shown import Build, BuildOfRun, Run
+    from service.ports.verdict import Comparison
     from service.steps.runs.check_health import HealthCheck
 
     ReadingOf = Callable[[Request], Reading]
@@ -113,11 +118,15 @@ Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
 
 @dataclass(frozen=True, slots=True)
 class ShownBuild:
-    """A build with its table, None if it compared nothing. ``waived_by`` is as in ``BuildOfRun``."""
+    """A build with its table, None if it compared nothing. ``waived_by`` is as in ``BuildOfRun``.
+
+    ``lines`` has what the benchmarks did before, by series, for rows that changed or are undecided.
+    """
 
     build: Build
     table: ComparisonTable | None
     waived_by: str
+    lines: Mapping[int, Sparkline]
 
 
 def create_pages(
@@ -196,22 +205,17 @@ def _add_list(router: APIRouter, reading_of: ReadingOf, pages: Pages, regression
 
 def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions_of: ActionsOf) -> None:
     @router.get("/changes/{change}")
-    def newest_patch_set(request: Request, change: Address, q: Search = "", show: Show = "") -> HTMLResponse:
-        return show_patch_set(request, (ChangeAddress.parse(change), None), q, show)
+    def newest_patch_set(request: Request, change: Address, chosen: ChosenRows) -> HTMLResponse:
+        return show_patch_set(request, (ChangeAddress.parse(change), None), chosen)
 
     @router.get("/changes/{change}/{patch_set}")
     def patch_set(
-        request: Request,
-        change: Address,
-        patch_set: Number,
-        q: Search = "",
-        show: Show = "",
-        known: Search = "",
+        request: Request, change: Address, patch_set: Number, chosen: ChosenRows, known: Search = ""
     ) -> HTMLResponse:
-        return show_patch_set(request, (ChangeAddress.parse(change), patch_set), q, show, known)
+        return show_patch_set(request, (ChangeAddress.parse(change), patch_set), chosen, known)
 
     def show_patch_set(
-        request: Request, wanted: tuple[ChangeAddress, int | None], q: str, show: str, known: str = ""
+        request: Request, wanted: tuple[ChangeAddress, int | None], chosen: RowChoice, known: str = ""
     ) -> HTMLResponse:
         reading, (address, number) = reading_of(request), wanted
         detail = reading.patch_set(address, number)
@@ -225,19 +229,19 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions
             instance=detail.change.instance,
             detail=detail,
             patch_sets=detail.patch_sets,
-            side_by_side=_side_by_side(reading, address, q) if len(detail.patch_sets) > 1 else None,
+            side_by_side=_side_by_side(reading, address, chosen.q) if len(detail.patch_sets) > 1 else None,
             run=run,
             sentence=verdict_sentence(run, detail.builds, decision),
             newest=newest,
             known=known,  # the job whose form is open, to make its failure known
-            **(tables := _tables(reading, _waived(detail.builds), q, show, is_open=is_open)),
+            **(tables := _tables(reading, _waived(detail.builds), chosen, run, is_open=is_open)),
             actions=actions_of(request, detail, tables["compared"]),
         )
 
 
 def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_log: Stream) -> None:
     @router.get("/runs/{run_id}")
-    def run(request: Request, run_id: Id, q: Search = "", show: Show = "") -> HTMLResponse:
+    def run(request: Request, run_id: Id, chosen: ChosenRows) -> HTMLResponse:
         reading = reading_of(request)
         detail = reading.run(run_id)
         decision = next(iter(detail.decisions), None)
@@ -252,7 +256,11 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
             decisions=detail.decisions,
             sentence=verdict_sentence(detail.run, detail.builds, decision),
             **_tables(
-                reading, _waived(detail.builds), q, show, is_open=_is_commented_on(reading, detail.run)
+                reading,
+                _waived(detail.builds),
+                chosen,
+                detail.run,
+                is_open=_is_commented_on(reading, detail.run),
             ),
         )
 
@@ -262,21 +270,20 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
         return RedirectResponse(f"/job/{build.job}/{number}/", status_code=308)
 
     @router.get("/job/{job}/{number}/")
-    def build(
-        request: Request, job: JobName, number: Number, q: Search = "", show: Show = ""
-    ) -> HTMLResponse:
+    def build(request: Request, job: JobName, number: Number, chosen: ChosenRows) -> HTMLResponse:
         reading = reading_of(request)
         detail, stored_log = reading.build(job, number), reading.log(job, number)
-        is_open = any(_is_commented_on(reading, run) for run in detail.runs[:1])
+        run = next(iter(detail.runs), None)
+        is_open = run is not None and _is_commented_on(reading, run)
         return pages.render(
             request,
             "build.html",
-            instance=next((run.instance for run in detail.runs), ""),
+            instance=run.instance if run else "",
             detail=detail,
             log=stored_log,
             tail=tail_of(stream_log, stored_log, _TAIL_LINES),
-            tests=lay_out(tests_of(stream_log, detail.tests), parse_words(q)),
-            **_tables(reading, [(detail.build, "")], q, show, is_open=is_open),
+            tests=lay_out(tests_of(stream_log, detail.tests), parse_words(chosen.q)),
+            **_tables(reading, [(detail.build, "")], chosen, run, is_open=is_open),
         )
 
 
@@ -298,23 +305,44 @@ def _waived(builds: Sequence[BuildOfRun]) -> Sequence[tuple[Build, str]]:
 
 
 def _tables(
-    reading: BuildReading, builds: Sequence[tuple[Build, str]], q: str, show: str, *, is_open: bool
+    reading: Reading,
+    builds: Sequence[tuple[Build, str]],
+    chosen: RowChoice,
+    run: Run | None,
+    *,
+    is_open: bool,
 ) -> dict[str, Any]:
-    words = parse_words(q)
-    row_filter = comparison_table.filter_named(show)
+    words, row_filter = parse_words(chosen.q), comparison_table.filter_named(chosen.show)
+    parent = run.parent if run else None
     shown, compared = [], []
     for build, waived_by in builds:
         rows = reading.comparisons(build.id, build.created_at) if build.compares else []
-        table = comparison_table.lay_out(rows, row_filter, words, build.floor) if rows else None
-        shown.append(ShownBuild(build, table, waived_by))
+        table = comparison_table.lay_out(rows, row_filter, words, build.floor, chosen.sort) if rows else None
+        lines = _lines(reading, build, table.rows, parent) if table else {}
+        shown.append(ShownBuild(build, table, waived_by, lines))
         compared.append((build, waived_by, rows))
+    bad = [(build, row) for build, _, rows in compared for row in rows if comparison_table.is_bad(row)]
     return {
         "builds": shown,
         "compared": compared,
         "steps": steps_after(compared, is_open=is_open),
-        "q": q,
-        "show": row_filter,
+        "worst": sorted(bad, key=lambda of: comparison_table.urgency(of[1]))[: comparison_table.WORST_ROWS],
+        "at": {
+            "q": chosen.q,
+            "show": row_filter,
+            "sort": next((each.table.sort for each in shown if each.table), ""),
+        },
     }
+
+
+def _lines(
+    reading: SeriesReading, build: Build, rows: Sequence[Comparison], parent: str | None
+) -> Mapping[int, Sparkline]:
+    """Draw what the benchmarks of rows that are not the same did before the build."""
+    drawn = {row.series_id: row.ratio for row in rows if row.ratio and row.verdict is not Verdict.SAME}
+    steps = reading.merged_steps(drawn, build.created_at, COMMITS) if drawn else {}
+    lines = ((each, sparkline(steps[each], parent, drawn[each], build.floor)) for each in steps)
+    return {each: line for each, line in lines if line is not None}
 
 
 class _PageRoute(APIRoute):

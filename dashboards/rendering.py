@@ -20,6 +20,7 @@ from dashboards.runs.badges import badge_of, slower_uncounted
 from dashboards.runs.next_steps import button_of, row_offers, title_of
 from dashboards.runs.sentences import delivery, override_text
 from dashboards.verdict.comparison_table import Mark, RowFilter, sign_of, word_of
+from dashboards.verdict.sparkline import COMMITS
 from service.domain.failures.known import DEFAULT_DAYS
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.review.change import ChangeStatus
@@ -219,8 +220,11 @@ def _environment() -> Environment:
         MAX_REASON=MAX_REASON,
         MIN_REASON=MIN_REASON,
         DEFAULT_DAYS=DEFAULT_DAYS,
+        COMMITS=COMMITS,
     )
-    environment.globals.update(MAX_CLAUSE=MAX_CLAUSE, MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS)
+    environment.globals.update(
+        COMMITS=COMMITS, MAX_CLAUSE=MAX_CLAUSE, MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS
+    )
     environment.globals.update(tone=formatting.tone, version=version("benchgate"))
     environment.globals.update({enum.__name__: enum for enum in _ENUMS})
     environment.filters.update(

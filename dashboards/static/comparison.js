@@ -41,12 +41,25 @@ function changed(name, value, isDefault) {
   return url;
 }
 
+// The focus stays on the column, whose link then leads to the opposite order.
+async function sort(link) {
+  const [table, at] = [link.closest(".comparison").id, link.closest("th").cellIndex];
+  await show(changed("sort", link.dataset.sort, link.dataset.sort === ""));
+  document.querySelector(`#${table} thead`)?.rows[0].cells[at].querySelector("a").focus();
+}
+
 document.addEventListener("click", (event) => {
   if (!(event.target instanceof Element) || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const link = event.target.closest("a[data-show]");
   if (link) {
     event.preventDefault();
     show(changed("show", link.dataset.show, link.dataset.show === "significant"));
+    return;
+  }
+  const order = event.target.closest("a[data-sort]");
+  if (order) {
+    event.preventDefault();
+    sort(order);
     return;
   }
   const button = event.target.closest("button.expand");
@@ -212,4 +225,14 @@ function numbers(samples, count, format) {
   return details;
 }
 
+// A link to a row opens it.
+function openTarget() {
+  const row = document.getElementById(location.hash.slice(1));
+  if (!row?.matches("tr.row")) return;
+  if (!row.nextElementSibling?.classList.contains("samples")) toggle(row, false);
+  row.scrollIntoView({ block: "center" });
+}
+
+addEventListener("hashchange", openTarget);
 openNamedRows();
+openTarget();

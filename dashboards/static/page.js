@@ -1,24 +1,32 @@
-// Keys, anchors and lines to copy of every page.
-
-document.addEventListener("keydown", (event) => {
-  const target = event.target;
-  const isTyping = target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
-  if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-  const search = document.getElementById("search");
-  if (search) {
-    event.preventDefault();
-    search.focus();
-    search.select();
-  }
-});
+// Buttons that copy, and anchors, of every page.
 
 // Only over HTTPS and on the machine itself does a browser let a page write to the clipboard.
+async function copied(source) {
+  try {
+    await navigator.clipboard.writeText(source.href || source.textContent);
+    return "Copied";
+  } catch {
+    if (source.href) source.textContent = source.href;
+    getSelection().selectAllChildren(source);
+    return "Selected: press Ctrl+C";
+  }
+}
+
 document.addEventListener("click", async (event) => {
-  const line = event.target instanceof Element && event.target.closest(".next-steps code");
-  if (!line || !navigator.clipboard || !getSelection().isCollapsed) return;
-  await navigator.clipboard.writeText(line.textContent);
-  line.dataset.copied = "";
-  setTimeout(() => delete line.dataset.copied, 1500);
+  const button = event.target instanceof Element && event.target.closest("button.copy");
+  if (!button || button.dataset.done) return;
+  const source = button.previousElementSibling;
+  const [text, label] = [button.textContent, button.getAttribute("aria-label")];
+  const done = await copied(source);
+  button.dataset.done = "yes";
+  button.removeAttribute("aria-label");
+  button.textContent = done;
+  document.getElementById("announced").textContent = done;
+  setTimeout(() => {
+    delete button.dataset.done;
+    button.setAttribute("aria-label", label);
+    button.textContent = text;
+  }, 1500);
 });
 
 // A link to a decision opens it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.judgement import verdict_word
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from service.domain.values.search import Words
     from service.ports.verdict import Compared, Comparison
@@ -34,6 +35,7 @@ class Mark(StrEnum):
     DOT = "dot"
 
 
+WORST_ROWS: Final = 3  # what a phone shows before everything else
 MOST_ROWS: Final = 1000  # a page of more is neither read nor drawn
 # The worst verdict first. Never colour alone: each verdict has a sign and a word of its own.
 _SIGNS: Final[Mapping[Verdict, str]] = MappingProxyType(
@@ -63,6 +65,17 @@ _MARKS: Final[Mapping[Verdict, Mark]] = MappingProxyType(
 _ORDER: Final = tuple(_SIGNS)
 _JUDGED: Final = frozenset({Verdict.SLOWER, Verdict.FASTER})
 _DECISIVE: Final = frozenset({Verdict.BROKEN, Verdict.SLOWER, Verdict.FASTER})
+_BAD: Final = frozenset(_ORDER[: _ORDER.index(Verdict.FASTER)])
+# Values of different units are no more or less than each other.
+_COLUMNS: Final[Mapping[str, Callable[[Comparison], tuple[str, str | float | None]]]] = MappingProxyType(
+    {
+        "benchmark": lambda row: ("", row.benchmark),
+        "change": lambda row: ("", row.ratio),
+        "base": lambda row: (row.unit, row.base),
+        "patch": lambda row: (row.unit, row.patch),
+        "pairs": lambda row: ("", row.pairs),
+    }
+)
 _NARROWEST: Final = 0.03  # on a scale that magnifies noise below it, noise would look like news
 _WIDEST: Final = 1.0  # no time and no rate can fall by more
 WIDTH: Final = 240  # of the drawing, in its own units
@@ -86,13 +99,14 @@ class ComparisonTable:
     """The rows of a build that are shown.
 
     Args:
-        rows: the shown comparisons, worst first.
+        rows: the shown comparisons in the order of ``sort``.
         hidden: how many rows match the search but not the filter.
         counts: of each verdict, over all rows that match the search; none is 0.
         words: the word of each verdict in ``counts``.
         scale: the share at which the drawing ends on both sides; most rows that are slower or faster fit in.
         floor: the share below which a difference does not matter; drawn as a band.
         footnotes: explanations that shown rows have in common, each once.
+        sort: the column that orders the rows, behind ``-`` if the largest comes first; empty: worst first.
     """
 
     rows: tuple[Comparison, ...]
@@ -102,6 +116,7 @@ class ComparisonTable:
     scale: float
     floor: float
     footnotes: tuple[str, ...] = ()
+    sort: str = ""
 
     def marks(self, row: Comparison) -> str:
         """Return the numbers of a row's footnotes."""
@@ -135,15 +150,17 @@ def filter_named(text: str) -> RowFilter | Verdict:
 
 
 def lay_out(
-    comparisons: Sequence[Comparison], show: RowFilter | Verdict, words: Words, floor: float
+    comparisons: Sequence[Comparison], show: RowFilter | Verdict, words: Words, floor: float, sort: str = ""
 ) -> ComparisonTable:
     """Choose and order the rows of a build.
 
-    ``floor`` is the share below which a difference does not matter.
+    ``floor`` is the share below which a difference does not matter. Without a column of the name ``sort``,
+    the worst row comes first. Rows without a value come last, and equal ones worst first.
     """
     matching = [row for row in comparisons if words.matches(f"{row.benchmark} {row.metric} {row.suite}")]
     counts = {verdict: sum(row.verdict is verdict for row in matching) for verdict in _ORDER}
-    rows = sorted((row for row in matching if _is_shown(row, show)), key=urgency)[:MOST_ROWS]
+    sort = sort if sort.removeprefix("-") in _COLUMNS else ""
+    rows = _sorted([row for row in matching if _is_shown(row, show)], sort)[:MOST_ROWS]
     return ComparisonTable(
         rows=tuple(rows),
         hidden=len(matching) - len(rows),
@@ -155,7 +172,13 @@ def lay_out(
         scale=_scale(rows),
         floor=floor,
         footnotes=tuple(dict.fromkeys(note for row in rows for note in row.explained)),
+        sort=sort,
     )
+
+
+def is_bad(row: Comparison) -> bool:
+    """Return whether the author of a patch must look at a row: it is worse, or not known."""
+    return row.verdict in _BAD
 
 
 def sign_of(verdict: Verdict, row: Compared | None = None, metric: str = "") -> str:
@@ -175,6 +198,20 @@ def word_of(verdict: Verdict, *metrics: str) -> str:
 def urgency(row: Comparison) -> tuple[int, float]:
     """Return a key that sorts comparisons worst first; equal ones keep the project file's order."""
     return _ORDER.index(row.verdict), -abs(row.ratio - 1) if row.ratio is not None else 0.0
+
+
+def _sorted(rows: Sequence[Comparison], sort: str) -> list[Comparison]:
+    worst_first = sorted(rows, key=urgency)
+    if not sort:
+        return worst_first
+    value_of = _COLUMNS[sort.removeprefix("-")]
+    without = [row for row in worst_first if _is_empty(value_of(row)[1])]
+    rest = [row for row in worst_first if not _is_empty(value_of(row)[1])]
+    return sorted(rest, key=value_of, reverse=sort.startswith("-")) + without
+
+
+def _is_empty(value: str | float | None) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _mark(row: Comparison) -> Mark:

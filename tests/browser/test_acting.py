@@ -151,7 +151,7 @@ def test_only_failures_of_the_job_of_the_link_become_known(
     reading.runs[0] = replace(reading.runs[0], builds=tuple(failed))
     person.goto("/changes/7/1?known=unit-2#actions")
     expect(person.locator("details.action[open]")).to_have_count(1)
-    expect(person.get_by_role("checkbox", checked=True, include_hidden=True)).to_have_count(1)
+    expect(person.locator("main").get_by_role("checkbox", checked=True, include_hidden=True)).to_have_count(1)
     form = person.locator("details.action[open]")
     expect(form.locator("summary")).to_be_in_viewport()
     form.get_by_label("Bug").fill("MB-123")

@@ -74,7 +74,7 @@ def test_a_row_has_one_clause_and_opens_to_the_whole_reason(page: Page) -> None:
     expect(row.locator(".reason")).to_have_text("about 31 more pairs (2 min) would decide it 1")
     expect(page.get_by_text("single pairs vary by 5 %")).to_have_count(0)
     expect(page.locator("ol.footnotes li")).to_have_count(1)
-    row.get_by_role("button").click()
+    row.locator("button.expand").click()
     expect(page.locator("tr.samples .why")).to_contain_text("single pairs vary by 5 %, so the result is only")
     expect(page.locator("tr.samples svg.strip")).to_be_visible()
 
@@ -90,7 +90,7 @@ def test_the_causes_of_a_build_with_a_table_are_folded(page: Page) -> None:
 
 def test_a_row_opens_to_its_samples_pair_by_pair(page: Page) -> None:
     page.goto(f"/changes/{REGRESSION}")
-    page.locator('tr[data-series="1"] button').click()
+    page.locator('tr[data-series="1"] button.expand').click()
     strip = page.locator("svg.strip")
     expect(strip.locator("rect.patch")).to_have_count(24)
     expect(strip.locator("circle.base")).to_have_count(23)

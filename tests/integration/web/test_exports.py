@@ -54,3 +54,15 @@ def test_markdown_is_a_table_to_copy() -> None:
 def test_the_page_leads_to_the_exports_of_what_it_shows() -> None:
     page = call(build_pages(READING), "GET", f"/job/{BUILD.job}/{BUILD.number}/?show=all&q=a").text
     assert f'href="{ADDRESS}.csv?show=all&amp;q=a"' in page
+
+
+def test_json_has_the_rows_of_the_page_in_their_order() -> None:
+    answer = call(build_pages(READING), "GET", f"{ADDRESS}.json?show=all&sort=-change")
+    assert answer.headers["content-type"] == "application/json"
+    changes = [row["change %"] for row in answer.json() if row["change %"] is not None]
+    assert len(answer.json()) == len(EVERYTHING)
+    assert changes == sorted(changes, reverse=True)
+    assert answer.json()[-1]["change %"] is None
+    assert [row["benchmark"] for row in answer.json()] == [
+        row["benchmark"].removeprefix("'") for row in rows("?show=all&sort=-change")
+    ]

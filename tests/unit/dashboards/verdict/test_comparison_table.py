@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +13,7 @@ from dashboards.verdict.comparison_table import (
     Mark,
     RowFilter,
     filter_named,
+    is_bad,
     lay_out,
     sign_of,
     word_of,
@@ -141,3 +144,37 @@ def test_an_explanation_that_rows_share_is_one_footnote() -> None:
     table = table_of(first, second, comparison(3, "BM_c", 1.0, Verdict.SAME))
     assert table.footnotes == ("it was linked again", "pairs vary")
     assert [table.marks(row) for row in table.rows] == ["1", "2 1", ""]
+
+
+def test_rows_are_ordered_by_a_column_and_those_without_a_value_come_last() -> None:
+    rows = [
+        comparison(1, "BM_b", 0.9, Verdict.SLOWER),
+        comparison(2, "BM_a", None, Verdict.BROKEN),
+        comparison(3, "BM_c", 1.2, Verdict.FASTER),
+        comparison(4, "BM_d", math.nan, Verdict.SAME),
+    ]
+
+    def ordered(sort: str) -> list[str]:
+        table = lay_out(rows, RowFilter.ALL, ALL_WORDS, 0.01, sort)
+        return [row.benchmark.removeprefix("BM_") for row in table.rows]
+
+    assert ordered("change") == ["b", "c", "a", "d"]
+    assert ordered("-change") == ["c", "b", "a", "d"]
+    assert ordered("-benchmark") == ["d", "c", "b", "a"]
+    assert ordered("") == ordered("no such column") == ["a", "b", "c", "d"]
+
+
+def test_values_of_one_unit_stay_together_in_the_order() -> None:
+    rows = [
+        replace(comparison(k, f"BM_{k}", 0.9, Verdict.SLOWER), unit=unit, base=base)
+        for k, (unit, base) in enumerate([("s", 2.0), ("B", 9.0), ("s", 1.0), ("B", 5.0)])
+    ]
+    table = lay_out(rows, RowFilter.ALL, ALL_WORDS, 0.01, "base")
+    assert [row.series_id for row in table.rows] == [3, 1, 2, 0]
+    assert table.sort == "base"
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_what_is_worse_or_unknown_is_bad(verdict: Verdict) -> None:
+    good = {Verdict.FASTER, Verdict.NEW, Verdict.SAME}
+    assert is_bad(comparison(1, "BM_a", 0.9, verdict)) is (verdict not in good)
