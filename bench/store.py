@@ -17,6 +17,7 @@ from bench.filling import BENCHMARKS, LONG, SAMPLES, WIDE, Filler
 from bench.peers import measure_peers
 from bench.plans import indexes_under, scans_of
 from bench.timing import CAVEAT, Probe, Timing, met, quantile, say, say_load, time_in_rounds
+from dashboards.verdict.sparkline import COMMITS
 from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.postgres.engine import make_engine
@@ -166,7 +167,7 @@ def _queries(
     def trend(series: Sequence[int], points: int) -> Callable[[int], object]:
         return lambda k: reading.trend(series[k * 7 % len(series)], points)
 
-    build = reading.patch_set(ChangeAddress(1)).builds[0]
+    build = reading.patch_set(ChangeAddress(filler.changes)).builds[0]
     return [
         Probe("change page: patch set and 500 comparisons", change_page, PAGE_GOAL),
         Probe(
@@ -175,6 +176,11 @@ def _queries(
             PAGE_GOAL,
         ),
         Probe("500 comparisons", lambda _: reading.comparisons(build.id, build.created_at), PAGE_GOAL),
+        Probe(
+            f"last {COMMITS} commits of {len(wide[::25])} benchmarks",
+            lambda k: reading.merged_steps(wide[k % 25 :: 25], build.created_at, COMMITS),
+            SERIES_GOAL,
+        ),
         Probe(f"series of {POINTS} points", trend(long, POINTS), SERIES_GOAL),
         # As many of merged commits and of patch sets.
         Probe(f"series of 2 × {POINTS // 2} points", trend(wide, POINTS // 2), SERIES_GOAL),
