@@ -77,7 +77,7 @@ def mail_of(found: MergedSlowdown) -> Mail:
         f"commit {found.culprit} on {where}",
     )
     lines = (
-        f"{benchmark} got slower: {_size(found)}",
+        f"{benchmark} got slower: {size_of(found)}",
         *((f"by several commits together: {found.culprit} on {where}",) if found.since else single),
         f"The gate had said: {SAID[found.said]}.",
         "",
@@ -93,14 +93,14 @@ def chat_of(found: MergedSlowdown) -> str:
 
     Names are code, in which neither knows mentions, links and formats.
     """
-    where = f"{_code(found.project, 100)} {_code(found.branch, 100)}"
-    culprit = _code(found.culprit, 30)
+    where = f"{as_code(found.project, 100)} {as_code(found.branch, 100)}"
+    culprit = as_code(found.culprit, 30)
     single = (
-        f"since {_code(found.subject, 120)}, by {_code(found.author, 60)}",
+        f"since {as_code(found.subject, 120)}, by {as_code(found.author, 60)}",
         f"commit {culprit} on {where}",
     )
     lines = (
-        f"{_code(found.benchmark, 120)} got slower: {_size(found)}",
+        f"{as_code(found.benchmark, 120)} got slower: {size_of(found)}",
         *((f"by several commits together: {culprit} on {where}",) if found.since else single),
         f"The gate had said: {SAID[found.said]}.",
         found.page,
@@ -110,15 +110,17 @@ def chat_of(found: MergedSlowdown) -> str:
 
 def comment_of(found: MergedSlowdown) -> str:
     """Write the comment on a merged change whose slow-down was found after the message on it."""
-    slower = f"{literal(plain(found.benchmark, 120))} got slower by this change: {_size(found)}."
+    slower = f"{literal(plain(found.benchmark, 120))} got slower by this change: {size_of(found)}."
     why = f"More pairs decided it after the merge. The gate had said: {SAID[found.said]}."
     return f"{slower} {why}\n\n{found.page}"
 
 
-def _size(found: MergedSlowdown) -> str:
+def size_of(found: MergedSlowdown) -> str:
+    """Write how much slower the worst benchmark is, and how many others are."""
     return f"{found.change} {found.interval}{f', and {found.others} more' if found.others else ''}"
 
 
-def _code(text: str, limit: int) -> str:
+def as_code(text: str, limit: int) -> str:
+    """Write a name as code for Slack and Mattermost, in which it mentions nobody."""
     # Slack reads < and > also in code; Mattermost would show Slack's entities for them.
     return f"`{plain(text, limit).translate(_AS_CODE) or '?'}`"
