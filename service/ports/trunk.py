@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final, Protocol
 
 from service.domain.measuring.metric import Better
@@ -24,9 +24,11 @@ from service.domain.trunk.regression import (
 )
 from service.domain.trunk.spread import KnownStep, SlowerAnchor
 from service.domain.trunk.undecided import UndecidedResult
+from service.domain.trunk.week import Week
 from service.domain.values.search import Words
 from service.domain.values.text import change
 from service.domain.verdict.calibration.schedule import BranchKey
+from service.domain.wording.digest import Told
 from service.domain.wording.regressions import MergedSlowdown
 from service.ports.access import Author
 from service.ports.reading import Viewer
@@ -34,6 +36,7 @@ from service.ports.runs.shown import ADDRESS
 from service.ports.verdict import MeasuredRatio
 
 LEDGER_DAYS: Final = 30
+MOST_WORST: Final = 20  # open regressions that a week lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,23 +172,32 @@ class Regressions(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueNotice:
-    """A notice to send now. ``run_id`` is the regression's.
+    """A notice to send now: of a regression on a run, or a digest of the ``week`` that begins on a Monday.
 
-    ``is_private``: its change is. ``is_public``: everybody may read its branch.
+    ``is_private``: its change is. ``is_public``: everybody may read its branch; a digest is of all branches.
     """
 
     id: int
-    regression_id: int
-    run_id: int
     recipient: Recipient
+    instance: str
     project: str
     attempts: int
-    is_private: bool
-    is_public: bool
+    regression_id: int | None = None
+    run_id: int | None = None
+    week: date | None = None
+    is_private: bool = False
+    is_public: bool = False
 
 
 class DueNotices(Protocol):
     """Notices that wait; each call is a transaction of its own."""
+
+    def queue_digests(self, week: date) -> None:
+        """Queue the digests of a week, unless some of this week or a later one were queued before.
+
+        Of each project with a merged commit in the last 30 days, its chat gets one, and each owner whom the
+        newest builds on its branches name.
+        """
 
     def due_notices(self) -> Sequence[DueNotice]:
         """Return the notices that are due, oldest first, some hundred at most.
@@ -206,8 +218,11 @@ class DueNotices(Protocol):
 class Notifier(Protocol):
     """Sends notices by one channel."""
 
-    def send(self, notice: DueNotice, found: MergedSlowdown, begin: Callable[[], bool]) -> bool:
-        """Tell the recipient of a regression, and return whether the notice left.
+    def is_open(self, project: str) -> bool:
+        """Return whether people read it who may not read all branches of the project."""
+
+    def send(self, notice: DueNotice, told: Told, begin: Callable[[], bool]) -> bool:
+        """Tell the recipient of a regression or a week, and return whether the notice left.
 
         ``begin`` is called right before that; if it returns False, nothing leaves.
 
@@ -361,6 +376,26 @@ class Ledger:
     rows: tuple[LedgerRow, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class WeekReport:
+    """A week, and the regressions that are not closed now: the worst first, some at most."""
+
+    week: Week
+    worst: tuple[Regression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToldIn:
+    """The regressions of a project except those of private changes; ``address`` had a notice of each.
+
+    Without an address, nobody need have one.
+    """
+
+    instance: str
+    project: str
+    address: str = ""
+
+
 class RegressionReading(Protocol):
     """Regressions as a viewer sees them.
 
@@ -390,3 +425,6 @@ class RegressionReading(Protocol):
 
     def ledger(self) -> Ledger:
         """Return the ledger of the last 30 days."""
+
+    def week(self, ends: datetime, told: ToldIn | None = None) -> WeekReport:
+        """Return what happened in the seven days before a moment, on all branches or in one project."""

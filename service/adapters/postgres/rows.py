@@ -6,7 +6,7 @@ import builtins
 import types
 from collections.abc import Mapping
 from dataclasses import fields
-from datetime import datetime
+from datetime import date, datetime
 from enum import EnumType
 from functools import cache
 from operator import itemgetter
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
 V = TypeVar("V", bound="DataclassInstance")
-_AS_THEY_ARE: Final = (bool, int, float, str, datetime, Mapping)
+_AS_THEY_ARE: Final = (bool, int, float, str, date, datetime, Mapping)
 
 
 def from_row(kind: type[V], row: RowMapping, **others: object) -> V:

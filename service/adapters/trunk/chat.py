@@ -10,13 +10,13 @@ from typing_extensions import override
 
 from service.adapters.system.json_client import ending
 from service.domain.values.errors import NotFound, Permanent, Refused, Transient
-from service.domain.wording.regressions import chat_of
+from service.domain.wording.digest import chat_about
 from service.ports.trunk import Notifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from service.domain.wording.regressions import MergedSlowdown
+    from service.domain.wording.digest import Told
     from service.ports.trunk import DueNotice
 
 _TIMEOUT: Final = httpx.Timeout(10.0, connect=5.0)
@@ -42,7 +42,11 @@ class Chats(Notifier):
         self._transport = transport
 
     @override
-    def send(self, notice: DueNotice, found: MergedSlowdown, begin: Callable[[], bool]) -> bool:
+    def is_open(self, project: str) -> bool:
+        return project not in self._urls
+
+    @override
+    def send(self, notice: DueNotice, told: Told, begin: Callable[[], bool]) -> bool:
         url = self._urls.get(notice.project) or (self._urls.get(OTHERS) if notice.is_public else None)
         if url is None:
             raise NotFound("the project has no chat")
@@ -55,7 +59,7 @@ class Chats(Notifier):
         ):
             try:
                 with client.stream(
-                    "POST", url, json={"text": chat_of(found)}, extensions={"trace": trace}
+                    "POST", url, json={"text": chat_about(told)}, extensions={"trace": trace}
                 ) as response:
                     status = response.status_code
             except _UNSENT as error:

@@ -8,13 +8,14 @@ from typing_extensions import override
 
 from service.domain.review.change import Review
 from service.domain.values.errors import NotFound
+from service.domain.wording.digest import Digest
 from service.domain.wording.regressions import comment_of
 from service.ports.trunk import Notifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from service.domain.wording.regressions import MergedSlowdown
+    from service.domain.wording.digest import Told
     from service.ports.store import Store
     from service.ports.trunk import DueNotice
 
@@ -26,11 +27,17 @@ class Comments(Notifier):
         self._store = store
 
     @override
-    def send(self, notice: DueNotice, found: MergedSlowdown, begin: Callable[[], bool]) -> bool:
+    def is_open(self, project: str) -> bool:
+        return False  # readers of a change may read its branch
+
+    @override
+    def send(self, notice: DueNotice, told: Told, begin: Callable[[], bool]) -> bool:
+        if notice.run_id is None or isinstance(told, Digest):
+            raise NotFound("a week has no change")
         with self._store.transaction() as tx:
             merged = tx.runs.lock(notice.run_id)
             if merged.change is None:
                 raise NotFound("the commit has no change")
-            review = Review(merged.change, merged.revision, comment_of(found))
+            review = Review(merged.change, merged.revision, comment_of(told))
             tx.outbox.queue_review(f"regression/{notice.regression_id}", review)
         return True

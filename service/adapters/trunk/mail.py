@@ -18,13 +18,14 @@ from typing_extensions import override
 from service.domain.values.errors import Permanent, Refused, Transient
 from service.domain.values.loopback import is_loopback
 from service.domain.values.text import plain
-from service.domain.wording.regressions import mail_of
+from service.domain.wording.digest import mail_about
 from service.ports.trunk import Notifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from service.domain.wording.regressions import Mail, MergedSlowdown
+    from service.domain.wording.digest import Told
+    from service.domain.wording.regressions import Mail
     from service.ports.trunk import DueNotice
 
 _SILENCE: Final = 20.0  # seconds for a connection, and for each answer
@@ -48,8 +49,12 @@ class MailServer(Notifier):
         self._sender = sender
 
     @override
-    def send(self, notice: DueNotice, found: MergedSlowdown, begin: Callable[[], bool]) -> bool:
-        message = self._message(notice, mail_of(found)).as_bytes(policy=SMTP)
+    def is_open(self, project: str) -> bool:
+        return False  # the project file names its readers
+
+    @override
+    def send(self, notice: DueNotice, told: Told, begin: Callable[[], bool]) -> bool:
+        message = self._message(notice, mail_about(told)).as_bytes(policy=SMTP)
         with self._server() as server:
             _require(server.rcpt(notice.recipient.address))
             if not begin():
@@ -71,7 +76,8 @@ class MailServer(Notifier):
         message["Subject"] = mail.title
         message["Date"] = formatdate()
         domain = self._sender.rpartition("@")[2]
-        message["Message-ID"] = f"<regression-{notice.regression_id}-{notice.id}@{domain}>"
+        about = f"week-{notice.week}" if notice.week else f"regression-{notice.regression_id}"
+        message["Message-ID"] = f"<{about}-{notice.id}@{domain}>"
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(mail.text)
         return message

@@ -1,7 +1,8 @@
-"""Send notices of regressions: each once, also if the sender dies in between."""
+"""Send notices of regressions and weekly digests: each once, also if the sender dies in between."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -9,15 +10,19 @@ import structlog
 
 from service.domain.trunk.notice import NoticeState
 from service.domain.trunk.regression import RegressionList
+from service.domain.trunk.week import end_of
 from service.domain.values.errors import NotFound, Permanent, Transient
+from service.domain.wording.digest import NOTHING_TO_TELL, Digest
 from service.domain.wording.regressions import NOBODY_NEEDS_IT, PRIVATE, UNKNOWN_FAULT
-from service.ports.trunk import as_told
+from service.ports.trunk import ToldIn, as_told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import date
 
     from service.domain.review.links import Links
     from service.domain.trunk.notice import Channel
+    from service.domain.wording.digest import Told
     from service.ports.trunk import DueNotice, DueNotices, Notifier, RegressionDetail, RegressionReading
 
 _LOG: Final = structlog.get_logger(__name__)
@@ -57,16 +62,18 @@ def _send(
     links: Links,
     due: DueNotice,
 ) -> bool:
-    detail = reading.regression(due.regression_id)
     notifier = notifiers.get(due.recipient.channel)
-    reason = PRIVATE if due.is_private else NOBODY_NEEDS_IT if _is_over(detail) else ""
-    if notifier is None or reason:
-        notices.settle_notice(due.id, NoticeState.DROPPED, reason)
+    if notifier is None:
+        notices.settle_notice(due.id, NoticeState.DROPPED)
+        return False
+    due, told = _content(reading, notifier, links, due)
+    if isinstance(told, str):
+        notices.settle_notice(due.id, NoticeState.DROPPED, told)
         return False
     has_left = False
     try:
         begin = partial(notices.begin_notice, due.id)
-        has_left = notifier.send(due, as_told(detail.regression, links), begin)
+        has_left = notifier.send(due, told, begin)
         if has_left:
             notices.settle_notice(due.id, NoticeState.SENT)
     except NotFound as error:
@@ -82,6 +89,35 @@ def _send(
             notices.postpone_notice(due.id, error.retry_after or wait, str(error))
         raise
     return has_left
+
+
+def _content(
+    reading: RegressionReading, notifier: Notifier, links: Links, due: DueNotice
+) -> tuple[DueNotice, Told | str]:
+    """Return a notice with what it tells now, or with the reason why nobody needs it any more."""
+    if due.week is not None:
+        is_open = notifier.is_open(due.project)
+        seen = reading.seen_by(None) if is_open else reading
+        return replace(due, is_public=is_open), _digest(seen, links, due, due.week)
+    if due.regression_id is None or due.is_private:
+        return due, PRIVATE
+    detail = reading.regression(due.regression_id)
+    return due, NOBODY_NEEDS_IT if _is_over(detail) else as_told(detail.regression, links)
+
+
+def _digest(reading: RegressionReading, links: Links, due: DueNotice, week: date) -> Digest | str:
+    told = ToldIn(due.instance, due.project, due.recipient.address)
+    report = reading.week(end_of(week), told)
+    if not report.week.is_news:
+        return NOTHING_TO_TELL
+    return Digest(
+        project=due.project,
+        begins=week,
+        week=report.week,
+        worst=tuple(as_told(each, links) for each in report.worst),
+        page=links.regressions,
+        is_own=bool(told.address),
+    )
 
 
 def _is_over(detail: RegressionDetail) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -113,3 +114,49 @@ class TestDueNotices:
         with site.store.transaction() as tx:
             tx.visibility.record_visible("review", [7], [7])
         assert due(site).is_public
+
+
+class TestDigests:
+    WEEK: Final = date(2026, 3, 2)
+    OWNERS: Final = (ANN, Recipient(Channel.MAIL, "team@example.com"))
+
+    def digests(self, site: StoreSite) -> list[tuple[date | None, str, Recipient]]:
+        return [(each.week, each.project, each.recipient) for each in site.notices.due_notices() if each.week]
+
+    def test_a_project_with_merged_commits_has_one_for_its_chat_and_one_for_each_owner(
+        self, site: StoreSite
+    ) -> None:
+        tell(site, CHAT)
+        tell(site, CHAT, revision="3" * 40)
+        site.notices.queue_digests(self.WEEK)
+        everybody = [(self.WEEK, "kv_engine", each) for each in (CHAT, *self.OWNERS)]
+        assert self.digests(site) == everybody
+        about = [each.regression_id for each in site.notices.due_notices() if each.recipient == CHAT]
+        assert about == [1, 2, None]
+
+    def test_a_week_is_queued_once_whatever_happens_later_in_it(self, site: StoreSite) -> None:
+        tell(site, CHAT)
+        site.notices.queue_digests(self.WEEK)
+        for each in site.notices.due_notices():
+            site.notices.settle_notice(each.id, NoticeState.SENT)
+        for week in (self.WEEK, self.WEEK - timedelta(days=7)):
+            site.notices.queue_digests(week)
+        assert self.digests(site) == []
+        site.notices.queue_digests(self.WEEK + timedelta(days=7))
+        assert len(self.digests(site)) == 3
+
+    def test_a_digest_is_sent_by_one_sender_as_a_notice_is(self, site: StoreSite) -> None:
+        tell(site)
+        site.notices.queue_digests(self.WEEK)
+        first = site.notices.due_notices()[0]
+        assert (site.notices.begin_notice(first.id), site.notices.begin_notice(first.id)) == (True, False)
+        site.wait(601)
+        assert first not in site.notices.due_notices()
+        assert not site.notices.begin_notice(first.id)
+
+    def test_without_merged_commits_there_is_no_digest(self, site: StoreSite) -> None:
+        site.notices.queue_digests(self.WEEK)
+        tell(site, CHAT)
+        site.wait(31 * 86400)
+        site.notices.queue_digests(self.WEEK)
+        assert self.digests(site) == []

@@ -63,6 +63,7 @@ def due(channel: Channel, project: str = "kv_engine", *, is_public: bool = False
         regression_id=12,
         run_id=3,
         recipient=Recipient(channel, "ann@example.com"),
+        instance="review",
         project=project,
         attempts=0,
         is_private=False,

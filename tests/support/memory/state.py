@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from service.domain.review.change import PatchSetKind
@@ -129,6 +129,9 @@ class StoredNotice:
     changed_at: float = 0.0
 
 
+Week = tuple[date, str, str]  # the Monday, instance and project of a digest
+
+
 @dataclass
 class Memory:
     """Everything that is remembered; numbers are places in lists, counted from 1.
@@ -183,7 +186,7 @@ class Memory:
     cleared: dict[int, tuple[Failure, ...]] = field(default_factory=dict)  # by build
     known: list[KnownFailure] = field(default_factory=list)
     regressions: list[StoredRegression] = field(default_factory=list)
-    notices: dict[tuple[int, Recipient], StoredNotice] = field(default_factory=dict)
+    notices: dict[tuple[int | Week, Recipient], StoredNotice] = field(default_factory=dict)
     known_since: dict[int, datetime] = field(default_factory=dict)
     known_matches: dict[tuple[int, int, int], int] = field(default_factory=dict)  # by run, build and place
 

@@ -12,7 +12,7 @@ from service.domain.review.change import PatchSetKind
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.trunk.anchors import AnchorTries
-from service.domain.trunk.notice import NoticeState
+from service.domain.trunk.notice import Channel, NoticeState, Recipient
 from service.domain.trunk.regression import (
     Checked,
     RegressionState,
@@ -43,12 +43,12 @@ from service.ports.trunk import (
     given_in,
 )
 from tests.support.memory.audit import MemoryAudit
-from tests.support.memory.state import InMemory, StoredNotice, StoredRegression
+from tests.support.memory.state import InMemory, StoredNotice, StoredRegression, Week
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from datetime import date
 
-    from service.domain.trunk.notice import Recipient
     from service.domain.trunk.regression import GateSaid, Weight
     from service.domain.values.identity import SeriesKey
     from service.domain.verdict.calibration.schedule import BranchKey
@@ -269,7 +269,7 @@ class MemoryRegressions(_Measured, MemoryAudit, Regressions):
 
     def tell(self, regression_id: int, recipients: Sequence[Recipient]) -> None:
         for each in recipients:
-            key = (regression_id, each)
+            key: tuple[int | Week, Recipient] = (regression_id, each)
             new = StoredNotice(len(self._m.notices) + 1, next_at=self._m.clock)
             stored = self._m.notices.setdefault(key, new)
             if stored.state is NoticeState.DROPPED:
@@ -327,13 +327,34 @@ class MemoryRegressions(_Measured, MemoryAudit, Regressions):
 
 
 class MemoryNotices(InMemory, DueNotices):
+    def queue_digests(self, week: date) -> None:
+        if any(not isinstance(about, int) and about[0] >= week for about, _ in self._m.notices):
+            return
+        newest: dict[tuple[str, str, str, str], BuildRecord] = {}
+        for run_id, build_id in self._m.run_builds:
+            run, build = self._m.runs[run_id - 1], self._m.builds[build_id - 1]
+            is_recent = self._m.created[run_id] > self._m.clock - 30 * 86400
+            if run.kind is RunKind.POST_SUBMIT and is_recent:
+                newest[run.instance, run.project, run.branch, build.job] = build
+        found = set()
+        for (instance, project, *_), build in newest.items():
+            config = build.spec.get("config", {})
+            owners = [*config.get("owners", {}).values(), *config.get("path_owners", {}).values()]
+            told = [Recipient(Channel.CHAT), *(Recipient(Channel.MAIL, to) for of in owners for to in of)]
+            found |= {(instance, project, each) for each in told}
+        for instance, project, each in sorted(
+            found, key=lambda one: (*one[:2], one[2].channel, one[2].address)
+        ):
+            stored = StoredNotice(len(self._m.notices) + 1, next_at=self._m.clock)
+            self._m.notices[(week, instance, project), each] = stored
+
     def due_notices(self) -> Sequence[DueNotice]:
         for key, each in self._m.notices.items():
             if each.state is NoticeState.SENDING and each.changed_at < self._m.clock - 600:
                 self._m.notices[key] = replace(each, state=NoticeState.FAILED, note=UNCERTAIN)
         return [
-            self._due(regression_id, recipient, each)
-            for (regression_id, recipient), each in self._m.notices.items()
+            self._due(about, recipient, each)
+            for (about, recipient), each in self._m.notices.items()
             if each.state is NoticeState.WAITING and each.next_at <= self._m.clock
         ]
 
@@ -348,14 +369,25 @@ class MemoryNotices(InMemory, DueNotices):
         active = {NoticeState.WAITING, NoticeState.SENDING}
         self._change(notice_id, active, is_attempt=True, state=state, note=error, next_at=later)
 
-    def _due(self, regression_id: int, recipient: Recipient, stored: StoredNotice) -> DueNotice:
-        run = self._m.runs[self._m.regressions[regression_id - 1].run_id - 1]
+    def _due(self, about: int | Week, recipient: Recipient, stored: StoredNotice) -> DueNotice:
+        if not isinstance(about, int):
+            week, instance, project = about
+            return DueNotice(
+                id=stored.id,
+                recipient=recipient,
+                instance=instance,
+                project=project,
+                attempts=stored.attempts,
+                week=week,
+            )
+        run = self._m.runs[self._m.regressions[about - 1].run_id - 1]
         change = None if run.change is None else self._m.changes.get(run.change)
         return DueNotice(
             id=stored.id,
-            regression_id=regression_id,
+            regression_id=about,
             run_id=run.id,
             recipient=recipient,
+            instance=run.instance,
             project=run.project,
             attempts=stored.attempts,
             is_private=change is not None and change.is_private,

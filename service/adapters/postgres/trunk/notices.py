@@ -10,28 +10,52 @@ from typing_extensions import override
 from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.rows import from_row
 from service.domain.trunk.notice import Channel, NoticeState, Recipient
+from service.domain.values.identity import RunKind
 from service.domain.values.text import plain
 from service.domain.wording.regressions import UNCERTAIN
 from service.ports.trunk import DueNotice, DueNotices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
 
 _LONGEST_SENDING: Final = 600  # seconds: far beyond each sender's own limits
 _LONGEST_NOTE: Final = 500
 _DUE: Final = text("""
-SELECT n.id, n.regression_id, g.run_id, n.channel, n.address, n.attempts, r.project,
+SELECT n.id, n.regression_id, g.run_id, n.week, n.channel, n.address, n.attempts,
+       coalesce(r.instance, n.instance) AS instance, coalesce(r.project, n.project) AS project,
        coalesce(c.is_private, false) AS is_private,
        EXISTS (
            SELECT FROM public_branch AS open
            WHERE (open.instance, open.project, open.branch) = (r.instance, r.project, r.branch)
        ) AS is_public
 FROM notice AS n
-JOIN regression AS g ON g.id = n.regression_id JOIN run AS r ON r.id = g.run_id
+LEFT JOIN regression AS g ON g.id = n.regression_id LEFT JOIN run AS r ON r.id = g.run_id
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
 WHERE n.state = 'waiting' AND n.next_at <= now()
 ORDER BY n.id LIMIT 100
 """)
+# An owner whom the project file names no more gets no digest, whatever notices there were.
+_QUEUE_DIGESTS: Final = text(f"""
+WITH merged AS (
+    SELECT DISTINCT ON (r.instance, r.project, r.branch, rb.job) r.instance, r.project, rb.build_id
+    FROM run AS r JOIN run_build AS rb ON rb.run_id = r.id
+    WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at > now() - interval '30 days'
+    ORDER BY r.instance, r.project, r.branch, rb.job, r.id DESC
+)
+INSERT INTO notice (week, instance, project, channel, address)
+SELECT :week, told.* FROM (
+    SELECT instance, project, '{Channel.CHAT}' AS channel, '' AS address FROM merged
+    UNION
+    SELECT m.instance, m.project, '{Channel.MAIL}', owner #>> '{{}}'
+    FROM merged AS m JOIN build AS b ON b.id = m.build_id
+    CROSS JOIN LATERAL jsonb_path_query(b.spec -> 'config', '$.keyvalue() ? (@.key == "owners" ||
+        @.key == "path_owners").value.*[*]') AS owner
+) AS told
+WHERE NOT EXISTS (SELECT FROM notice AS earlier WHERE earlier.week >= :week)
+ORDER BY instance, project, channel, address
+ON CONFLICT DO NOTHING
+""")  # noqa: S608 - put together from constants
 _GIVE_UP: Final = text(f"""
 UPDATE notice SET state = '{NoticeState.FAILED}', note = :note, changed_at = now()
 WHERE state = '{NoticeState.SENDING}' AND changed_at < now() - interval '{_LONGEST_SENDING} seconds'
@@ -53,6 +77,10 @@ WHERE id = :id AND state IN ('{NoticeState.WAITING}', '{NoticeState.SENDING}')
 
 class PostgresNotices(ShortTransactions, DueNotices):
     """Rows of the table ``notice``."""
+
+    @override
+    def queue_digests(self, week: date) -> None:
+        self._do(_QUEUE_DIGESTS, week=week)
 
     @override
     def due_notices(self) -> Sequence[DueNotice]:

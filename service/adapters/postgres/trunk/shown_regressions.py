@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
@@ -18,12 +19,16 @@ from service.adapters.postgres.failures.failures_in_scope import groups_of_scope
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.domain.failures.known import Scope
+from service.domain.trunk.notice import Channel
 from service.domain.trunk.regression import RegressionList, RegressionState, Weight, list_of
+from service.domain.trunk.week import DAYS, Week
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
+from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.trunk import (
     LEDGER_DAYS,
+    MOST_WORST,
     Judges,
     Ledger,
     LedgerRow,
@@ -32,10 +37,13 @@ from service.ports.trunk import (
     RegressionDetail,
     RegressionReading,
     ToldBy,
+    ToldIn,
+    WeekReport,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from sqlalchemy import RowMapping
 
@@ -47,6 +55,10 @@ _RESULT: Final = """
 x.series_id, b.job, coalesce(b.external_number, b.number) AS number, s.suite, s.benchmark, s.metric, s.unit,
 s.better, x.ratio, x.low, x.high, x.weight, x.gate_said
 """
+_FOUND_AT: Final = """(
+    SELECT max(b.created_at) FROM regressed_result AS x JOIN build AS b ON b.id = x.build_id
+    WHERE x.regression_id = g.id
+)"""
 _MOST_LATER: Final = 500  # merged commits
 _OPEN: Final = [RegressionState.UNTRIAGED.value, RegressionState.CONFIRMED.value]
 _RECENT: Final = f"now() - interval '{LEDGER_DAYS} days'"
@@ -61,10 +73,7 @@ SELECT g.id, g.state, g.weight AS heaviest, r.instance, r.project, r.branch,
        coalesce(nullif(r.author, ''), p.author, '') AS author,
        c.number AS change, CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
        p.number AS patch_set, g.run_id, r.kind = '{RunKind.ANCHOR}' AS is_range,
-       (
-           SELECT max(b.created_at) FROM regressed_result AS x JOIN build AS b ON b.id = x.build_id
-           WHERE x.regression_id = g.id
-       ) AS found_at,
+       {_FOUND_AT} AS found_at,
        g.assignee, g.bug, g.note, g.changed_by, g.changed_at,
        (SELECT count(*) FROM regressed_result AS x WHERE x.regression_id = g.id) AS results, worst.*
 FROM regression AS g
@@ -155,6 +164,54 @@ WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at > {_RECENT} AND {merged_
     WHERE rb.run_id = r.id
 )
 """)  # noqa: S608 - put together from constants
+_OPEN_NOW: Final = f"""
+(g.state = '{RegressionState.CONFIRMED}'
+    OR (g.state = '{RegressionState.UNTRIAGED}' AND g.weight = '{Weight.COUNTS}'))
+"""
+_IN_PROJECT: Final = """
+(:project = '' OR ((r.instance, r.project) = (:instance, :project) AND NOT EXISTS (
+    SELECT FROM patch_set AS of_run JOIN change AS its ON its.id = of_run.change_id
+    WHERE of_run.id = r.patch_set_id AND its.is_private
+)))
+"""
+_TOLD_TO: Final = f"""
+{_IN_PROJECT} AND (:address = '' OR EXISTS (
+    SELECT FROM notice AS n
+    WHERE n.regression_id = g.id AND n.channel = '{Channel.MAIL}' AND n.address = :address
+))
+"""
+_IN_WEEK: Final = "> cast(:ends AS timestamptz) - make_interval(days => :days) AND {} <= :ends"
+_COMMITS_OF_WEEK: Final = text(f"""
+SELECT count(*) AS measured, count(*) FILTER (WHERE k.is_faster) AS faster
+FROM run AS r JOIN LATERAL (
+    SELECT count(*) > 0 AS has_results, coalesce(bool_or(
+        k.verdict = '{Verdict.FASTER}'
+        AND (SELECT metric FROM series WHERE id = k.series_id) <> '{INSTRUCTIONS.name}'
+    ), false) AS is_faster
+    FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
+    JOIN comparison AS k ON k.build_id = b.id AND k.measured_at = b.created_at
+    WHERE rb.run_id = r.id
+) AS k ON k.has_results
+WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at {_IN_WEEK.format("r.created_at")}
+  AND {_IN_PROJECT} AND {merged_in_sight("r")}
+""")  # noqa: S608 - put together from constants
+_REGRESSIONS_OF_WEEK: Final = text(f"""
+SELECT count(*) FILTER (WHERE {_OPEN_NOW}) AS open,
+       count(*) FILTER (WHERE {_OPEN_NOW} AND g.state = '{RegressionState.UNTRIAGED}') AS untriaged,
+       count(*) FILTER (
+           WHERE g.state = '{RegressionState.FIXED}' AND g.changed_at {_IN_WEEK.format("g.changed_at")}
+       ) AS fixed,
+       count(*) FILTER (
+           WHERE g.found_at {_IN_WEEK.format("g.found_at")}
+             AND ({_OPEN_NOW} OR (g.state = '{RegressionState.FIXED}' AND g.weight = '{Weight.COUNTS}'))
+       ) AS found
+FROM (SELECT *, {_FOUND_AT} AS found_at FROM regression AS g) AS g JOIN run AS r ON r.id = g.run_id
+WHERE {_TOLD_TO} AND {merged_in_sight("r")}
+""")  # noqa: S608 - put together from constants
+_WORST: Final = text(f"""
+{_regressions(f"{_OPEN_NOW} AND {_TOLD_TO}")}
+ORDER BY abs(ln(nullif(worst.ratio, 0))) DESC NULLS LAST, g.id DESC LIMIT {MOST_WORST}
+""")
 _LEDGER: Final = text(f"""
 SELECT x.gate_said, count(*) AS results, count(DISTINCT g.id) AS commits
 FROM regression AS g JOIN run AS r ON r.id = g.run_id JOIN regressed_result AS x ON x.regression_id = g.id
@@ -242,6 +299,15 @@ class PostgresRegressionReading(Sighted, RegressionReading):
                 regressed=counted.regressed,
                 rows=tuple(from_row(LedgerRow, row) for row in rows),
             )
+
+    @override
+    def week(self, ends: datetime, told: ToldIn | None = None) -> WeekReport:
+        keys = {"ends": ends, "days": DAYS, **asdict(told or ToldIn("", "")), **self._sight(OF_BRANCHES)}
+        with self._begin() as connection:
+            commits = connection.execute(_COMMITS_OF_WEEK, keys).mappings().one()
+            regressions = connection.execute(_REGRESSIONS_OF_WEEK, keys).mappings().one()
+            worst = connection.execute(_WORST, keys).mappings() if regressions["open"] else ()
+            return WeekReport(Week(**commits, **regressions), tuple(map(_regression, worst)))
 
 
 def _regression(row: RowMapping) -> Regression:

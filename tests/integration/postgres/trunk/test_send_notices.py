@@ -1,9 +1,10 @@
-"""Send notices of regressions from PostgreSQL to a mail server and to a chat's webhook."""
+"""Send notices and digests from PostgreSQL to a mail server and to a chat's webhook."""
 
 from __future__ import annotations
 
 import os
 import signal
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,9 +18,13 @@ from service.adapters.trunk.mail import MailServer
 from service.domain.review.links import Links
 from service.domain.trunk.notice import Channel
 from service.domain.trunk.regression import RegressionState
+from service.domain.trunk.week import Week
 from service.domain.values.errors import Transient
+from service.domain.verdict.comparison.instruction_counts import METRIC
+from service.domain.wording.digest import NOTHING_TO_TELL
 from service.domain.wording.regressions import UNKNOWN_FAULT
-from service.ports.trunk import RegressionChange
+from service.ports.trunk import RegressionChange, ToldIn, WeekReport
+from service.steps.trunk import send_notices as steps
 from service.steps.trunk.send_notices import send_notices
 from tests.integration.postgres.trunk.regression_site import AL, FASTER, UNDECIDED, Site
 from tests.support.notified import ChatRoom, Inbox, chat_server, mail_server
@@ -151,15 +156,8 @@ def test_answers_of_a_chat(site: Site, room: tuple[ChatRoom, str], status: int, 
     assert "secret" not in found["chat"][1]
 
 
-@pytest.mark.parametrize(
-    ("moment", "arrived", "state"), [("on_recipient", 1, "sent"), ("after", 1, "failed")]
-)
-def test_a_sender_that_is_killed_never_sends_twice(
-    site: Site, inbox: tuple[Inbox, str], moment: str, arrived: int, state: str
-) -> None:
-    """Killed before the notice leaves, the next one sends it; after that, nobody does."""
-    site.merge({key("BM_b"): SLOWER})
-    box, url = inbox
+def kill_sender(site: Site, box: Inbox, moment: str, url: str) -> None:
+    """Let the mail server kill a process that sends notices."""
     child = os.fork()
     if child == 0:  # waits until the server kills it
         engine = make_engine(site.database.owner.url.render_as_string(hide_password=False))
@@ -170,6 +168,18 @@ def test_a_sender_that_is_killed_never_sends_twice(
     _, status = os.waitpid(child, 0)
     assert os.WTERMSIG(status) == signal.SIGKILL
     setattr(box, moment, lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("moment", "arrived", "state"), [("on_recipient", 1, "sent"), ("after", 1, "failed")]
+)
+def test_a_sender_that_is_killed_never_sends_twice(
+    site: Site, inbox: tuple[Inbox, str], moment: str, arrived: int, state: str
+) -> None:
+    """Killed before the notice leaves, the next one sends it; after that, nobody does."""
+    site.merge({key("BM_b"): SLOWER})
+    box, url = inbox
+    kill_sender(site, box, moment, url)
     send(site, {Channel.MAIL: MailServer(url, "benchgate@example.com")})
     site.database.change("UPDATE notice SET changed_at = changed_at - interval '11 minutes'")
     send(site, {Channel.MAIL: MailServer(url, "benchgate@example.com")})
@@ -185,3 +195,112 @@ def test_a_notice_that_cannot_be_sent_keeps_no_other_from_its_recipient(
     assert send(site, {Channel.MAIL: MailServer(inbox[1], "benchgate@example.com")}) == 1
     assert [mail["To"] for mail in inbox[0].mails] == ["team@example.com"]
     assert ("mail", "failed", UNKNOWN_FAULT) in states(site)
+
+
+MONDAY = date(2026, 3, 2)
+
+
+def tell_week(site: Site, notifiers: Mapping[Channel, Notifier]) -> list[tuple[str, str, str]]:
+    """Let all merges be of a week, send its digests, and return what became of each."""
+    site.database.change("DELETE FROM notice WHERE state <> 'sent'")
+    site.database.change("UPDATE run SET created_at = now() - interval '1 day'")
+    notices = PostgresNotices(site.database.owner)
+    notices.queue_digests(MONDAY)
+    send(site, notifiers)
+    rows = site.database.rows("SELECT channel, state, note FROM notice WHERE week IS NOT NULL ORDER BY id")
+    return [(channel, state, note) for channel, state, note in rows]
+
+
+@pytest.fixture
+def this_week(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the told week end in an hour; the rows of a test are as old as the test."""
+    monkeypatch.setattr(steps, "end_of", lambda _: datetime.now(UTC) + timedelta(hours=1))
+
+
+@pytest.mark.usefixtures("this_week")
+def test_a_digest_lists_what_is_open_for_the_chat_and_for_each_owner(
+    site: Site, inbox: tuple[Inbox, str], room: tuple[ChatRoom, str]
+) -> None:
+    mail: dict[Channel, Notifier] = {Channel.MAIL: MailServer(inbox[1], "benchgate@example.com")}
+    site.merge({key("BM_a"): SLOWER}, {})
+    site.merge({key("BM_b"): SLOWER}, {})
+    site.merge({key("BM_c"): FASTER}, {})
+    send(site, mail)
+    inbox[0].mails.clear()
+    both = {**mail, Channel.CHAT: Chats({"kv_engine": room[1]})}
+    assert {state for _, state, _ in tell_week(site, both)} == {"sent"}
+    [text] = room[0].texts
+    assert "3 merged commits were measured, 1 of them faster; regressions: 2 found, 2 open.\n" in text
+    assert text.count("https://bench.example.com/regressions/") == 2
+    of_ann, of_team = sorted(inbox[0].mails, key=lambda mail: mail["To"])
+    assert (of_ann["To"], of_team["To"]) == ("ann@example.com", "team@example.com")
+    assert "your regressions: 1 found, 1 open." in of_ann.get_content()
+    assert "BM_b" not in of_ann.get_content()
+    assert "regressions/1" in of_team.get_content()
+    assert "regressions/2" in of_team.get_content()
+    assert of_ann["Message-ID"].startswith("<week-2026-03-02-")
+    assert send(site, both) == 0
+
+
+def test_a_week_counts_what_was_found_and_fixed_in_it(site: Site) -> None:
+    for name in ("BM_a", "BM_b", "BM_c"):
+        site.merge({key(name): SLOWER})
+    site.merge({key("BM_d", METRIC.name): FASTER, key("BM_d"): UNDECIDED})
+    site.merge({})
+    now = datetime.now(UTC) + timedelta(minutes=1)
+    with site.store.transaction() as tx:
+        tx.regressions.change([1], RegressionChange(state=RegressionState.FIXED), AL)
+        tx.regressions.change([2], RegressionChange(state=RegressionState.MACHINE), AL)
+    report = site.reading.week(now)
+    assert report.week == Week(measured=4, found=2, fixed=1, open=1, untriaged=1)
+    assert [each.id for each in report.worst] == [3]
+    for later in (timedelta(days=8), timedelta(days=-1)):
+        assert site.reading.week(now + later).week == Week(open=1, untriaged=1)
+    assert site.reading.seen_by(None).week(now) == WeekReport(Week())
+    assert site.reading.week(now, ToldIn("review", "other")) == WeekReport(Week())
+
+
+@pytest.mark.usefixtures("this_week")
+def test_a_quiet_week_and_a_private_change_are_not_told(site: Site, room: tuple[ChatRoom, str]) -> None:
+    site.merge({key("BM_a"): SLOWER}, {})
+    site.database.change("UPDATE change SET is_private = true")
+    site.merge({key("BM_b"): SLOWER})
+    with site.store.transaction() as tx:
+        tx.regressions.change([2], RegressionChange(state=RegressionState.ACCEPTED), AL)
+    chat = {Channel.CHAT: Chats({"kv_engine": room[1]})}
+    assert ("chat", "dropped", NOTHING_TO_TELL) in tell_week(site, chat)
+    assert room[0].texts == []
+
+
+@pytest.mark.usefixtures("this_week")
+def test_the_chat_of_all_others_reads_only_public_branches(site: Site, room: tuple[ChatRoom, str]) -> None:
+    site.merge({key("BM_a"): SLOWER})
+    chat = {Channel.CHAT: Chats({"*": room[1]})}
+    assert ("chat", "dropped", NOTHING_TO_TELL) in tell_week(site, chat)
+    site.database.change("INSERT INTO public_branch VALUES ('review', 'kv_engine', 'master')")
+    site.database.change("DELETE FROM notice WHERE week IS NOT NULL")
+    assert ("chat", "sent", "") in tell_week(site, chat)
+    assert len(room[0].texts) == 1
+
+
+@pytest.mark.usefixtures("this_week")
+@pytest.mark.parametrize(("moment", "state"), [("on_recipient", "sent"), ("after", "failed")])
+def test_a_digest_whose_sender_is_killed_never_leaves_twice(
+    site: Site, inbox: tuple[Inbox, str], moment: str, state: str
+) -> None:
+    site.merge({key("BM_b"): SLOWER})
+    box, url = inbox
+    mail = {Channel.MAIL: MailServer(url, "benchgate@example.com")}
+    send(site, mail)
+    box.mails.clear()
+    PostgresNotices(site.database.owner).queue_digests(MONDAY)
+    kill_sender(site, box, moment, url)
+    PostgresNotices(site.database.owner).queue_digests(MONDAY)
+    send(site, mail)
+    site.database.change("UPDATE notice SET changed_at = changed_at - interval '11 minutes'")
+    send(site, mail)
+    rows = site.database.rows("SELECT state FROM notice WHERE week IS NOT NULL AND address LIKE 'team%'")
+    assert ([found for (found,) in rows], [mail["To"] for mail in box.mails]) == (
+        [state],
+        ["team@example.com"],
+    )
