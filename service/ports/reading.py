@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from service.domain.values.search import EVERYTHING
+from service.domain.review.change_search import EVERY_CHANGE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from service.domain.building.logs.stored_log import StoredLog
+    from service.domain.review.change_search import ChangeSearch
     from service.domain.runs.health import Condition
     from service.domain.values.identity import ChangeAddress, ChangeKey
     from service.domain.values.search import Words
@@ -48,8 +49,10 @@ class ChangeReading(Protocol):
     Methods raise Ambiguous if the address is only a number, and several servers have it.
     """
 
-    def changes(self, limit: int, after: Cursor | None = None, words: Words = EVERYTHING) -> Sequence[Change]:
-        """Return a page of changes that match all words, the most recently updated first.
+    def changes(
+        self, limit: int, after: Cursor | None = None, search: ChangeSearch = EVERY_CHANGE
+    ) -> Sequence[Change]:
+        """Return a page of changes that match all words and terms, the most recently updated first.
 
         Each word must occur in subject, project, branch, owner or number.
         """

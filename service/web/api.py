@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 
+from service.domain.review.change_search import parse_change_search
 from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.domain.values.search import parse_words
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     ReadingOf = Callable[[Request], Reading]
 
+_CHANGES = "`words -not`, and operators like `owner:` and `vote:-1`, as on the page; not `is:mine`"
 Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1, examples=[2])]
 Address = Annotated[
     str,
@@ -59,13 +61,13 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf) -> None:
     @router.get("/changes", operation_id="listChanges", tags=["changes"])
     def list_changes(
         request: Request,
-        q: Words = "",
+        q: Annotated[str, Query(max_length=200, description=_CHANGES)] = "",
         limit: Limit = 50,
         cursor: CursorText = None,
     ) -> schemas.Changes:
         """Changes with the vote on their newest patch set, the most recently updated first."""
         after = None if cursor is None else Cursor.decode(cursor)
-        changes = tuple(reading_of(request).changes(limit + 1, after, parse_words(q)))
+        changes = tuple(reading_of(request).changes(limit + 1, after, parse_change_search(q)))
         page, more = changes[:limit], len(changes) > limit
         end = Cursor(page[-1].updated_at, page[-1].id).encode() if more else None
         return schemas.Changes(items=page, next=end)

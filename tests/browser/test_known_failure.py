@@ -16,6 +16,7 @@ from service.domain.failures.known import TriageState
 from service.domain.values.search import EVERYTHING
 from service.ports.failures.reading import (
     DayRow,
+    EndingKnown,
     FailureReading,
     KnownDetail,
     KnownRow,
@@ -79,6 +80,10 @@ class OneKnown(FailureReading):
         self, status: KnownStatus, limit: int, words: Words = EVERYTHING, before: int | None = None
     ) -> Sequence[KnownRow]:
         return [ROW]
+
+    @override
+    def ending(self, days: int, limit: int) -> Sequence[EndingKnown]:
+        return []
 
     @override
     def known_failure(self, known_id: int) -> KnownDetail:

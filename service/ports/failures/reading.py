@@ -108,6 +108,20 @@ class KnownRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EndingKnown:
+    """A known failure that still waives builds, and needs somebody: it expires soon, or its bug is closed.
+
+    ``name`` is the failing thing, or the text of its signature or pattern.
+    """
+
+    id: int
+    name: str
+    bug: str
+    expires_at: datetime
+    is_bug_closed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DayRow:
     """The builds of one day in the scope of a known failure."""
 
@@ -195,6 +209,12 @@ class FailureReading(Protocol):
 
         Each word must occur in the failure or pattern, project, branch, job, host, bug, reason or a name.
         ``before`` is the last id of the previous page.
+        """
+
+    def ending(self, days: int, limit: int) -> Sequence[EndingKnown]:
+        """Return active known failures that expire within some days, or whose bug is closed.
+
+        The first to expire comes first.
         """
 
     def known_failure(self, known_id: int) -> KnownDetail:

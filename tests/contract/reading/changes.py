@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.domain.review.change_search import parse_change_search
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Result
 from service.domain.values.errors import Ambiguous, NotFound
 from service.domain.values.identity import ChangeAddress, RunKind
-from service.domain.values.search import parse_words
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.review.shown import Cursor
 from service.ports.runs.shown import Standing, Tally
@@ -105,11 +105,35 @@ class ChangeReadingContract:
     ) -> None:
         for number in (1, 2):
             site.add_change(number, minutes=number)
-        words = parse_words(search)
+        words = parse_change_search(search)
         assert [change.number for change in site.reading.changes(5, None, words)] == numbers
         (first, *_) = site.reading.changes(5)
-        names = parse_words(f"{first.project} {first.branch} {first.owner} {first.subject}".upper())
+        names = parse_change_search(f"{first.project} {first.branch} {first.owner} {first.subject}".upper())
         assert first in site.reading.changes(5, None, names)
+
+    def test_operators_find_changes_by_vote_state_and_name(self, site: ReadingSite) -> None:
+        for number in (1, 2, 3):
+            site.add_change(number, minutes=number)
+        site.decide(site.add_run(change=1), -1)
+        waits = site.add_run(change=2, state=RunState.RUNNING)
+        site.add_build(waits, result=None)
+        first = site.reading.changes(5)[0]
+
+        def found(search: str, *names: str) -> list[int]:
+            rows = site.reading.changes(5, None, parse_change_search(search, names))
+            return [change.number for change in rows]
+
+        assert (found("vote:-1"), found("-vote:-1"), found("vote:none is:open")) == ([1], [3, 2], [3, 2])
+        assert (found("is:waiting"), found("is:merged"), found("vote:+1")) == ([2], [], [])
+        assert found(f'owner:"{first.owner[1:].upper()}" {first.subject.split()[0]}') == [3, 2, 1]
+        assert found(f"project:{first.project} branch:{first.branch}") == [3, 2, 1]
+        assert found(f"project:{first.project[1:]}") == []
+        assert (found("is:mine", first.owner.upper()), found("is:mine", "%")) == ([3, 2, 1], [])
+
+    def test_only_the_newest_patch_set_is_searched_for_its_vote(self, site: ReadingSite) -> None:
+        site.add_change(patch_sets=2)
+        site.decide(site.add_run(1), -1)
+        assert list(site.reading.changes(5, None, parse_change_search("vote:-1"))) == []
 
     def test_a_change_has_its_patch_sets_oldest_first(self, site: ReadingSite) -> None:
         site.add_change(patch_sets=3)

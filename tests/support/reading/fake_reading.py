@@ -9,12 +9,12 @@ from typing_extensions import override
 
 from service.domain.building.logs.stored_log import StoredLog
 from service.domain.project.job_kinds import JobKind
+from service.domain.review.change_search import EVERY_CHANGE
 from service.domain.runs.health import PoolQueue
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Result
 from service.domain.values.errors import Ambiguous, NotFound, Transient
 from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
-from service.domain.values.search import EVERYTHING
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import failure_sentences
 from service.domain.wording.standing import waiting
@@ -36,6 +36,7 @@ from service.ports.verdict import (
 )
 from tests.support.reading.hiding import as_seen
 from tests.support.reading.measured import measured_series
+from tests.support.reading.matching import matches
 from tests.support.reading.views import (
     ENVIRONMENT,
     healthy,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from service.domain.review.change_search import ChangeSearch
     from service.domain.runs.health import Condition, FailingStep
     from service.domain.values.search import Words
     from service.domain.verdict.calibration.usefulness import MeasuredSeries
@@ -122,12 +124,14 @@ class FakeReading(Reading):
         raise NotFound(message)
 
     @override
-    def changes(self, limit: int, after: Cursor | None = None, words: Words = EVERYTHING) -> Sequence[Change]:
-        matching = [row for row in self.change_rows if words.matches(_searched(row))]
+    def changes(
+        self, limit: int, after: Cursor | None = None, search: ChangeSearch = EVERY_CHANGE
+    ) -> Sequence[Change]:
+        rows = [self._patch_sets_of(row)[-1].change for row in self.change_rows]
+        matching = [row for row in rows if matches(row, search)]
         ordered = sorted(matching, key=lambda row: (row.updated_at, row.id), reverse=True)
         end = None if after is None else (after.updated_at, after.id)
-        page = [row for row in ordered if end is None or (row.updated_at, row.id) < end][:limit]
-        return [self._patch_sets_of(row)[-1].change for row in page]
+        return [row for row in ordered if end is None or (row.updated_at, row.id) < end][:limit]
 
     @override
     def change(self, address: ChangeAddress) -> ChangeWithPatchSets:
@@ -451,10 +455,6 @@ _WORST_FIRST = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS)
 
 def _rank(build: BuildOfRun) -> int:
     return _WORST_FIRST.index(build.result) if build.result in _WORST_FIRST else len(_WORST_FIRST)
-
-
-def _searched(row: Change) -> str:
-    return f"{row.subject} {row.project} {row.branch} {row.owner} {row.number}"
 
 
 def _names_of(series: Series) -> str:

@@ -34,10 +34,12 @@ _POSTPONE: Final = text("""
 INSERT INTO bug (bug, asked_at) VALUES (:bug, now() - interval '1 hour' + make_interval(secs => :seconds))
 ON CONFLICT (bug) DO UPDATE SET asked_at = excluded.asked_at
 """).bindparams(bindparam("bug", type_=CleanText))
-_NOTED: Final = text("""
-SELECT bug, title, state, is_closed, url FROM bug
-WHERE bug = ANY(:bugs) AND url <> '' AND read_at > now() - interval '7 days'
-""")
+_IS_NOTED: Final = "url <> '' AND read_at > now() - interval '7 days'"
+_NOTED: Final = text(f"""
+SELECT bug, title, state, is_closed, url FROM bug WHERE bug = ANY(:bugs) AND {_IS_NOTED}
+""")  # noqa: S608 - put together from constants
+# Of a row k of known_failure, by the bug's newest state that still counts.
+CLOSED_BUG: Final = f"EXISTS (SELECT FROM bug WHERE bug.bug = k.bug AND bug.is_closed AND {_IS_NOTED})"
 # A bug may have several names here, and one address.
 _COUNTED: Final = """
     SELECT b.url, count(DISTINCT m.build_id) AS builds, min(k.id) AS known_id

@@ -16,7 +16,7 @@ from service.adapters.postgres.access.sight import (
     visible_build,
     visible_scope,
 )
-from service.adapters.postgres.failures.bug_notes import noted_bugs
+from service.adapters.postgres.failures.bug_notes import CLOSED_BUG, noted_bugs
 from service.adapters.postgres.failures.builds_in_scope import (
     BUILDS,
     COUNTS,
@@ -39,6 +39,7 @@ from service.domain.values.errors import NotFound
 from service.domain.values.search import EVERYTHING
 from service.ports.failures.reading import (
     DayRow,
+    EndingKnown,
     FailureReading,
     KnownDetail,
     KnownRow,
@@ -102,6 +103,14 @@ _LIST: Final = text(_rows(_PAGE))
 _ONE: Final = text(_rows("k.id = :known_id"))
 _STATUSES: Final = text(f"""
 SELECT {_STATUS} AS status, count(*) AS known FROM known_failure AS k WHERE {_VISIBLE} GROUP BY 1
+""")  # noqa: S608 - put together from constants
+_ENDING: Final = text(f"""
+SELECT k.id, coalesce(nullif(s.subject, ''), s.text, k.pattern) AS name, k.bug, k.expires_at, {CLOSED_BUG}
+       AS is_bug_closed
+FROM known_failure AS k LEFT JOIN signature AS s ON s.id = k.signature_id
+WHERE {_STATUS} = 'active' AND (k.expires_at < now() + make_interval(days => :days) OR {CLOSED_BUG})
+  AND {_VISIBLE}
+ORDER BY k.expires_at, k.id LIMIT :limit
 """)  # noqa: S608 - put together from constants
 _OF_ONE: Final = f"""
 WITH chosen AS (SELECT * FROM known_failure WHERE id = :known_id), {BUILDS}
@@ -170,6 +179,12 @@ class PostgresFailureReading(Sighted, FailureReading):
         keys |= self._sight(OF_BRANCHES)
         with self._begin() as connection:
             return _known(connection, _LIST, keys)
+
+    @override
+    def ending(self, days: int, limit: int) -> Sequence[EndingKnown]:
+        keys = {"days": days, "limit": limit, **self._sight(OF_BRANCHES)}
+        with self._begin() as connection:
+            return [from_row(EndingKnown, row) for row in connection.execute(_ENDING, keys).mappings()]
 
     @override
     def statuses(self) -> Mapping[KnownStatus, int]:

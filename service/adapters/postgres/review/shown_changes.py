@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
@@ -18,8 +19,8 @@ from service.adapters.postgres.runs.shown_decisions import decisions_of, overrid
 from service.adapters.postgres.runs.standings import standings_of
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.adapters.postgres.verdict.shown_comparisons import measured_patch_sets
+from service.domain.review.change_search import EVERY_CHANGE, Operator
 from service.domain.values.errors import NotFound
-from service.domain.values.search import EVERYTHING
 from service.domain.wording.health import failure_sentences
 from service.ports.reading import ChangeReading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail, ShownRequest
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping, TextClause
 
+    from service.domain.review.change_search import ChangeSearch
     from service.domain.values.identity import ChangeAddress
-    from service.domain.values.search import Words
     from service.ports.review.shown import Cursor
     from service.ports.runs.shown import Standing
     from service.ports.verdict import MeasuredPatchSets
@@ -103,15 +104,36 @@ NOT EXISTS (
        OR EXISTS (SELECT FROM unnest(cast(:unwanted AS text[])) AS word WHERE strpos(text, word) > 0)
 )
 """
-_NEWEST: Final = _changes(f"WHERE {_VISIBLE} AND {_MATCHES} {_ORDERED}")
-_OLDER: Final = _changes(f"WHERE {_BEFORE} AND {_VISIBLE} AND {_MATCHES} {_ORDERED}")
-# A page's rows that the viewer sees.
-_CANDIDATES: Final = f"""
-SELECT id, instance, number, is_public FROM change
-WHERE id <> ALL(cast(:denied AS bigint[])) AND {_MATCHES}
-"""  # noqa: S608 - put together from constants
-_NEWEST_CANDIDATES: Final = text(f"{_CANDIDATES} {_ORDERED}")
-_OLDER_CANDIDATES: Final = text(f"{_CANDIDATES} AND {_BEFORE} {_ORDERED}")
+_NEWEST_PATCH_SET: Final = """
+(SELECT id FROM patch_set WHERE change_id = change.id ORDER BY number DESC LIMIT 1)
+"""
+# {} is the name of the value.
+_TERMS: Final[Mapping[Operator, str]] = MappingProxyType(
+    {
+        Operator.OWNER: "strpos(lower(owner), :{}) > 0",
+        Operator.PROJECT: "lower(project) = :{}",
+        Operator.BRANCH: "lower(branch) = :{}",
+        Operator.STATUS: "status = :{}",
+        Operator.MINE: r"lower(owner) = ANY(string_to_array(:{}, E'\n'))",
+        Operator.VOTE: f"""
+            coalesce((
+                SELECT d.vote FROM decision AS d JOIN run ON run.id = d.run_id
+                WHERE d.patch_set_id = {_NEWEST_PATCH_SET} AND run.kind = 'check'
+                ORDER BY d.number DESC LIMIT 1
+            ), 0) = cast(:{{}} AS integer)
+        """,
+        # No build of a run that waits is past the queue: see Standing.
+        Operator.WAITS: f"""
+            :{{}} = '' AND EXISTS (
+                SELECT FROM run WHERE run.patch_set_id = {_NEWEST_PATCH_SET} AND run.state = 'running'
+                AND (
+                    SELECT bool_or(b.state = 'queued') AND NOT bool_or(b.state IN ('running', 'executed'))
+                    FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id WHERE rb.run_id = run.id
+                )
+            )
+        """,
+    }
+)
 _MOST_QUESTIONS: Final = 3  # per page, which stays shorter if more rows are hidden
 _ONE: Final = _changes(f"WHERE id = ({ID_AT_ADDRESS})")
 _PATCH_SETS: Final = text(f"""
@@ -128,24 +150,27 @@ class PostgresChangeReading(Sighted, ChangeReading):
     """Changes and patch sets in the database."""
 
     @override
-    def changes(self, limit: int, after: Cursor | None = None, words: Words = EVERYTHING) -> Sequence[Change]:
-        keys: dict[str, Any] = {
-            "limit": limit,
-            "wanted": list(words.wanted),
-            "unwanted": list(words.unwanted),
-        }
+    def changes(
+        self, limit: int, after: Cursor | None = None, search: ChangeSearch = EVERY_CHANGE
+    ) -> Sequence[Change]:
+        chosen, keys = _chosen(search)
+        keys["limit"] = limit
         if after is not None:
+            chosen = f"{_BEFORE} AND {chosen}"
             keys |= {"updated_at": after.updated_at, "id": after.id}
-        sight = self._sight_of_page(keys)
+        sight = self._sight_of_page(chosen, keys)
         with self._begin() as connection:
-            query = _NEWEST if after is None else _OLDER
+            query = _changes(f"WHERE {_VISIBLE} AND {chosen} {_ORDERED}")
             rows = connection.execute(query, {**keys, **sight}).mappings().all()
             standings = standings_of(connection, rows)
             return [_shown_change(row, standings[row["patch_set_id"]]) for row in rows]
 
-    def _sight_of_page(self, keys: dict[str, object]) -> dict[str, Any]:
+    def _sight_of_page(self, chosen: str, keys: dict[str, object]) -> dict[str, Any]:
         """Ask about the rows of a page, then about those that replace hidden ones."""
-        query = _OLDER_CANDIDATES if "id" in keys else _NEWEST_CANDIDATES
+        query = text(f"""
+        SELECT id, instance, number, is_public FROM change
+        WHERE id <> ALL(cast(:denied AS bigint[])) AND {chosen} {_ORDERED}
+        """)  # noqa: S608 - put together from constants
         seen: list[int] = []
         denied: list[int] = []
         for _ in range(_MOST_QUESTIONS if self._viewer else 0):
@@ -201,6 +226,18 @@ class PostgresChangeReading(Sighted, ChangeReading):
         sight = self._sight(OF_CHANGE, **address_keys(change))
         with self._begin(change.instance) as connection:
             return measured_patch_sets(connection, change, {"limit": limit, "before": end}, sight)
+
+
+def _chosen(search: ChangeSearch) -> tuple[str, dict[str, Any]]:
+    """Return the condition of a search, put together from constants, with its values."""
+    keys: dict[str, Any] = {"wanted": list(search.words.wanted), "unwanted": list(search.words.unwanted)}
+    conditions = [_MATCHES]
+    for number, term in enumerate(search.terms):
+        name = f"term_{number}"
+        keys[name] = term.value
+        condition = f"({_TERMS[term.operator].format(name)})"
+        conditions.append(condition if term.is_wanted else f"NOT {condition}")
+    return " AND ".join(conditions), keys
 
 
 def _change(connection: Connection, address: ChangeAddress, sight: Mapping[str, Any]) -> Change:
