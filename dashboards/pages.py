@@ -19,6 +19,7 @@ from dashboards.measuring.benchmarks import add_benchmarks
 from dashboards.measuring.test_table import add_tests, lay_out, tests_of
 from dashboards.rendering import NO_URLS, Pages, account_link_of, problem_page
 from dashboards.review import patch_set_table
+from dashboards.review.overview import NO_OVERVIEW, add_list
 from dashboards.runs.next_steps import steps_after
 from dashboards.runs.sentences import verdict_sentence
 from dashboards.verdict import comparison_table
@@ -27,32 +28,29 @@ from dashboards.verdict.level_figure import has_levels, level_figure, level_text
 from dashboards.verdict.sparkline import COMMITS, sparkline
 from dashboards.verdict.trend_figure import page_of, trend_figure
 from service.domain.review.change import ChangeStatus
-from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
 from service.domain.values.search import parse_words
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.line import level_line
-from service.ports.review.shown import Cursor
 from service.ports.runs.shown import Standing, leading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from dashboards.addresses import RowChoice
+    from dashboards.review.overview import Overview
     from dashboards.review.patch_set_table import PatchSetTable
     from dashboards.runs.next_steps import ActionsOf
     from dashboards.verdict.comparison_table import ComparisonTable
     from dashboards.verdict.sparkline import Sparkline
     from service.domain.building.logs.stored_log import Stream
-    from service.domain.trunk.regression import RegressionList
     from service.ports.reading import ChangeReading, Reading
     from service.ports.runs.shown import Build, BuildOfRun, Run
     from service.ports.verdict import Comparison
     from service.steps.runs.check_health import HealthCheck
 
     ReadingOf = Callable[[Request], Reading]
-    RegressionsOf = Callable[[Request], Mapping[RegressionList, int]]
     from collections.abc import Callable
 
     from service.ports.reading import SeriesReading
@@ -110,7 +108,6 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], SeriesReading]
 
 
 INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements that it draws
-_PAGE: Final = 50
 _TAIL_LINES: Final = 80
 Address = Annotated[str, Path(pattern=ADDRESS)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
@@ -136,7 +133,7 @@ def create_pages(
     stream_log: Stream,
     review_urls: Mapping[str, str] = NO_URLS,
     actions_of: ActionsOf = lambda *_: None,
-    regressions_of: RegressionsOf = lambda _: {},
+    overview: Overview = NO_OVERVIEW,
 ) -> APIRouter:
     """Create the routes of all pages with their scripts and styles.
 
@@ -146,11 +143,11 @@ def create_pages(
         stream_log: returns the size and the bytes of an artifact, a log or test cases; may raise NotFound.
         review_urls: the addresses of the Gerrits by instance; the pages of no other server are linked.
         actions_of: returns the actions that the caller of a request may use on a patch set.
-        regressions_of: returns how many regressions each list has, as the caller of a request sees them.
+        overview: what the first page has beside changes.
     """
     pages = Pages(health, review_urls)
     router = APIRouter(include_in_schema=False, route_class=_PageRoute)
-    _add_list(router, reading_of, pages, regressions_of)
+    add_list(router, reading_of, pages, overview)
     _add_changes(router, reading_of, pages, actions_of)
     _add_builds(router, reading_of, pages, stream_log)
     add_logs(router, reading_of, pages, stream_log)
@@ -180,27 +177,6 @@ def create_pages(
     whole.include_router(router)
     whole.include_router(create_assets())
     return whole
-
-
-def _add_list(router: APIRouter, reading_of: ReadingOf, pages: Pages, regressions_of: RegressionsOf) -> None:
-    @router.get("/")
-    def changes(
-        request: Request, cursor: Annotated[str | None, Query(max_length=200)] = None, q: Search = ""
-    ) -> HTMLResponse:
-        after = None if cursor is None else Cursor.decode(cursor)
-        newest_first = reading_of(request).changes(_PAGE + 1, after, parse_words(q))
-        shown = newest_first[:_PAGE]
-        has_more = len(newest_first) > _PAGE
-        return pages.render(
-            request,
-            "changes.html",
-            changes=shown,
-            after=Cursor(shown[-1].updated_at, shown[-1].id).encode() if has_more else None,
-            is_first=cursor is None,
-            q=q,
-            regressions=regressions_of(request) if cursor is None and not q else {},
-            is_unfinished=any(change.run_state in UNFINISHED for change in shown),
-        )
 
 
 def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions_of: ActionsOf) -> None:

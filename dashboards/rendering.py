@@ -24,6 +24,7 @@ from dashboards.verdict.sparkline import COMMITS
 from service.domain.failures.known import DEFAULT_DAYS
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.review.change import ChangeStatus
+from service.domain.review.change_search import written
 from service.domain.review.comment_commands import MAX_FILTER, MAX_REASON, MIN_REASON
 from service.domain.review.form_commands import Action
 from service.domain.runs.states import UNFINISHED, BuildState, RunState
@@ -208,7 +209,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(asset=asset_path, query=_query, UNFINISHED=UNFINISHED)
+    environment.globals.update(asset=asset_path, query=_query, operator=written, UNFINISHED=UNFINISHED)
     environment.globals.update(actions=None, known="")  # pages without forms have none
     environment.globals.update(
         badge_of=badge_of,

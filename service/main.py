@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from threading import Semaphore
@@ -14,6 +16,7 @@ from dashboards.access.pages import account_renderer, create_audit
 from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
+from dashboards.review.overview import EXPIRING_DAYS, MOST_LINES, Overview
 from dashboards.trunk.compare import create_compare
 from dashboards.trunk.pages import create_regressions
 from service.adapters.access.oidc import OidcProvider
@@ -23,8 +26,9 @@ from service.adapters.access.viewers import Viewers
 from service.adapters.review.gerrit.events import parse_event
 from service.adapters.system.circuit_breaker import MOST_WAITING, CircuitBreaker
 from service.config import ControlSettings
-from service.domain.access.caller import Role
+from service.domain.access.caller import Role, User
 from service.domain.runs.health import LISTEN, RECONCILE, Patience
+from service.domain.values.errors import Permanent, Transient
 from service.domain.wording.health import git_url_problem
 from service.steps.access.override_rights import OverrideRights
 from service.steps.access.refused_sign_ins import RefusedSignIns
@@ -59,12 +63,12 @@ from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fastapi import APIRouter, FastAPI, Request
 
     from service.ports.commits import CommitReading
-    from service.ports.failures.reading import FailureReading
+    from service.ports.failures.reading import EndingKnown, FailureReading
     from service.ports.reading import Reading
     from service.ports.trunk import RegressionReading
     from service.web.api import ReadingOf
@@ -106,7 +110,7 @@ def create_app() -> FastAPI:
         ),
         create_gerrit_checks(reading_of, plane.links, origins_of(plane.addresses)),
         create_health(public, registry, health=health, is_public=is_public),
-        *_pages(plane, actions, health, regressions_of),
+        *_pages(plane, actions, health, _overview(plane, answers, regressions_of)),
         *_failures(plane, answers, health),
         *_regressions(plane, answers, health, regressions_of),
         *_compare(plane, answers, health),
@@ -168,10 +172,7 @@ def _provider_sign_in(
 
 
 def _pages(
-    plane: Control,
-    actions: PageActions,
-    health: HealthCheck,
-    regressions_of: Callable[[Request], RegressionReading],
+    plane: Control, actions: PageActions, health: HealthCheck, overview: Overview
 ) -> tuple[APIRouter, APIRouter]:
     """Create the pages, and the route that receives their forms' actions."""
     pages = create_pages(
@@ -180,9 +181,34 @@ def _pages(
         health=health,
         review_urls=plane.addresses,
         actions_of=actions.forms_for,
-        regressions_of=lambda request: regressions_of(request).counts(),
+        overview=overview,
     )
     return create_actions(actions), pages
+
+
+def _overview(
+    plane: Control, answers: RecentAnswers, regressions_of: Callable[[Request], RegressionReading]
+) -> Overview:
+    """Return what the first page has beside changes."""
+    viewers = Viewers(answers)
+
+    def ending_of(request: Request) -> Sequence[EndingKnown]:
+        reading = plane.failures.seen_by(viewers.of(known_caller(request)))
+        return reading.ending(EXPIRING_DAYS, MOST_LINES + 1)
+
+    def names_of(request: Request) -> tuple[str, ...]:
+        caller = known_caller(request)
+        if not isinstance(caller, User):
+            return ()
+        names = {caller.name: None, caller.email: None}
+        for instance in plane.servers:
+            # Without an answer, the identity provider's name is likely the same.
+            with suppress(Transient, Permanent):
+                account = answers.account_of(instance, caller.email)
+                names |= {} if account is None else {account.name: None}
+        return tuple(filter(None, names))
+
+    return Overview(lambda request: regressions_of(request).week(datetime.now(UTC)), ending_of, names_of)
 
 
 def _failures(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tuple[APIRouter, ...]:

@@ -10,10 +10,13 @@ from service.domain.project.project_file import parse_job
 from service.domain.runs.slowdown import Slowdown
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
+from service.domain.trunk.regression import GateSaid, RegressionList, RegressionState, Weight
 from service.domain.values.identity import RunKind, SeriesKey
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
+from service.ports.trunk import RegressedResult, Regression
 from tests.support.building.build_host import spec_of
+from tests.support.memory.state import NOW
 from tests.support.store_samples import change, check_run, compared, named, post_submit_run, start
 
 if TYPE_CHECKING:
@@ -107,3 +110,48 @@ def longer(tx: Transaction, merged: int, rows: Mapping[SeriesKey, Row], **others
     measured(tx, made, rows, **others)
     tx.runs.end(made, RunState.FINISHED)
     return made
+
+
+def shown_regression(benchmark: str, ratio: float) -> Regression:
+    """A new regression as pages show it."""
+    worst = RegressedResult(
+        series_id=1,
+        job="cv-perf",
+        number=1,
+        suite="executor",
+        benchmark=benchmark,
+        metric="real_time",
+        unit="s",
+        better=Better.LOWER,
+        weight=Weight.COUNTS,
+        gate_said=GateSaid.UNDECIDED,
+        ratio=ratio,
+        low=ratio - 0.01,
+        high=ratio + 0.01,
+    )
+    return Regression(
+        id=12,
+        list=RegressionList.NEW,
+        state=RegressionState.UNTRIAGED,
+        weight=Weight.COUNTS,
+        instance="review",
+        project="kv_engine",
+        branch="master",
+        revision="2" * 40,
+        parent="1" * 40,
+        subject="Make it quick",
+        author="Ann",
+        change=None,
+        change_address=None,
+        patch_set=None,
+        run_id=1,
+        is_range=False,
+        found_at=NOW,
+        assignee="",
+        bug="",
+        note="",
+        changed_by="",
+        changed_at=None,
+        results=1,
+        worst=worst,
+    )

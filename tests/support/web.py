@@ -23,6 +23,7 @@ from dashboards.assets import create_assets
 from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
+from dashboards.review.overview import NO_OVERVIEW
 from dashboards.trunk.compare import create_compare
 from dashboards.trunk.pages import create_regressions
 from service.adapters.access.recent_answers import RecentAnswers
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI, Request
     from starlette.routing import BaseRoute
 
-    from service.domain.trunk.regression import RegressionList
+    from dashboards.review.overview import Overview
     from service.ports.access import AuditLog
     from service.ports.commits import CommitReading
     from service.ports.failures.reading import FailureReading
@@ -201,7 +202,7 @@ def build_pages(
     *,
     uptime: timedelta = timedelta(0),
     checks: Mapping[str, Callable[[], str]] = MappingProxyType({}),
-    regressions: Mapping[RegressionList, int] = MappingProxyType({}),
+    overview: Overview = NO_OVERVIEW,
 ) -> FastAPI:
     """The pages and the health routes alone, which are put together in a third of the time."""
     registry = CollectorRegistry()
@@ -214,7 +215,7 @@ def build_pages(
             stream_log=lambda _: (0, iter(())),
             health=health,
             review_urls={},
-            regressions_of=lambda _: regressions,
+            overview=overview,
         ),
     ]
     return _assemble(routers)

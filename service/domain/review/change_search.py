@@ -24,7 +24,7 @@ class Operator(StrEnum):
     BRANCH = "branch"
     VOTE = "vote"  # of Benchgate, on the newest patch set: -1, 0 (none) or 1
     STATUS = "status"
-    WAITS = "waits"  # a build of its newest patch set waits, and none has begun
+    WAITS = "waits"  # a build of its newest patch set waits for a machine
     MINE = "mine"  # one of these names, each on a line, is the owner
 
 
@@ -47,7 +47,10 @@ class ChangeSearch:
 
 EVERY_CHANGE: Final = ChangeSearch()
 """Matches everything."""
-WRITTEN: Final = "owner:, project:, branch:, vote:+1, vote:-1, vote:none, is:mine, is:open, is:merged, is:waiting"
+MINE: Final = "is:mine"
+WRITTEN: Final = (
+    "owner:, project:, branch:, vote:+1, vote:-1, vote:none, is:mine, is:open, is:merged, is:waiting"
+)
 _MOST_TERMS: Final = 8
 # A word with a colon is an operator unless it looks like C++ or an address: std::string, https://example.com.
 _TERM: Final = re.compile(r"(?<!\S)(-?)([a-z]+):(?![:/\s])(\"[^\"]*\"|\S+)", re.IGNORECASE)
@@ -86,13 +89,19 @@ def parse_change_search(text: str, names: tuple[str, ...] = ()) -> ChangeSearch:
     return ChangeSearch(parse_words(_TERM.sub(" ", clean)), terms)
 
 
+def written(name: str, value: str) -> str:
+    """Write an operator with a value as people write it."""
+    text = value.replace('"', "")
+    return f'{name}:"{text}"' if " " in text or not text else f"{name}:{text}"
+
+
 def _term(sign: str, name: str, value: str, names: tuple[str, ...]) -> Term:
     written, is_wanted = f"{name}:{value}", not sign
     if name in _OF_TEXT:
         return Term(Operator(name), value.lower(), is_wanted)
-    if written.lower() == "is:mine":
+    if written.lower() == MINE:
         if not names:
-            raise BadInput("sign in to use it", "is:mine")
+            raise BadInput("sign in to use it", MINE)
         return Term(Operator.MINE, "\n".join(each.lower() for each in names), is_wanted)
     found = _VALUES.get(written.lower())
     if found is None:

@@ -38,16 +38,21 @@ class PoolMachine:
 def waiting(pool: str, place: int, machines: Sequence[PoolMachine]) -> str:
     """Say why a build waits: ``2nd in the queue of pool perf; perf-01 takes no builds: …``."""
     queue = f"{ordinal(place)} in the queue of pool {plain(pool, 100)}"
+    return "; ".join(filter(None, (queue, hindrance(machines))))
+
+
+def hindrance(machines: Sequence[PoolMachine]) -> str:
+    """Say why no machine of a pool begins a build; empty if one may."""
     if not machines:
-        return f"{queue}; no machine of this pool has registered"
+        return "no machine of this pool has registered"
     awake = [each for each in machines if not each.is_silent]
     if not awake:
-        return f"{queue}; no machine of this pool has reported for a minute"
+        return "no machine of this pool has reported for a minute"
     reasons = [_hindrance(each) for each in awake]
     if not all(reasons):
-        return queue
+        return ""
     more = f"and {len(reasons) - _MOST_MACHINES} more" if len(reasons) > _MOST_MACHINES else ""
-    return "; ".join(filter(None, (queue, *reasons[:_MOST_MACHINES], more)))
+    return "; ".join(filter(None, (*reasons[:_MOST_MACHINES], more)))
 
 
 def _hindrance(machine: PoolMachine) -> str:

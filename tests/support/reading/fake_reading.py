@@ -127,8 +127,8 @@ class FakeReading(Reading):
     def changes(
         self, limit: int, after: Cursor | None = None, search: ChangeSearch = EVERY_CHANGE
     ) -> Sequence[Change]:
-        rows = [self._patch_sets_of(row)[-1].change for row in self.change_rows]
-        matching = [row for row in rows if matches(row, search)]
+        newest = [self._patch_sets_of(row)[-1] for row in self.change_rows]
+        matching = [detail.change for detail in newest if matches(detail, search)]
         ordered = sorted(matching, key=lambda row: (row.updated_at, row.id), reverse=True)
         end = None if after is None else (after.updated_at, after.id)
         return [row for row in ordered if end is None or (row.updated_at, row.id) < end][:limit]

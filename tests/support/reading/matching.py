@@ -5,31 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.review.change_search import Operator
+from service.domain.runs.states import BuildState
 
 if TYPE_CHECKING:
     from service.domain.review.change_search import ChangeSearch, Term
-    from service.ports.review.shown import Change
+    from service.ports.review.shown import PatchSetDetail
 
 
-def matches(row: Change, search: ChangeSearch) -> bool:
-    """Return whether a change matches all words and terms."""
+def matches(detail: PatchSetDetail, search: ChangeSearch) -> bool:
+    """Return whether a change with this newest patch set matches all words and terms."""
+    row = detail.change
     searched = f"{row.subject} {row.project} {row.branch} {row.owner} {row.number}"
-    return search.words.matches(searched) and all(_has(row, each) is each.is_wanted for each in search.terms)
+    return search.words.matches(searched) and all(
+        _has(detail, each) is each.is_wanted for each in search.terms
+    )
 
 
-def _has(row: Change, term: Term) -> bool:
-    match term.operator:
-        case Operator.OWNER:
-            return term.value in row.owner.lower()
-        case Operator.PROJECT:
-            return row.project.lower() == term.value
-        case Operator.BRANCH:
-            return row.branch.lower() == term.value
-        case Operator.STATUS:
-            return row.status == term.value
-        case Operator.VOTE:
-            return (row.vote or 0) == int(term.value)
-        case Operator.WAITS:
-            return row.standing.place is not None
-        case Operator.MINE:
-            return row.owner.lower() in term.value.split("\n")
+def _has(detail: PatchSetDetail, term: Term) -> bool:
+    row, value = detail.change, term.value
+    found = {
+        Operator.OWNER: value in row.owner.lower(),
+        Operator.PROJECT: row.project.lower() == value,
+        Operator.BRANCH: row.branch.lower() == value,
+        Operator.STATUS: row.status == value,
+        Operator.VOTE: str(row.vote or 0) == value,
+        Operator.WAITS: any(each.state is BuildState.QUEUED for each in detail.builds),
+        Operator.MINE: row.owner.lower() in value.split("\n"),
+    }
+    return found[term.operator]

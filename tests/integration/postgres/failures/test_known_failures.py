@@ -366,6 +366,23 @@ class TestVisibility:
         ] == ["8"]
 
 
+class TestEnding:
+    def test_what_expires_within_a_week_or_has_a_closed_bug_needs_somebody(self, site: Site) -> None:
+        site.fail()
+        lasting = site.make_known(days=30)
+        assert site.reading.ending(7, 9) == []
+        soon = site.make_pattern()
+        assert [(each.id, each.name) for each in site.reading.ending(9, 9)] == [(soon, "ep[.]expiry")]
+        closed = Bug(title="t", state="Done", is_closed=True, url="https://bugs.example.com/MB-37948")
+        PostgresBugNotes(site.database.owner).note_bug("MB-37948", closed)
+        found = site.reading.ending(7, 9)
+        assert [(each.id, each.is_bug_closed) for each in found] == [(soon, True), (lasting, True)]
+        assert [each.id for each in site.reading.ending(7, 1)] == [soon]
+        assert site.reading.seen_by(None).ending(7, 9) == []
+        site.database.change("UPDATE known_failure SET expires_at = now()")
+        assert site.reading.ending(7, 9) == []
+
+
 class TestForm:
     def test_a_member_of_the_group_changes_it(self, site: Site) -> None:
         site.fail()

@@ -17,7 +17,8 @@ from service.domain.values.search import Words
         ("project:KV branch:7.6", Words(), (Term(Operator.PROJECT, "kv"), Term(Operator.BRANCH, "7.6"))),
         ("vote:-1 vote:+1", Words(), (Term(Operator.VOTE, "-1"), Term(Operator.VOTE, "1"))),
         ("-vote:none", Words(), (Term(Operator.VOTE, "0", is_wanted=False),)),
-        ("is:open -is:waiting", Words(), (Term(Operator.STATUS, "NEW"), Term(Operator.WAITS, "", is_wanted=False))),
+        ("is:open", Words(), (Term(Operator.STATUS, "NEW"),)),
+        ("-is:waiting", Words(), (Term(Operator.WAITS, is_wanted=False),)),
         ("MB-12: std::string https://x", Words(("mb-12:", "std::string", "https://x")), ()),
     ],
 )  # fmt: skip
