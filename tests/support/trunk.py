@@ -48,13 +48,14 @@ def measured(
     is_voting: bool = True,
     ratios: Mapping[SeriesKey, tuple[float, float, float]] = NO_RATIOS,
     outcome: Outcome | None = None,
+    path_owners: tuple[str, ...] = (),
 ) -> int:
     """A build of the run with these results; the slower ones vote unless they are withheld.
 
     ``ratios`` are the ratio and its interval of some.
     """
     run = tx.runs.lock(run_id)
-    spec = replace(spec_of(parse_job("cv-perf", JOB)), kind=run.kind)
+    spec = replace(spec_of(parse_job("cv-perf", JOB)), kind=run.kind, path_owners=path_owners)
     new = named("cv-perf", sequence="", is_voting=is_voting, spec=spec.to_mapping())
     build_id = tx.builds.add(run_id, 0, new)
     build = tx.builds.lock(build_id)

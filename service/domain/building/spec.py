@@ -80,7 +80,7 @@ class MorePairs:
 
 
 NO_COMMANDS: Final = Commands()
-_ONLY_IF_SET: Final = ("is_renaming", "filter", "is_time_asked", "workspace", "conflict")
+_ONLY_IF_SET: Final = ("is_renaming", "filter", "is_time_asked", "workspace", "conflict", "path_owners")
 LOCAL: Final = "local"
 """The instance of a build on a developer's machine."""
 
@@ -103,6 +103,7 @@ class BuildSpec:
         is_time_asked: a person chose the machine time of a local gate.
         workspace: all repositories of a project that has several, at the commits of the planning.
         conflict: the head of the branch if the patch set conflicts with it, which withholds a +1.
+        path_owners: of a merged commit, the addresses of the job's ``path_owners`` whose files it changed.
     """
 
     kind: RunKind
@@ -122,6 +123,7 @@ class BuildSpec:
     is_time_asked: bool = False
     workspace: Workspace | None = None
     conflict: str = ""
+    path_owners: tuple[str, ...] = ()
 
     @property
     def is_local(self) -> bool:
@@ -214,6 +216,7 @@ class BuildSpec:
             is_time_asked=found.get("is_time_asked", False),
             workspace=Workspace.from_mapping(found["workspace"]) if found.get("workspace") else None,
             conflict=found.get("conflict", ""),
+            path_owners=tuple(found.get("path_owners", ())),
         )
 
 

@@ -45,6 +45,10 @@ Owners = Annotated[
     dict[BenchmarkName, tuple[_Address, ...]],
     about("e-mail addresses by name of benchmarks, or `*`: whom to tell of a slower merged commit"),
 ]
+PathOwners = Annotated[
+    dict[_Pattern, tuple[_Address, ...]],
+    about("e-mail addresses by pattern of files, as in `paths`: whom to tell if a slower commit changed one"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,7 @@ class Job:
         policy: thresholds and budgets.
         voting: whether its result counts.
         owners: whom Benchgate tells when a merged commit makes benchmarks slower.
+        path_owners: whom it also tells, by patterns of the files that the commit changed.
         source: the job as written, which is stored with each build.
         problem: why this version cannot run the job, with line and key; empty if it can.
     """
@@ -72,6 +77,7 @@ class Job:
     policy: Annotated[Policy, after(_consistent), about("sizes and budgets")] = field(default_factory=Policy)
     voting: Annotated[bool, about("false: run and shown, without weight in the vote")] = True
     owners: Owners = field(default_factory=dict, hash=False)
+    path_owners: PathOwners = field(default_factory=dict, hash=False)
     source: dict[str, Any] = field(default_factory=dict)
     problem: str = field(default="", compare=False)
 
@@ -100,7 +106,7 @@ class Job:
     @property
     def config_hash(self) -> str:
         """A digest of the configuration; results are reused only for an equal one."""
-        told = {"owners"}  # they decide no result
+        told = {"owners", "path_owners"}  # they decide no result
         source = {key: value for key, value in self.source.items() if key not in told}
         return digest_of({"job": self.name, "config": source})
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import pathspec
@@ -192,7 +193,7 @@ def job_keys(kind: JobKind, *, compares: bool = True) -> Mapping[str, Key]:
         policy = Annotated[VotingPolicy, after(VotingPolicy.whole), about("when it votes")]
         keys["policy"] = keys["policy"]._replace(hint=policy)
     pool = () if own.is_external else ("pool",)
-    owners = ("owners",) if own.work is Work.BENCHMARKS else ()
+    owners = ("owners", "path_owners") if own.work is Work.BENCHMARKS else ()
     names = ("kind", *pool, "paths", *keys_of(own), "policy", "voting", *owners)
     return {name: keys[name] for name in names}
 
@@ -259,11 +260,20 @@ def concerns(job: Job, changed_paths: Sequence[str] | None) -> bool:
 
     Any file may have changed below a path that ends with a slash, such as a submodule.
     """
-    if not job.paths or changed_paths is None:
-        return True
-    spec = pathspec.PathSpec.from_lines("gitignore", job.paths)
+    return not job.paths or changed_paths is None or _is_matched(job.paths, changed_paths)
+
+
+def owners_of_paths(job: Job, changed_paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the addresses of all entries of ``path_owners`` that a changed path matches."""
+    entries = job.path_owners.items()
+    matched = (addresses for pattern, addresses in entries if _is_matched([pattern], changed_paths))
+    return tuple(dict.fromkeys(chain.from_iterable(matched)))
+
+
+def _is_matched(patterns: Sequence[str], changed_paths: Sequence[str]) -> bool:
+    spec = pathspec.PathSpec.from_lines("gitignore", patterns)
     return any(
-        _may_match_below(job.paths, path) if path.endswith("/") else spec.match_file(path)
+        _may_match_below(patterns, path) if path.endswith("/") else spec.match_file(path)
         for path in changed_paths
     )
 

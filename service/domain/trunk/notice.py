@@ -41,14 +41,18 @@ class Recipient:
     address: str = ""
 
 
-def recipients(slower: Iterable[tuple[Job, str]], *, is_late: bool) -> tuple[Recipient, ...]:
-    """Return whom to tell of a regression: the owners of its benchmarks, and the project's chat.
+def recipients(
+    slower: Iterable[tuple[Job, str]], path_owners: Iterable[str] = (), *, is_late: bool
+) -> tuple[Recipient, ...]:
+    """Return whom to tell of a regression: the owners of its benchmarks and files, and the project's chat.
 
     Args:
         slower: the slower benchmarks, with their jobs.
+        path_owners: the owners of the files that the commit changed.
         is_late: no message on the change has told it.
     """
     owners = {address: None for job, benchmark in slower for address in _owners(job, benchmark)}
+    owners |= dict.fromkeys(path_owners)
     shared = (Channel.CHAT, Channel.CHANGE) if is_late else (Channel.CHAT,)
     return (*map(Recipient, shared), *(Recipient(Channel.MAIL, address) for address in owners))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import BuildSpec
-from service.domain.project.project_file import FILE_NAME, PlannedBuild, plan_builds
+from service.domain.project.project_file import FILE_NAME, PlannedBuild, owners_of_paths, plan_builds
 from service.domain.review.change import Review
 from service.domain.runs.machine_report import BuildEnd
 from service.domain.runs.states import BuildState, RunState
@@ -28,6 +28,8 @@ from service.steps.runs.trust import is_allowed, reason_to_hold
 from service.steps.sources.find_workspace import find_workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from service.domain.project.job import Job
     from service.domain.project.project_file import ProjectFile
     from service.domain.sources.workspace import Workspace
@@ -96,6 +98,7 @@ class _Plan:
     project_file: ProjectFile
     sides: ChosenSides
     builds: tuple[PlannedBuild, ...]
+    paths: Sequence[str] = ()  # that the run's commit changed
     own_file: OwnFile | None = None  # if the patch set changes the project file
     renaming: frozenset[str] = frozenset()  # that file renames benchmarks of these jobs
     workspace: Workspace | None = None  # of the builds, if the project has several repositories
@@ -110,7 +113,7 @@ def _plan(store: Store, server: ReviewServer, source: Source, run: RunRecord) ->
     project_file = of_branch = read_project_file(source, run.project, run.branch)
     sides = choose_sides(store, server, source, run)
     base, patch = sides.own.base, sides.own.patch
-    own_file = None
+    own_file, paths = None, None
     if run.kind is RunKind.CALIBRATION:
         builds = tuple(each for each in plan_builds(project_file, None) if is_calibrated(each.job, run.pool))
     else:
@@ -127,7 +130,7 @@ def _plan(store: Store, server: ReviewServer, source: Source, run: RunRecord) ->
     renaming = frozenset(job.name for job, known in pairs if job.source != known.source)
     needed = [each.job for each in builds if each.is_needed]
     workspace = find_workspace(source, run.project, run.branch, of_branch.manifest, needed)
-    return _Plan(project_file, sides, builds, own_file, renaming, workspace)
+    return _Plan(project_file, sides, builds, paths or (), own_file, renaming, workspace)
 
 
 def _store(tx: Transaction, run: RunRecord, plan: _Plan, merged_as: str) -> None:
@@ -141,6 +144,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan, merged_as: str) -> None
         merged_as=merged_as,
     )
     session = run.id if run.kind is RunKind.CALIBRATION else 0
+    is_merged = run.kind in {RunKind.POST_SUBMIT, RunKind.LONGER}
 
     def spec_of(job: Job) -> BuildSpec:
         sides = plan.sides.of(job)
@@ -158,6 +162,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan, merged_as: str) -> None
             is_renaming=job.name in plan.renaming,
             workspace=plan.workspace if job.builds else None,
             conflict=sides.conflict,
+            path_owners=owners_of_paths(job, plan.paths) if is_merged else (),
         )
 
     waits = False

@@ -47,11 +47,13 @@ def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRec
     said = [(each, GateSaid.SPREAD if is_range else gate_said(each.checked, waived)) for each in results]
     recorded = tx.regressions.record(run.id, state, said)
     if recorded is not None and state is RegressionState.UNTRIAGED:
-        jobs = {build.id: BuildSpec.from_mapping(build.spec).job for build in builds}
-        counting = (each for each in results if each.weight is Weight.COUNTS)
-        slower = ((jobs[each.build_id], each.benchmark) for each in counting)
+        specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
+        counting = [each for each in results if each.weight is Weight.COUNTS]
+        slower = [(specs[each.build_id].job, each.benchmark) for each in counting]
+        # A range of commits changed the files of too many people.
+        paths = [] if is_range else [to for each in counting for to in specs[each.build_id].path_owners]
         is_late = run.kind is RunKind.LONGER and not is_range
-        tx.regressions.tell(recorded, recipients(slower, is_late=is_late))
+        tx.regressions.tell(recorded, recipients(slower, paths, is_late=is_late))
 
 
 def _previous(tx: Transaction, run: RunRecord) -> RunRecord:

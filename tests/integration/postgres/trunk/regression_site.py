@@ -85,7 +85,9 @@ class Site:
             again = longer(tx, run, rows)
         self._end(again)
 
-    def compare_distant(self, first: int, last: int, rows: Mapping[SeriesKey, Row]) -> None:
+    def compare_distant(
+        self, first: int, last: int, rows: Mapping[SeriesKey, Row], path_owners: tuple[str, ...] = ()
+    ) -> None:
         """Measure an anchor between merged commits, and then its pair again, with these results."""
         base, patch = f"{first:040x}", f"{last:040x}"
         ratios = dict.fromkeys(rows, (1.05, 1.04, 1.06))
@@ -97,7 +99,7 @@ class Site:
             measured(tx, anchor, rows, ratios=ratios)
             tx.runs.end(anchor, RunState.FINISHED)
         with self.store.transaction() as tx:
-            again = longer(tx, anchor, rows, ratios=ratios)
+            again = longer(tx, anchor, rows, ratios=ratios, path_owners=path_owners)
         self._end(again)
 
     def _end(self, run: int) -> None:

@@ -90,6 +90,14 @@ def test_each_owner_and_the_chat_get_one_notice(
     assert "Notices: chat sent, 2 e-mails sent." in site.read("/regressions/1")
 
 
+def test_the_owners_of_changed_files_are_not_told_of_a_range(site: Site) -> None:
+    for _ in range(3):
+        site.merge({key("BM_b"): UNDECIDED})
+    site.compare_distant(1, 3, {key("BM_b"): SLOWER}, path_owners=("bob@example.com",))
+    told = site.database.rows("SELECT address FROM notice WHERE channel = 'mail'")
+    assert told == [("team@example.com",)]
+
+
 def test_a_slow_down_that_is_found_later_makes_a_comment_on_the_change(site: Site) -> None:
     run = site.merge({key("BM_a"): UNDECIDED}, {key("BM_a"): UNDECIDED})
     site.measure_longer(run, {key("BM_a"): SLOWER})

@@ -275,6 +275,23 @@ class TestParents:
         assert (spec.patch.commit, spec.patch.trust) == ("tip", "reviewed")
         assert spec.patch.ref == "refs/heads/master"
 
+    def test_the_owners_of_the_files_that_a_merged_commit_changed_are_frozen(self) -> None:
+        owned = PROJECT_FILE.replace(
+            "    kind: benchmark\n",
+            "    kind: benchmark\n"
+            f"    path_owners: {{'{CODE}': [ann@example.com], 'docs/**': [bob@example.com]}}\n",
+        )
+        service = Service(source=project(owned))
+        service.see(change_at(1))
+        service.plan()
+        assert spec_of(service).path_owners == (), "nobody is told of a patch set"
+        service.source.commit("tip", "parent", service.source.commits["patch1"].files, "refs/heads/master")
+        service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="tip"))
+        service.plan(2)
+        spec = spec_of(service, 2)
+        assert spec.path_owners == ("ann@example.com",)
+        assert BuildSpec.from_mapping(spec.to_mapping()) == spec
+
 
 class TestMeanwhile:
     def test_a_cancelled_run_is_not_planned(self) -> None:
