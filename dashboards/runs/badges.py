@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import RunKind
-from service.domain.values.text import change
+from service.domain.values.text import change, duration
 from service.domain.wording.standing import ordinal
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _VOTES: Final = MappingProxyType({1: "+1", -1: "−1"})
 _SIGNS: Final = MappingProxyType({1: "✓", -1: "✕"})
 _SIGNS_OF_TONES: Final = MappingProxyType({"good": "✓", "bad": "✕", "busy": "?", "quiet": ""})
+_SOON: Final = 30.0  # seconds; a shorter wait is over before somebody has read of it
 # Of a run after the merge without results to compare.
 _ENDS: Final[Mapping[Result | None, tuple[str, str]]] = MappingProxyType(
     {
@@ -44,7 +45,7 @@ class Badge:
 
 
 def badge_of(standing: Standing) -> Badge:
-    """Word a standing: ``+1 · overridden MB-12``, ``queued, 2nd``, ``merged: 1 of 1 is slower, −8.1 %``."""
+    """Word a standing: ``+1 · overridden MB-12``, ``queued, 2nd, about 8 min``, ``merged: passed``."""
     is_merged = standing.kind is RunKind.POST_SUBMIT
     if standing.vote and not is_merged:
         more = list(_beside_vote(standing))
@@ -62,9 +63,14 @@ def badge_of(standing: Standing) -> Badge:
 
 
 def slower_uncounted(tally: Tally) -> Iterator[str]:
-    """Yield ``1 slower, not counted until 40 A/A pairs`` for each thing that slower results wait for."""
+    """Yield ``1 slower, not counted until 40 A/A pairs`` for each reason why slower results do not count.
+
+    Those below the limit of their job, or of a job without a vote, just do not count.
+    """
     for why, count in Counter(tally.not_counted).items():
         yield f"{count} slower, {why}"
+    if others := tally.slower - len(tally.not_counted):
+        yield f"{others} slower, not counted"
 
 
 def _beside_vote(standing: Standing) -> Iterator[str]:
@@ -74,7 +80,10 @@ def _beside_vote(standing: Standing) -> Iterator[str]:
         return
     if standing.vote == 1:
         yield from standing.waivers
-        yield from slower_uncounted(standing.tally)
+        tally = standing.tally
+        if standing.waivers:  # they may stand for slower results that would count
+            tally = replace(tally, slower=len(tally.not_counted))
+        yield from slower_uncounted(tally)
         if standing.undecided:
             yield f"{standing.undecided} undecided"
 
@@ -82,7 +91,10 @@ def _beside_vote(standing: Standing) -> Iterator[str]:
 def _activity(standing: Standing) -> str:
     if standing.state is RunState.PLANNING:
         return "planning"
-    return "running" if standing.place is None else f"queued, {ordinal(standing.place)}"
+    if standing.place is None:
+        return "measuring" if standing.is_measuring else "running"
+    about = f", about {duration(standing.wait)}" if standing.wait and standing.wait >= _SOON else ""
+    return f"queued, {ordinal(standing.place)}{about}"
 
 
 def _of_merged(standing: Standing) -> tuple[str, str]:

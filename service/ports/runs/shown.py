@@ -143,10 +143,18 @@ class CountedBuild:
     place: int | None = field(
         default=None, metadata={"description": "of a queued build, in the queue of its pool: 1 is next"}
     )
+    wait: float | None = field(default=None, metadata=PAGES_ONLY)  # expected seconds until it begins
+    phase: str = field(default="", metadata=PAGES_ONLY)
     tally: Tally = field(default=Tally(), metadata=PAGES_ONLY)
     waiver: str = field(default="", metadata=PAGES_ONLY)  # in few words: "overridden MB-12"
 
+    @property
+    def is_measuring(self) -> bool:
+        """Return whether a machine measures pairs now."""
+        return self.state is BuildState.RUNNING and self.phase.partition(",")[0] in MEASURING
 
+
+MEASURING: Final = frozenset({"measure", "confirm", "second opinion"})  # phases of a build
 _WORST_FIRST: Final = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS, Result.NOT_BUILT)
 
 
@@ -156,7 +164,7 @@ class Standing:
 
     ``kind`` and ``state`` are None without a run. ``vote`` is that of the newest decision, perhaps of an
     earlier run; ``waivers`` name why failures do not count. ``place`` is that of the first waiting build, if
-    none is past the queue.
+    none is past the queue, and ``wait`` the expected seconds until it begins.
     """
 
     kind: RunKind | None = None
@@ -167,6 +175,8 @@ class Standing:
     tally: Tally = Tally()
     waivers: tuple[str, ...] = ()
     place: int | None = None
+    wait: float | None = None
+    is_measuring: bool = False
 
     @staticmethod
     def of(
@@ -176,7 +186,8 @@ class Standing:
         found = list(builds)
         results = {each.result for each in found}
         begun = any(each.state in {BuildState.RUNNING, BuildState.EXECUTED} for each in found)
-        places = [] if begun else [each.place for each in found if each.place is not None]
+        places = [] if begun else [(each.place, each.wait) for each in found if each.place is not None]
+        place, wait = min(places, key=lambda each: each[0], default=(None, None))
         return Standing(
             kind=kind,
             state=state,
@@ -185,7 +196,9 @@ class Standing:
             undecided=sum(each.undecided for each in found),
             tally=sum((each.tally for each in found), Tally()),
             waivers=tuple(dict.fromkeys(each.waiver for each in found if each.waiver)),
-            place=min(places, default=None),
+            place=place,
+            wait=wait,
+            is_measuring=any(each.is_measuring for each in found),
         )
 
 

@@ -35,8 +35,8 @@ from service.ports.verdict import (
     UntouchedCommit,
 )
 from tests.support.reading.hiding import as_seen
-from tests.support.reading.measured import measured_series
 from tests.support.reading.matching import matches
+from tests.support.reading.measured import measured_series
 from tests.support.reading.views import (
     ENVIRONMENT,
     healthy,

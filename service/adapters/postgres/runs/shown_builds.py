@@ -23,6 +23,7 @@ from service.adapters.postgres.failures.look_alikes import look_alikes
 from service.adapters.postgres.failures.parent_failures import failing_on_parent, on_parent
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.decisions import overrides_of
+from service.adapters.postgres.runs.queue_waits import expected_waits
 from service.adapters.postgres.runs.shown_decisions import decisions_of, waivers_among
 from service.adapters.postgres.runs.standings import STANDING, tally_of
 from service.adapters.postgres.storable import LARGEST_BIGINT
@@ -160,7 +161,7 @@ class PostgresBuildReading(Sighted, BuildReading):
                 raise NotFound(f"there is no build {job}/{number}")
             found = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"], **sight}).mappings()
             runs = tuple(from_row(Run, run) for run in found)
-            build = _build(row)
+            build = _build(row, expected_waits(connection, [row]))
             parents = _parents(connection, build, runs, sight)
             ends = _ends(connection, build)
             return from_row(BuildDetail, row, build=build, runs=runs, parents=parents, ends=ends)
@@ -170,7 +171,9 @@ class PostgresBuildReading(Sighted, BuildReading):
         sight = self._sight(OF_UNFINISHED_BUILDS)
         with self._begin() as connection:
             values = {"limit": limit, "after": min(after, LARGEST_BIGINT), **sight}
-            return [_build(row) for row in connection.execute(_UNFINISHED, values).mappings()]
+            rows = connection.execute(_UNFINISHED, values).mappings().all()
+            waits = expected_waits(connection, rows)
+            return [_build(row, waits) for row in rows]
 
     @override
     def log(self, job: str, number: int) -> StoredLog:
@@ -215,6 +218,7 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
     waivers = waivers_among(rows, overrides, run.revision, known)
     counting = [row["id"] for row in rows if row["outcome"] == Outcome.FAILED and row["id"] not in waivers]
     alike = look_alikes(connection, run.id, counting) if counting else {}
+    waits = expected_waits(connection, rows)
     return tuple(
         from_row(
             BuildOfRun,
@@ -224,14 +228,16 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
             notes=(*may_be_known(alike.get(row["id"], ())), *row["notes"]),
             waived_by=waiver_sentence(waivers[row["id"]]) if row["id"] in waivers else "",
             waiver=waived_as(waivers[row["id"]]) if row["id"] in waivers else "",
+            wait=waits.get(row["id"]),
         )
         for row in rows
     )
 
 
-def _build(row: RowMapping) -> Build:
-    """Return a build without the waiver of its failure."""
-    return from_row(Build, row, tally=tally_of(row["tally"]), **_of_job(row), waiver="")
+def _build(row: RowMapping, waits: Mapping[int, float]) -> Build:
+    """Return a build without the waiver of its failure; ``waits`` are as in :func:`expected_waits`."""
+    values = {**_of_job(row), "tally": tally_of(row["tally"]), "wait": waits.get(row["id"])}
+    return from_row(Build, row, **values, waiver="")
 
 
 def policy_of(job: str, configuration: Mapping[str, Any] | None) -> Policy:

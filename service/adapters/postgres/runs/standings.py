@@ -10,6 +10,7 @@ from sqlalchemy import text
 from service.adapters.postgres.failures.failures import PostgresFailures
 from service.adapters.postgres.persisted import reasons_from
 from service.adapters.postgres.runs.decisions import overrides_of
+from service.adapters.postgres.runs.queue_waits import expected_waits
 from service.adapters.postgres.runs.shown_decisions import waivers_among
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Result
@@ -59,7 +60,8 @@ STANDING: Final = f"""
     ) END AS place
 """  # noqa: S608 - put together from constants
 _BUILDS: Final = text(f"""
-SELECT rb.run_id, b.id, b.state, b.result, b.is_voting, b.outcome, b.blamed, b.slowdowns, {STANDING}
+SELECT rb.run_id, b.id, b.pool, b.phase, b.state, b.result, b.is_voting, b.outcome, b.blamed, b.slowdowns,
+       {STANDING}
 FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
 WHERE rb.run_id = ANY(:runs) ORDER BY rb.run_id, rb.position, b.id
 """)  # noqa: S608 - put together from constants
@@ -73,9 +75,13 @@ def standings_of(connection: Connection, patch_sets: Sequence[RowMapping]) -> Ma
     """
     builds: defaultdict[int, list[RowMapping]] = defaultdict(list)
     runs = [row["run_id"] for row in patch_sets if row["run_id"] is not None]
-    for build in connection.execute(_BUILDS, {"runs": runs}).mappings() if runs else ():
+    rows = connection.execute(_BUILDS, {"runs": runs}).mappings().all() if runs else ()
+    for build in rows:
         builds[build["run_id"]].append(build)
-    return {row["patch_set_id"]: _standing(connection, row, builds[row["run_id"]]) for row in patch_sets}
+    waits = expected_waits(connection, rows)
+    return {
+        row["patch_set_id"]: _standing(connection, row, builds[row["run_id"]], waits) for row in patch_sets
+    }
 
 
 def tally_of(stored: Mapping[str, Any]) -> Tally:
@@ -89,7 +95,12 @@ def tally_of(stored: Mapping[str, Any]) -> Tally:
     )
 
 
-def _standing(connection: Connection, row: RowMapping, builds: Sequence[RowMapping]) -> Standing:
+def _standing(
+    connection: Connection,
+    row: RowMapping,
+    builds: Sequence[RowMapping],
+    waits: Mapping[int, float | None],
+) -> Standing:
     kind = None if row["run_kind"] is None else RunKind(row["run_kind"])
     has_waivers = kind is RunKind.CHECK and row["vote"] == 1
     if has_waivers and any(each["is_voting"] and each["result"] == Result.FAILURE for each in builds):
@@ -106,6 +117,8 @@ def _standing(connection: Connection, row: RowMapping, builds: Sequence[RowMappi
             tally=tally_of(each["tally"]),
             waiver=waived_as(waivers[each["id"]]) if each["id"] in waivers else "",
             place=each["place"],
+            wait=waits.get(each["id"]),
+            phase=each["phase"],
         )
         for each in builds
     )

@@ -1,0 +1,70 @@
+"""Estimate from PostgreSQL how long queued builds wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.adapters.postgres.reading import PostgresReading
+from service.adapters.postgres.store import PostgresStore
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
+from service.domain.values.identity import ChangeAddress
+from tests.support.store_samples import change, check_run, named, start
+
+if TYPE_CHECKING:
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+SPEC = {"kind": "check", "config": {"kind": "benchmark", "suites": [{"name": "s", "program": "s"}]}}
+
+
+@pytest.fixture
+def reading(database: Database) -> PostgresReading:
+    """Three finished builds that took 10 minutes each, one that runs for 4, and two that wait."""
+    store = PostgresStore(database.owner)
+    for number in range(1, 7):
+        with store.transaction() as tx:
+            record = tx.changes.upsert(change(number))
+            run = start(tx, check_run(record.patch_set_id, f"{number:040x}"))
+            build = tx.builds.add(run, 0, named("cv-perf", sequence="", spec=SPEC))
+            if number <= 3:
+                tx.builds.finish(build, Outcome.PASSED, [])
+                tx.runs.end(run, RunState.FINISHED)
+    database.change("UPDATE build SET started_at = now() - interval '20 minutes' WHERE number <= 3")
+    database.change("UPDATE build SET finished_at = now() - interval '10 minutes' WHERE number <= 3")
+    database.change(
+        "UPDATE build SET state = 'running', phase = 'measure, pair 3',"
+        " started_at = now() - interval '4 minutes' WHERE number = 4"
+    )
+    database.change("INSERT INTO machine (name, class, pool, host) VALUES ('perf-01', 'perf', 'perf', 'h')")
+    return PostgresReading(database.owner)
+
+
+def waits(reading: PostgresReading) -> list[float | None]:
+    found = [reading.patch_set(ChangeAddress(number)) for number in (4, 5, 6)]
+    shown = [detail.patch_set.standing.wait for detail in found]
+    assert [detail.builds[0].wait for detail in found] == pytest.approx(shown, abs=5)
+    return [None if each is None else round(each, -1) for each in shown]
+
+
+def test_a_build_waits_for_those_before_it(reading: PostgresReading) -> None:
+    assert waits(reading) == [None, 360.0, 960.0]
+    assert reading.patch_set(ChangeAddress(4)).patch_set.standing.is_measuring
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        "UPDATE machine SET obstacle = 'busy'",
+        "UPDATE machine SET last_seen_at = now() - interval '1 hour'",
+        "UPDATE build SET started_at = now() - interval '1 hour' WHERE state = 'running'",
+        "UPDATE build SET result = 'ABORTED' WHERE number = 1",
+    ],
+)
+def test_nothing_is_estimated_from_too_little(
+    reading: PostgresReading, database: Database, news: str
+) -> None:
+    database.change(news)
+    assert waits(reading) == [None, None, None]
