@@ -19,7 +19,7 @@ from dashboards.measuring.benchmarks import add_benchmarks
 from dashboards.measuring.test_table import add_tests, lay_out, tests_of
 from dashboards.rendering import NO_URLS, Pages, account_link_of, problem_page
 from dashboards.review import patch_set_table
-from dashboards.review.overview import NO_OVERVIEW, add_list
+from dashboards.review.overview import NO_OVERVIEW, summary_of
 from dashboards.runs.next_steps import steps_after
 from dashboards.runs.sentences import verdict_sentence
 from dashboards.verdict import comparison_table
@@ -28,11 +28,14 @@ from dashboards.verdict.level_figure import has_levels, level_figure, level_text
 from dashboards.verdict.sparkline import COMMITS, sparkline
 from dashboards.verdict.trend_figure import page_of, trend_figure
 from service.domain.review.change import ChangeStatus
+from service.domain.review.change_search import MINE, parse_change_search
+from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
 from service.domain.values.search import parse_words
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.line import level_line
+from service.ports.review.shown import Cursor
 from service.ports.runs.shown import Standing, leading
 
 if TYPE_CHECKING:
@@ -108,6 +111,7 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], SeriesReading]
 
 
 INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements that it draws
+_PAGE: Final = 50
 _TAIL_LINES: Final = 80
 Address = Annotated[str, Path(pattern=ADDRESS)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
@@ -147,7 +151,7 @@ def create_pages(
     """
     pages = Pages(health, review_urls)
     router = APIRouter(include_in_schema=False, route_class=_PageRoute)
-    add_list(router, reading_of, pages, overview)
+    _add_list(router, reading_of, pages, overview)
     _add_changes(router, reading_of, pages, actions_of)
     _add_builds(router, reading_of, pages, stream_log)
     add_logs(router, reading_of, pages, stream_log)
@@ -177,6 +181,35 @@ def create_pages(
     whole.include_router(router)
     whole.include_router(create_assets())
     return whole
+
+
+def _add_list(router: APIRouter, reading_of: ReadingOf, pages: Pages, overview: Overview) -> None:
+    """Add the first page, and those that continue its list of changes."""
+
+    @router.get("/")
+    def changes(
+        request: Request, cursor: Annotated[str | None, Query(max_length=200)] = None, q: Search = ""
+    ) -> HTMLResponse:
+        reading = reading_of(request)
+        values: dict[str, Any] = {"q": q, "is_first": cursor is None, "problem": "", "week": "", "needs": ()}
+        if cursor is None and not q:
+            values |= summary_of(reading, overview, request)
+        try:
+            search = parse_change_search(q, overview.names(request) if MINE in q.lower() else ())
+        except BadInput as error:
+            values |= {"problem": str(error), "changes": (), "after": None, "is_unfinished": False}
+            return pages.render(request, "changes.html", status=400, **values)
+        newest_first = reading.changes(_PAGE + 1, None if cursor is None else Cursor.decode(cursor), search)
+        shown = newest_first[:_PAGE]
+        has_more = len(newest_first) > _PAGE
+        return pages.render(
+            request,
+            "changes.html",
+            changes=shown,
+            after=Cursor(shown[-1].updated_at, shown[-1].id).encode() if has_more else None,
+            is_unfinished=any(change.run_state in UNFINISHED for change in shown),
+            **values,
+        )
 
 
 def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions_of: ActionsOf) -> None:

@@ -1,32 +1,25 @@
-"""The first page: the week, what needs somebody, and the changes."""
+"""List what the first page has beside changes: the week, and what needs somebody."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the annotation
-
-from dashboards.addresses import Search  # noqa: TC001 - FastAPI reads it
 from dashboards.formatting import counted
-from service.domain.review.change_search import MINE, parse_change_search
-from service.domain.runs.states import UNFINISHED
 from service.domain.trunk.regression import RegressionList
 from service.domain.trunk.week import Week
-from service.domain.values.errors import BadInput
 from service.domain.values.text import duration
 from service.domain.wording.digest import week_sentence
 from service.domain.wording.standing import PoolMachine, hindrance
-from service.ports.review.shown import Cursor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from dashboards.rendering import Pages
+    from fastapi import Request
+
     from service.domain.runs.health import Condition
     from service.ports.failures.reading import EndingKnown
     from service.ports.machines import Machine
@@ -35,14 +28,13 @@ if TYPE_CHECKING:
 
 EXPIRING_DAYS: Final = 7
 MOST_LINES: Final = 5  # of known failures: the list has them all
-_PAGE: Final = 50
 _SILENT: Final = timedelta(minutes=2)  # as /readyz: a machine reports every few seconds
 _GONE: Final = timedelta(days=7)  # nobody waits for a machine that was switched off so long ago
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the first page has beside changes, as the caller of a request sees it.
+    """Sources of the first page beside changes, as the caller of a request sees them.
 
     Args:
         week: returns the last seven days.
@@ -67,38 +59,8 @@ class Need:
     more: str = ""
 
 
-def add_list(
-    router: APIRouter, reading_of: Callable[[Request], Reading], pages: Pages, overview: Overview
-) -> None:
-    """Add the first page, and those that continue its list of changes."""
-
-    @router.get("/")
-    def changes(
-        request: Request, cursor: Annotated[str | None, Query(max_length=200)] = None, q: Search = ""
-    ) -> HTMLResponse:
-        reading = reading_of(request)
-        values: dict[str, Any] = {"q": q, "is_first": cursor is None, "problem": "", "week": "", "needs": ()}
-        if cursor is None and not q:
-            values |= _summary(reading, overview, request)
-        try:
-            search = parse_change_search(q, overview.names(request) if MINE in q.lower() else ())
-        except BadInput as error:
-            values |= {"problem": str(error), "changes": (), "after": None, "is_unfinished": False}
-            return pages.render(request, "changes.html", status=400, **values)
-        newest_first = reading.changes(_PAGE + 1, None if cursor is None else Cursor.decode(cursor), search)
-        shown = newest_first[:_PAGE]
-        has_more = len(newest_first) > _PAGE
-        return pages.render(
-            request,
-            "changes.html",
-            changes=shown,
-            after=Cursor(shown[-1].updated_at, shown[-1].id).encode() if has_more else None,
-            is_unfinished=any(change.run_state in UNFINISHED for change in shown),
-            **values,
-        )
-
-
-def _summary(reading: Reading, overview: Overview, request: Request) -> dict[str, Any]:
+def summary_of(reading: Reading, overview: Overview, request: Request) -> Mapping[str, object]:
+    """Return the values of the first page beside its changes."""
     report, machines, condition = overview.week(request), reading.machines(), reading.condition()
     hindered = {queue.pool: _hindrance(queue.pool, machines, condition.now) for queue in condition.queues}
     needs = chain(

@@ -12,7 +12,7 @@ _SENT_AT: Final = timedelta(hours=6)  # in UTC, on Mondays: before people in Eur
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Week:
-    """What happened on branches in seven days.
+    """Counts of seven days on some branches.
 
     Args:
         measured: merged commits that were measured.
@@ -32,12 +32,12 @@ class Week:
 
     @property
     def is_news(self) -> bool:
-        """Return whether somebody should hear of it: a quiet week without open regressions is no news."""
+        """Return whether it is worth a message: a quiet week without open regressions is not."""
         return bool(self.found or self.fixed or self.open)
 
 
 def last_week(now: datetime) -> date:
-    """Return the Monday of the last week to tell; it is told from the next Monday on, 6:00 UTC."""
+    """Return the Monday of the week that digests are about; they leave from the next Monday on, 6:00 UTC."""
     today = (now.astimezone(UTC) - _SENT_AT).date()
     return today - timedelta(days=today.weekday() + DAYS)
 

@@ -29,7 +29,7 @@ class Digest:
         begins: the Monday of the week.
         worst: open regressions, the worst first, perhaps not all.
         page: the address of the lists of regressions.
-        is_own: only regressions that the reader was told of.
+        is_own: only regressions that the reader had a notice of.
     """
 
     project: str

@@ -90,7 +90,7 @@ def test_each_owner_and_the_chat_get_one_notice(
     assert "Notices: chat sent, 2 e-mails sent." in site.read("/regressions/1")
 
 
-def test_the_owners_of_changed_files_are_not_told_of_a_range(site: Site) -> None:
+def test_the_owners_of_changed_files_get_no_notice_of_a_range(site: Site) -> None:
     for _ in range(3):
         site.merge({key("BM_b"): UNDECIDED})
     site.compare_distant(1, 3, {key("BM_b"): SLOWER}, path_owners=("bob@example.com",))
@@ -269,7 +269,9 @@ def test_a_week_counts_what_was_found_and_fixed_in_it(site: Site) -> None:
 
 
 @pytest.mark.usefixtures("this_week")
-def test_a_quiet_week_and_a_private_change_are_not_told(site: Site, room: tuple[ChatRoom, str]) -> None:
+def test_no_digest_leaves_about_a_quiet_week_or_private_change(
+    site: Site, room: tuple[ChatRoom, str]
+) -> None:
     site.merge({key("BM_a"): SLOWER}, {})
     site.database.change("UPDATE change SET is_private = true")
     site.merge({key("BM_b"): SLOWER})

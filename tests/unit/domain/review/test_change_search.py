@@ -22,7 +22,7 @@ from service.domain.values.search import Words
         ("MB-12: std::string https://x", Words(("mb-12:", "std::string", "https://x")), ()),
     ],
 )  # fmt: skip
-def test_operators_and_words_are_told_apart(text: str, words: Words, terms: tuple[Term, ...]) -> None:
+def test_words_and_operators_are_separated(text: str, words: Words, terms: tuple[Term, ...]) -> None:
     assert parse_change_search(text) == ChangeSearch(words, terms)
 
 

@@ -37,7 +37,7 @@ def test_the_change_gets_a_comment_if_no_message_on_it_has_the_news() -> None:
     assert found == (Recipient(Channel.CHAT), Recipient(Channel.CHANGE))
 
 
-def test_the_owners_of_changed_files_are_told_once_beside_those_of_benchmarks() -> None:
+def test_the_owners_of_changed_files_get_one_notice_beside_those_of_benchmarks() -> None:
     job = parse_job("perf", {**CONFIG, "owners": {"HTB": ["ann@example.com"]}})
     found = recipients([(job, "HTB")], ["bob@example.com", "ann@example.com"], is_late=False)
     assert [each.address for each in found] == ["", "ann@example.com", "bob@example.com"]

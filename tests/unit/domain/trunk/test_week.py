@@ -21,7 +21,7 @@ MONDAY = date(2026, 11, 23)
         (datetime(2026, 11, 30, 7, 0, tzinfo=timezone(timedelta(hours=2))), MONDAY - timedelta(days=7)),
     ],
 )
-def test_a_week_is_told_from_the_next_monday_morning_on(now: datetime, week: date) -> None:
+def test_digests_of_a_week_leave_from_the_next_monday_morning_on(now: datetime, week: date) -> None:
     assert last_week(now) == week
 
 

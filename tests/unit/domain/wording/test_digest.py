@@ -79,6 +79,6 @@ def test_a_week_that_ends_well_has_no_list() -> None:
     assert mail_about(good).text.endswith("none found, 1 fixed, none open.\n\nAll: " + DIGEST.page + "\n")
 
 
-def test_a_notice_of_a_regression_is_told_as_before() -> None:
+def test_a_notice_of_a_regression_has_its_own_text() -> None:
     assert mail_about(SLOWER).title == "[Benchgate] kv_engine: HTB/Find +8.1 %"
     assert chat_about(SLOWER).startswith("`HTB/Find` got slower: +8.1 %")

@@ -284,7 +284,7 @@ class TestParents:
         service = Service(source=project(owned))
         service.see(change_at(1))
         service.plan()
-        assert spec_of(service).path_owners == (), "nobody is told of a patch set"
+        assert spec_of(service).path_owners == (), "a patch set has no notices"
         service.source.commit("tip", "parent", service.source.commits["patch1"].files, "refs/heads/master")
         service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="tip"))
         service.plan(2)

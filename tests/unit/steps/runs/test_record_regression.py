@@ -91,7 +91,7 @@ def test_a_run_is_recorded_once(store: MemoryStore) -> None:
     assert len(store.memory.regressions) == 1
 
 
-def test_the_owners_of_the_files_that_a_slower_commit_changed_are_told(store: MemoryStore) -> None:
+def test_the_owners_of_files_that_a_slower_commit_changed_get_notices(store: MemoryStore) -> None:
     with store.transaction() as tx:
         run = merge(tx, None, {key("BM_b"): SLOWER})
         [build] = tx.builds.of_run(run)
