@@ -234,7 +234,7 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
     )
 
 
-def _build(row: RowMapping, waits: Mapping[int, float]) -> Build:
+def _build(row: RowMapping, waits: Mapping[int, float | None]) -> Build:
     """Return a build without the waiver of its failure; ``waits`` are as in :func:`expected_waits`."""
     values = {**_of_job(row), "tally": tally_of(row["tally"]), "wait": waits.get(row["id"])}
     return from_row(Build, row, **values, waiver="")
