@@ -72,7 +72,8 @@ def measure(launcher: Launcher, course: Course, stored: MeasuredPairs) -> Measur
     is_counted = not launches and not spec.kind.is_for_idle_pools
     counts = count_instructions(launcher, listings) if is_counted else stored.counts
     most, begun = policy.base_pairs, clock()
-    pair, count = next_pair(launches), count_pairs(launches, most)
+    begin, count = next_pair(launches), count_pairs(launches, most)
+    pair = begin
 
     def time() -> MachineTime:
         new, used = launches[len(stored.as_built) :], clock() - begun
@@ -89,8 +90,7 @@ def measure(launcher: Launcher, course: Course, stored: MeasuredPairs) -> Measur
         # A slow-down that makes launches long must not escape by using up the budget.
         if time().is_overdrawn or (count >= course.decisive and time().left < wanted.reserved):
             break
-        place = course.place(pair, count, time(), pair - next_pair(stored.as_built))
-        session.progress.say(place, course.done(count, time()))
+        session.progress.say(course.place(pair, count, time(), pair - begin), course.done(count, time()))
         try:
             # A pair that is measured again keeps its order: whether it was disturbed may depend on that.
             before = clock()
@@ -103,7 +103,7 @@ def measure(launcher: Launcher, course: Course, stored: MeasuredPairs) -> Measur
             # The parent can no longer be measured; its earlier results still count.
             failure = error
             break
-        if pair == next_pair(stored.as_built) and clock() > before:
+        if pair == begin and clock() > before:
             session.note(course.cost(clock() - before))
         pair += 1
         earlier, count = count, count_pairs(launches, most)
