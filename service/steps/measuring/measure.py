@@ -72,8 +72,7 @@ def measure(launcher: Launcher, course: Course, stored: MeasuredPairs) -> Measur
     is_counted = not launches and not spec.kind.is_for_idle_pools
     counts = count_instructions(launcher, listings) if is_counted else stored.counts
     most, begun = policy.base_pairs, clock()
-    begin, count = next_pair(launches), count_pairs(launches, most)
-    pair = begin
+    pair, count = (begin := next_pair(launches)), count_pairs(launches, most)
 
     def time() -> MachineTime:
         new, used = launches[len(stored.as_built) :], clock() - begun
