@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 WITHIN_DAYS: Final = 30
 AGAIN: Final = 5  # runs that measure an anchor again, including those that ended early
-_LEAST: Final = 0.02  # ln(slow-down): the default of vote_at
-_FLOOR: Final = 0.01  # what the lower end of its interval must exceed
+LEAST: Final = 0.02  # ln(slow-down): the default of vote_at
+FLOOR: Final = 0.01  # what the lower end of its interval must exceed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,6 @@ def unexplained(anchors: Iterable[SlowerAnchor], known: Iterable[KnownStep]) -> 
             continue
         outermost = (each for each in inside if not any(other.contains(each) for other in inside))
         explained = sum(each.worsening for each in outermost)
-        if anchor.worsening - explained >= _LEAST and anchor.low - explained >= _FLOOR:
+        if anchor.worsening - explained >= LEAST and anchor.low - explained >= FLOOR:
             found.append(anchor)
     return sorted(found, key=lambda each: (each.end - each.begin, each.run_id, each.series_id))
