@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from service.ports.access import Audit
+from service.ports.backfill import Backfills
 from service.ports.failures.storing import Failures, KnownFailures
 from service.ports.review.changes import Changes, Events, ReviewComments, Visibility
 from service.ports.runs.builds import Builds, ExternalBuilds
@@ -34,6 +35,7 @@ class Transaction:
     failures: Failures
     known: KnownFailures
     branches: Branches
+    backfills: Backfills
     regressions: Regressions
     overrides: Overrides
     decisions: Decisions

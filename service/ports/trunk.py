@@ -300,6 +300,9 @@ class Regression:
         metadata={"description": "several commits: slower together by more than single ones explain"}
     )
     found_at: datetime
+    committed_at: datetime | None = field(
+        default=None, metadata={"description": "of a commit that a backfill measured: when it was made"}
+    )
     assignee: str
     bug: str
     note: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Protocol
 
@@ -247,6 +247,10 @@ class Point(Compared):
         default=False, metadata={"description": "its program equals that of its parent"}
     )
 
+    committed_at: datetime | None = field(
+        default=None, metadata={"description": "of a commit that a backfill measured: when it was made"}
+    )
+
     kind: RunKind
     measured_at: datetime
     job: str
@@ -262,9 +266,14 @@ class Point(Compared):
     patch_set: int | None
 
     @property
+    def moment(self) -> datetime:
+        """Where it stands in the history."""
+        return self.committed_at or self.measured_at
+
+    @property
     def step(self) -> Step | None:
         """The commit against its parent; None without one."""
-        return None if self.parent is None else _step_of(self, self.parent)
+        return None if self.parent is None else replace(_step_of(self, self.parent), moment=self.moment)
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,20 @@ run: Final = Table(
     Column("finished_at", _MOMENT),
     Column("previous_id", ForeignKey("run.id")),
     Column("asked_by", ForeignKey(heard.c.id)),
+    Column("committed_at", _MOMENT),
+    Column("commits", Integer),
+)
+
+backfill: Final = Table(
+    "backfill",
+    metadata,
+    _identity(),
+    *_texts("instance", "project", "branch", "requested_by"),
+    *(Column(name, Integer, nullable=False) for name in ("commits", "every")),
+    *(Column(name, Integer) for name in ("links", "remaining")),
+    Column("failed", Integer, nullable=False, server_default=text("0")),
+    _moment("created_at"),
+    Column("ended_at", _MOMENT),
 )
 
 sequence: Final = Table(

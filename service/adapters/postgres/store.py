@@ -19,6 +19,7 @@ from service.adapters.postgres.runs.builds import PostgresBuilds
 from service.adapters.postgres.runs.decisions import OutgoingWork, PostgresDecisions, PostgresOverrides
 from service.adapters.postgres.runs.reports import PostgresExternalBuilds
 from service.adapters.postgres.runs.runs import PostgresRunHistory, PostgresRuns
+from service.adapters.postgres.trunk.backfills import PostgresBackfills
 from service.adapters.postgres.trunk.branches import PostgresBranches
 from service.adapters.postgres.trunk.regressions import PostgresRegressions
 from service.adapters.postgres.verdict.measurements import PostgresEvidence, PostgresMeasurements
@@ -50,6 +51,7 @@ def unit_of_work(connection: Connection, audit: PostgresAudit) -> Transaction:
         failures=PostgresFailures(connection),
         known=PostgresKnownFailures(connection, audit),
         branches=PostgresBranches(connection),
+        backfills=PostgresBackfills(connection),
         regressions=PostgresRegressions(connection, audit),
         overrides=PostgresOverrides(connection, audit),
         decisions=PostgresDecisions(connection),

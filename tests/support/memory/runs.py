@@ -52,6 +52,8 @@ class MemoryRuns(InMemory, Runs):
                 change=change,
                 ref=ref,
                 pool=run.pool,
+                committed_at=run.committed_at,
+                commits=run.commits,
             )
         )
         return number

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from service.domain.values.identity import ChangeKey, SeriesKey
     from service.domain.verdict.calibration.evidence import Session
     from service.domain.verdict.calibration.schedule import IdleJob
+    from service.ports.backfill import StoredBackfill
     from service.ports.failures.storing import BuildFailures
     from service.ports.review.changes import ReviewComment, SyncCursor
     from service.ports.runs.builds import BuildRecord, SentReport
@@ -147,6 +148,7 @@ class Memory:
     public_branches: set[tuple[str, str, str]] = field(default_factory=set)  # instance, project, branch
     patch_sets: list[StoredPatchSet] = field(default_factory=list)
     runs: list[RunRecord] = field(default_factory=list)
+    backfills: list[StoredBackfill] = field(default_factory=list)
     created: dict[int, float] = field(default_factory=dict)  # by run
     ended: dict[int, float] = field(default_factory=dict)  # by run
     planned: set[int] = field(default_factory=set)  # runs

@@ -10,6 +10,7 @@ from service.domain.values.errors import Transient
 from service.ports.runs.queue import Queue
 from service.ports.store import Store, Transaction
 from tests.support.memory.audit import MemoryAudit
+from tests.support.memory.backfills import MemoryBackfills
 from tests.support.memory.builds import MemoryBuilds, MemoryEvidence, MemoryMeasurements
 from tests.support.memory.decisions import MemoryDecisions, MemoryOutbox, MemoryOverrides
 from tests.support.memory.failures import MemoryFailures, MemoryKnownFailures
@@ -47,6 +48,7 @@ def unit_of_work(memory: Memory) -> Transaction:
         failures=MemoryFailures(memory),
         known=MemoryKnownFailures(memory),
         branches=MemoryBranches(memory),
+        backfills=MemoryBackfills(memory),
         regressions=MemoryRegressions(memory),
         overrides=MemoryOverrides(memory),
         decisions=MemoryDecisions(memory),

@@ -93,7 +93,10 @@ class MemoryBranches(_Measured, Branches):
     def anchors(self, key: BranchKey) -> MeasuredAnchors:
         here = (key.pool, key.instance, key.project, key.branch, RunKind.ANCHOR)
         runs = [
-            run for run in self._m.runs if (run.pool, run.instance, run.project, run.branch, run.kind) == here
+            run
+            for run in self._m.runs
+            if (run.pool, run.instance, run.project, run.branch, run.kind) == here
+            and run.committed_at is None
         ]
         tries = {}
         for run in runs:
@@ -188,7 +191,8 @@ class MemoryBranches(_Measured, Branches):
             for each in self._m.runs
             if each.kind is RunKind.POST_SUBMIT
         }
-        if run.kind is not RunKind.ANCHOR or run.parent not in merged or run.revision not in merged:
+        is_anchor = run.kind is RunKind.ANCHOR and run.committed_at is None
+        if not is_anchor or run.parent not in merged or run.revision not in merged:
             return None
         begin, end = merged[run.parent], merged[run.revision]
         return (begin, end) if begin < end else None

@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 _MOST_UNDECIDED: Final = 100
 _MOST_SLOWER: Final = 5000  # results of anchors
 # The natural logarithm of a slow-down, by the ratios of a rate and of a time.
-_WORSENING: Final = f"CASE s.better WHEN '{Better.HIGHER}' THEN -ln(%s) ELSE ln(%s) END"
+WORSENING: Final = f"CASE s.better WHEN '{Better.HIGHER}' THEN -ln(%s) ELSE ln(%s) END"
 _FOLLOWED: Final = timedelta(days=30)  # after the last run on a branch
 # A pre-empted build is cancelled, and a lost machine is no fault of the commits.
-_CUT_SHORT: Final = """
+CUT_SHORT: Final = """
 SELECT FROM run_build JOIN build ON build.id = run_build.build_id
 WHERE run_build.run_id = run.id AND build.outcome IN ('cancelled', 'infrastructure')
 """
 _ANCHORS: Final = text(f"""
 SELECT run.parent, run.revision, count(*) AS tries,
        cast(extract(epoch FROM now() - max(run.created_at)) AS double precision) AS since,
-       bool_or(run.state = 'finished' AND NOT EXISTS ({_CUT_SHORT})) AS is_done
+       bool_or(run.state = 'finished' AND NOT EXISTS ({CUT_SHORT})) AS is_done
 FROM run
 WHERE kind = 'anchor' AND parent IS NOT NULL AND requested_by = ''
   AND (pool, instance, project, branch) = (:pool, :instance, :project, :branch)
@@ -59,7 +59,7 @@ SELECT r.id AS run_id, newest.id AS build_id, k.benchmark, k.pairs, k.more, k.se
 FROM run AS r
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
 JOIN LATERAL (
-    SELECT count(*) FILTER (WHERE NOT EXISTS ({_CUT_SHORT})) AS tries, count(*) AS runs FROM run
+    SELECT count(*) FILTER (WHERE NOT EXISTS ({CUT_SHORT})) AS tries, count(*) AS runs FROM run
     WHERE kind = '{RunKind.LONGER}' AND previous_id = r.id
 ) AS made ON made.tries < {MOST_TRIES} AND made.runs < {MOST_RUNS}
 JOIN run_build AS rb ON rb.run_id = r.id
@@ -86,7 +86,7 @@ JOIN LATERAL (
     JOIN series AS s ON s.id = k.series_id AND s.metric <> '{INSTRUCTIONS.name}'
     CROSS JOIN LATERAL jsonb_array_elements(k.reasons) AS why
     WHERE why ->> 'kind' IN ('{ReasonKind.MORE_PAIRS}', '{ReasonKind.LAYOUT_NOT_CHECKED}')
-      AND {_WORSENING % ("k.ratio", "k.ratio")} >= {LEAST}
+      AND {WORSENING % ("k.ratio", "k.ratio")} >= {LEAST}
 ) AS k ON k.more > 0 OR made.tries = 0
 WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.state = '{RunState.FINISHED}'
   AND (r.instance, r.project, r.branch) = (:instance, :project, :branch)
@@ -105,25 +105,28 @@ _RANGE: Final = f"""
 JOIN LATERAL ({_MERGED % "parent"}) AS base ON true
 JOIN LATERAL ({_MERGED % "revision"}) AS patch ON true
 """
-_SLOWER_ANCHORS: Final = text(f"""
-SELECT a.id AS run_id, b.id AS build_id, k.series_id, base.id AS begin, patch.id AS "end",
-       base.created_at AS since, made.tries,
-       {_WORSENING % ("k.ratio", "k.ratio")} AS worsening,
-       {_WORSENING % ("k.high", "k.low")} AS low
-FROM run AS a
-{_RANGE}
-JOIN run_build AS rb ON rb.run_id = a.id
-JOIN build AS b ON b.id = rb.build_id
+MEASURED_AGAIN: Final = f"""
 JOIN LATERAL (
     -- Runs that ended early are no tries, unless there are many of them.
     SELECT CASE WHEN count(*) < {AGAIN} THEN count(*) FILTER (WHERE NOT is_cut_short) ELSE count(*) END
         AS tries
     FROM (
-        SELECT EXISTS ({_CUT_SHORT}) AS is_cut_short FROM run
+        SELECT EXISTS ({CUT_SHORT}) AS is_cut_short FROM run
         JOIN run_build AS own ON own.run_id = run.id AND own.job = rb.job
         WHERE run.kind = '{RunKind.LONGER}' AND run.previous_id = a.id
     ) AS again
 ) AS made ON true
+"""  # noqa: S608 - put together from constants
+_SLOWER_ANCHORS: Final = text(f"""
+SELECT a.id AS run_id, b.id AS build_id, k.series_id, base.id AS begin, patch.id AS "end",
+       base.created_at AS since, made.tries,
+       {WORSENING % ("k.ratio", "k.ratio")} AS worsening,
+       {WORSENING % ("k.high", "k.low")} AS low
+FROM run AS a
+{_RANGE}
+JOIN run_build AS rb ON rb.run_id = a.id
+JOIN build AS b ON b.id = rb.build_id
+{MEASURED_AGAIN}
 JOIN LATERAL (
     SELECT * FROM comparison
     WHERE build_id = b.id AND measured_at = b.created_at AND verdict = '{Verdict.SLOWER}'
@@ -142,7 +145,7 @@ ORDER BY a.id DESC, k.series_id LIMIT {_MOST_SLOWER}
 # Of several results of a commit, the newest decided one; and the ranges that are listed.
 _KNOWN_STEPS: Final = text(f"""
 SELECT DISTINCT ON (k.series_id, m.id) k.series_id, m.id AS begin, m.id AS "end",
-       {_WORSENING % ("k.ratio", "k.ratio")} AS worsening
+       {WORSENING % ("k.ratio", "k.ratio")} AS worsening
 FROM comparison AS k JOIN series AS s ON s.id = k.series_id
 JOIN run_build AS rb ON rb.build_id = k.build_id
 JOIN run AS r ON r.id = rb.run_id AND r.kind IN ('{RunKind.POST_SUBMIT}', '{RunKind.LONGER}')
@@ -154,7 +157,7 @@ ORDER BY k.series_id, m.id, k.measured_at DESC
 """)  # noqa: S608 - put together from constants
 _LISTED_RANGES: Final = text(f"""
 SELECT x.series_id, base.id AS begin, patch.id AS "end",
-       {_WORSENING % ("x.ratio", "x.ratio")} AS worsening
+       {WORSENING % ("x.ratio", "x.ratio")} AS worsening
 FROM regressed_result AS x JOIN series AS s ON s.id = x.series_id
 JOIN regression AS g ON g.id = x.regression_id
 JOIN run AS a ON a.id = g.run_id AND a.kind = '{RunKind.ANCHOR}'
