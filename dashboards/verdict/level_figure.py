@@ -113,7 +113,7 @@ def _trace(
         "type": "scatter",
         "name": name,
         "mode": "markers" if is_open else "lines+markers",
-        "x": [point and stamp(point.measured_at) for point in points],
+        "x": [point and stamp(point.moment) for point in points],
         "y": heights,
         "customdata": [point and page_of(point) for point in points],
         "hoverinfo": "text",
@@ -132,7 +132,7 @@ def _band(parts: Sequence[Sequence[Point]], levels: Mapping[str, CommitLevel]) -
     x: list[str | None] = []
     y: list[float | None] = []
     for part in parts:
-        moments = [stamp(point.measured_at) for point in part]
+        moments = [stamp(point.moment) for point in part]
         lows, highs = zip(*(map(_percent, _ends(levels[point.revision])) for point in part), strict=True)
         # Steps: each commit has the end before it, and its own.
         there = [moment for moment in moments for _ in (0, 1)][1:]

@@ -86,7 +86,7 @@ def _trace(
         "type": "scatter",
         "name": name,
         "mode": mode,
-        "x": [point and stamp(point.measured_at) for point in points],
+        "x": [point and stamp(point.moment) for point in points],
         "y": [point and point.patch for point in points],
         "customdata": [point and page_of(point) for point in points],
         "hoverinfo": "text",
@@ -153,14 +153,17 @@ def hover(point: Point, series: Series, since: str = "") -> str:
         filter(None, (word_of(point.verdict, series.metric), point.change_text, point.interval_text))
     )
     commit = "merged" if point.kind is RunKind.POST_SUBMIT else f"patch set {point.patch_set}"
+    base, later = "its parent", ""
+    if point.committed_at is not None:
+        base, later = (point.parent or "")[:10], f", measured {moment(point.measured_at)} UTC"
     change = "" if point.change is None else f"change {point.change_address}, "
     lines = [
         f"<b>{escaped(point.subject, 90) or escaped(point.revision[:12])}</b>",
         escaped(f"{point.author} · {change}{commit} · {point.revision[:10]}"),
         *([f"<b>{escaped(since, 100)}</b>"] if since else []),
         escaped(labelled_quantity(point.patch, series.unit, series.metric), 100),
-        escaped(f"{compared} against its parent, {point.pairs} pairs on {point.machine}"),
-        f"{moment(point.measured_at)} UTC",
+        escaped(f"{compared} against {base}, {point.pairs} pairs on {point.machine}"),
+        f"{moment(point.moment)} UTC{later}",
     ]
     return "<br>".join(lines)
 
@@ -168,7 +171,7 @@ def hover(point: Point, series: Series, since: str = "") -> str:
 def epochs_of(merged: Sequence[Point]) -> list[str]:
     """Return when each new environment began."""
     return [
-        stamp(after.measured_at)
+        stamp(after.moment)
         for before, after in itertools.pairwise(merged)
         if before.environment_id != after.environment_id
     ]

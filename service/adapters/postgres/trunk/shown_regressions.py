@@ -64,16 +64,18 @@ _OPEN: Final = [RegressionState.UNTRIAGED.value, RegressionState.CONFIRMED.value
 _RECENT: Final = f"now() - interval '{LEDGER_DAYS} days'"
 
 
+_IS_RANGE: Final = f"(r.kind = '{RunKind.ANCHOR}' AND r.commits IS DISTINCT FROM 1)"
+
+
 def _regressions(chosen: str) -> str:
     return f"""
 SELECT g.id, g.state, g.weight AS heaviest, r.instance, r.project, r.branch,
        coalesce(nullif(r.merged_as, ''), r.revision) AS revision, r.parent,
-       CASE r.kind WHEN '{RunKind.ANCHOR}' THEN ''
-                   ELSE coalesce(nullif(r.subject, ''), p.subject, '') END AS subject,
-       coalesce(nullif(r.author, ''), p.author, '') AS author,
+       CASE WHEN {_IS_RANGE} THEN '' ELSE coalesce(nullif(r.subject, ''), p.subject, '') END AS subject,
+       CASE WHEN {_IS_RANGE} THEN '' ELSE coalesce(nullif(r.author, ''), p.author, '') END AS author,
        c.number AS change, CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
-       p.number AS patch_set, g.run_id, r.kind = '{RunKind.ANCHOR}' AS is_range,
-       {_FOUND_AT} AS found_at,
+       p.number AS patch_set, g.run_id, r.committed_at,
+       {_IS_RANGE} AS is_range, {_FOUND_AT} AS found_at,
        g.assignee, g.bug, g.note, g.changed_by, g.changed_at,
        (SELECT count(*) FROM regressed_result AS x WHERE x.regression_id = g.id) AS results, worst.*
 FROM regression AS g
@@ -114,7 +116,7 @@ _RESULTS: Final = text(f"""
 SELECT {_RESULT}, later.ratio AS faster_since
 FROM regression AS g JOIN run AS r ON r.id = g.run_id
 JOIN LATERAL (
-    SELECT CASE r.kind WHEN '{RunKind.ANCHOR}' THEN (
+    SELECT CASE WHEN r.committed_at IS NOT NULL THEN r.committed_at WHEN r.kind = '{RunKind.ANCHOR}' THEN (
         SELECT min(m.created_at) FROM run AS m
         WHERE m.kind = '{RunKind.POST_SUBMIT}'
           AND (m.instance, m.project, m.branch) = (r.instance, r.project, r.branch)

@@ -91,7 +91,7 @@ def _newest(kind: int, run_kind: RunKind) -> str:
     return f"""
     SELECT of_name.* FROM {SAME_SERIES} AS same CROSS JOIN LATERAL (
         SELECT comparison.*, '{run_kind}' AS run_kind, r.id AS run_id,
-               r.revision, r.parent, r.subject, r.author, r.patch_set_id
+               r.revision, r.parent, r.subject, r.author, r.patch_set_id, NULL::timestamptz AS committed_at
         FROM comparison
         LEFT JOIN LATERAL (
             SELECT run.id, {ON_BRANCH} AS revision, run.parent, run.subject, run.author, run.patch_set_id
@@ -106,6 +106,22 @@ def _newest(kind: int, run_kind: RunKind) -> str:
     ) AS of_name
     ORDER BY of_name.measured_at DESC LIMIT :limit
     """  # noqa: S608 - put together from constants
+
+
+# A link that another build ended early is measured again: the newest has its pairs, too.
+_BACKFILLED: Final = f"""
+SELECT * FROM (
+    SELECT DISTINCT ON (r.parent, r.revision) comparison.*, '{RunKind.POST_SUBMIT}' AS run_kind,
+           r.id AS run_id, r.revision, r.parent, r.subject, r.author, NULL::bigint AS patch_set_id,
+           r.committed_at
+    FROM {SAME_SERIES} AS same
+    JOIN comparison ON comparison.series_id = same.id AND comparison.kind = 3
+    JOIN run_build ON run_build.build_id = comparison.build_id
+    JOIN run AS r ON r.id = run_build.run_id AND r.committed_at IS NOT NULL AND {visible_run("r")}
+    ORDER BY r.parent, r.revision, comparison.measured_at DESC
+) AS of_link
+ORDER BY committed_at DESC LIMIT :limit
+"""  # noqa: S608 - put together from constants
 
 
 def _samples(side: int) -> str:
@@ -129,15 +145,17 @@ SELECT {COMPARED}, k.run_kind AS kind, k.measured_at, b.job, b.environment_id,
        coalesce(nullif(k.subject, ''), p.subject, '') AS subject,
        coalesce(nullif(k.author, ''), p.author, '') AS author,
        c.number AS change, {ADDRESS} AS change_address, p.number AS patch_set,
-       k.parent, of_base.samples AS base_samples, of_patch.samples AS patch_samples,
+       k.parent, k.committed_at, of_base.samples AS base_samples, of_patch.samples AS patch_samples,
        {_SAME_PROGRAM}
-FROM (({_newest(1, RunKind.POST_SUBMIT)}) UNION ALL ({_newest(0, RunKind.CHECK)})) AS k
+FROM (
+    ({_newest(1, RunKind.POST_SUBMIT)}) UNION ALL ({_BACKFILLED}) UNION ALL ({_newest(0, RunKind.CHECK)})
+) AS k
 JOIN build AS b ON b.id = k.build_id
 LEFT JOIN patch_set AS p ON p.id = k.patch_set_id
 LEFT JOIN change AS c ON c.id = p.change_id
 LEFT JOIN LATERAL ({_samples(0)}) AS of_base ON k.run_kind = '{RunKind.POST_SUBMIT}'
 LEFT JOIN LATERAL ({_samples(1)}) AS of_patch ON k.run_kind = '{RunKind.POST_SUBMIT}'
-ORDER BY k.measured_at, k.build_id
+ORDER BY coalesce(k.committed_at, k.measured_at), k.build_id
 """)  # noqa: S608 - put together from constants
 
 
@@ -150,7 +168,8 @@ FROM {SAME_SERIES} AS same CROSS JOIN LATERAL (
 ) AS k
 JOIN LATERAL (
     SELECT run.revision, run.parent FROM run_build JOIN run ON run.id = run_build.run_id
-    WHERE run_build.build_id = k.build_id AND run.kind = '{RunKind.ANCHOR}' AND {visible_run("run")}
+    WHERE run_build.build_id = k.build_id AND run.kind = '{RunKind.ANCHOR}' AND run.committed_at IS NULL
+      AND {visible_run("run")}
     ORDER BY run.id LIMIT 1
 ) AS r ON r.parent IS NOT NULL
 LEFT JOIN LATERAL ({_samples(0)}) AS of_base ON true
@@ -158,12 +177,16 @@ LEFT JOIN LATERAL ({_samples(1)}) AS of_patch ON true
 ORDER BY k.measured_at, k.build_id
 """)  # noqa: S608 - put together from constants
 _UNTOUCHED: Final = text(f"""
-SELECT {ON_BRANCH} AS revision, run.parent, b.created_at AS moment
-FROM run JOIN LATERAL (
+SELECT {ON_BRANCH} AS revision, run.parent, coalesce(run.committed_at, b.created_at) AS moment
+FROM (
+    SELECT * FROM run WHERE kind = '{RunKind.POST_SUBMIT}'
+    UNION ALL SELECT * FROM run
+    WHERE kind = '{RunKind.ANCHOR}' AND pool = :machine_class AND committed_at IS NOT NULL
+) AS run JOIN LATERAL (
     SELECT build.id, build.created_at FROM run_build JOIN build ON build.id = run_build.build_id
     WHERE run_build.run_id = run.id AND build.job = :job AND build.result = '{Result.NOT_BUILT}' LIMIT 1
 ) AS b ON b.created_at >= :begin
-WHERE run.kind = '{RunKind.POST_SUBMIT}' AND run.parent IS NOT NULL
+WHERE run.parent IS NOT NULL
   AND (run.instance, run.project, run.branch) = (:instance, :project, :branch)
   -- A run begins before its builds, by {_WAIT_DAYS} days at most.
   AND run.created_at >= cast(:begin AS timestamptz) - interval '{_WAIT_DAYS} days'
@@ -219,11 +242,11 @@ class PostgresSeriesReading(Sighted, SeriesReading):
                 raise NotFound(f"there is no series {series_id}")
             series = from_row(Series, row)
             points = tuple(map(_point, connection.execute(_POINTS, keys).mappings()))
-            merged = (point for point in points if point.kind is RunKind.POST_SUBMIT)
-            if (first := next(merged, None)) is None:
+            merged = (point.measured_at for point in points if point.kind is RunKind.POST_SUBMIT)
+            if (first := min(merged, default=None)) is None:
                 return SeriesWithPoints(series, points)
-            keys |= {each: getattr(series, each) for each in ("instance", "project", "branch", "job")}
-            keys["begin"] = first.measured_at
+            names = ("instance", "project", "branch", "machine_class", "job")
+            keys |= {each: getattr(series, each) for each in names} | {"begin": first}
             untouched = connection.execute(_UNTOUCHED, keys).mappings()
             # A repetition continues the same pairs.
             rows = connection.execute(_ANCHORS, keys).mappings()
