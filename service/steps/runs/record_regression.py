@@ -30,11 +30,14 @@ def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRec
     """Store the regression of a finished run on a merged commit, and queue its notices.
 
     Nothing is stored if nothing is slower. What the gate said is stored as it is now: later overrides and
-    reruns do not change it.
+    reruns do not change it. Nobody is told of what a backfill found: it is old, often many at once, and the
+    operator who asked looks at the list.
     """
     found = tx.regressions.slower_results(run.id)
-    is_range = run.kind is RunKind.LONGER and _previous(tx, run).kind is RunKind.ANCHOR
-    results = _unexplained(tx, run, found.results) if is_range else found.results
+    previous = _previous(tx, run) if run.kind is RunKind.LONGER else run
+    is_old = previous.committed_at is not None
+    is_range = previous.kind is RunKind.ANCHOR and previous.commits != 1
+    results = _unexplained(tx, run, found.results) if is_range and not is_old else found.results
     if not results:
         return
     waived: Collection[int] = ()
@@ -46,7 +49,7 @@ def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRec
     state = first_state((each.weight, each.build_id in accepted) for each in results)
     said = [(each, GateSaid.SPREAD if is_range else gate_said(each.checked, waived)) for each in results]
     recorded = tx.regressions.record(run.id, state, said)
-    if recorded is not None and state is RegressionState.UNTRIAGED:
+    if recorded is not None and state is RegressionState.UNTRIAGED and not is_old:
         specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
         counting = [each for each in results if each.weight is Weight.COUNTS]
         slower = [(specs[each.build_id].job, each.benchmark) for each in counting]

@@ -1,4 +1,4 @@
-"""Use idle pools for merged commits: measure anchors of the trends, and decide what is still undecided."""
+"""Use idle pools for merged commits: measure anchors, decide what is undecided, and fill the history."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from service.ports.runs.queue import Task
 from service.steps.runs.measure_longer import longer_spec
 from service.steps.runs.new_run import run_of_pool, start_run
 from service.steps.runs.plan_run import new_build
+from service.steps.trunk.fill_history import fill_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,13 +58,17 @@ def use_idle_pools(
     for pool in dict.fromkeys(key.pool for key in branches):
         if pool not in started and _measure_longer(store, [key for key in branches if key.pool == pool]):
             started.add(pool)
+    try:
+        started |= {*fill_history(store, source_of, {key.pool for key in branches} - started, now)}
+    except Transient as error:
+        fault = error
     if fault is not None:
         raise fault
     return len(started)
 
 
 def _measure_longer(store: Store, branches: Sequence[BranchKey]) -> bool:
-    """Measure an undecided commit longer, or a slower anchor again; return whether there is one."""
+    """Measure an undecided commit longer, or a slower link again; return whether there is one."""
     with store.transaction() as tx:
         if tx.branches.is_measuring(branches[0].pool):
             return False
@@ -76,6 +81,9 @@ def _measure_longer(store: Store, branches: Sequence[BranchKey]) -> bool:
             ranges = tx.branches.slow_ranges(key)
             again = (each for each in unexplained(ranges.anchors, ranges.known) if not each.tries)
             if any(_start(tx, key, each.run_id, each.build_id) for each in again):
+                return True
+        for key in branches:
+            if any(_start(tx, key, *link) for link in tx.backfills.slower(key)):
                 return True
     return False
 

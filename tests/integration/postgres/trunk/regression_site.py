@@ -22,7 +22,7 @@ from service.steps.runs.record_regression import record_regression
 from service.web.trunk.regressions import PageRegressions
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer
-from tests.support.store_samples import post_submit_run
+from tests.support.store_samples import NOON, post_submit_run, start
 from tests.support.trunk import check, longer, measured, merge
 from tests.support.web import build_regressions, call
 
@@ -100,6 +100,17 @@ class Site:
             tx.runs.end(anchor, RunState.FINISHED)
         with self.store.transaction() as tx:
             again = longer(tx, anchor, rows, ratios=ratios, path_owners=path_owners)
+        self._end(again)
+
+    def backfill(self, rows: Mapping[SeriesKey, Row], commits: int = 1) -> None:
+        """Measure an old commit for a backfill, and then again, with these results."""
+        new = replace(post_submit_run("b" * 40), kind=RunKind.ANCHOR, pool="perf", parent="a" * 40)
+        new = replace(new, subject="Make it old", author="Olga", requested_by="ann", committed_at=NOON)
+        with self.store.transaction() as tx:
+            link = start(tx, replace(new, commits=commits))
+            measured(tx, link, rows)
+            tx.runs.end(link, RunState.FINISHED)
+            again = longer(tx, link, rows)
         self._end(again)
 
     def _end(self, run: int) -> None:

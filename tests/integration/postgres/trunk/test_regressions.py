@@ -16,6 +16,7 @@ from service.domain.values.search import parse_words
 from service.ports.trunk import Judges, LedgerRow, RegressionChange
 from tests.contract.reading.seen_by import Person
 from tests.integration.postgres.trunk.regression_site import AL, ANY, FASTER, SAME, UNDECIDED, Site
+from tests.support.store_samples import NOON
 from tests.support.trunk import SLOWER, WITHHELD, key
 from tests.support.web import call
 
@@ -128,6 +129,32 @@ class TestReading:
         [row] = csv.DictReader(io.StringIO(site.read("/regressions.csv?list=new"), newline=""))
         assert row["commit"] == f"{found.parent}..{found.revision}"
         assert (row["benchmark"], row["ratio"], row["state"]) == ("BM_a", "1.05", "untriaged")
+
+    def test_an_old_commit_that_a_backfill_found_is_listed_with_its_date(self, site: Site) -> None:
+        site.backfill({key("BM_a"): SLOWER})
+        [found] = site.reading.regressions(RegressionList.NEW, ANY, 10)
+        assert (found.is_range, found.subject, found.author, found.committed_at) == (
+            False,
+            "Make it old",
+            "Olga",
+            NOON,
+        )
+        assert found.worst.gate_said is GateSaid.NO_CHECK
+        detail = site.reading.regression(found.id)
+        assert (detail.told, detail.results[0].faster_since) == ((), None)
+        page = site.read("/regressions/1")
+        assert "This commit made" in page
+        assert "found by a backfill" in page
+        assert "Make it old" in site.read("/regressions")
+        site.merge({key("BM_a"): FASTER})
+        assert site.reading.regression(found.id).results[0].faster_since == 1.0
+        assert site.database.value("SELECT count(*) FROM notice") == 0
+
+    def test_old_commits_that_are_slower_together_are_a_range(self, site: Site) -> None:
+        site.backfill({key("BM_a"): SLOWER}, commits=10)
+        [found] = site.reading.regressions(None, ANY, 10)
+        assert (found.is_range, found.parent, found.subject) == (True, "p" * 40, "")
+        assert found.worst.gate_said is GateSaid.SPREAD
 
     def test_what_a_single_commit_explains_is_not_listed_again(self, site: Site) -> None:
         site.merge({key("BM_a"): SAME})
