@@ -47,6 +47,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "report": ("operating.report", "Report the result of a build that another CI ran."),
         "token": ("operating.token", "Create, list and revoke API tokens."),
         "audit": ("operating.audit", "Verify the log of overrides, tokens, refused sign-ins and settings."),
+        "backfill": ("operating.backfill", "Measure older commits of a branch while machines are idle."),
         "reconcile": ("operating.reconcile", "Check every open change once, now."),
         "replay": ("operating.replay", "Feed recorded Gerrit events to a running Benchgate."),
     }

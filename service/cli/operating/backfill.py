@@ -1,0 +1,92 @@
+"""``benchgate backfill``: measure older commits of a branch while machines are idle."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import closing
+from getpass import getuser
+from typing import TYPE_CHECKING
+
+import click
+
+from service.cli.services.find_site import home_option, settings_of_running_site
+from service.domain.trunk.backfill import MOST_COMMITS
+from service.domain.values.errors import BadInput
+from service.domain.values.text import plain
+from service.steps.trunk.fill_history import ask_for_backfill
+from service.wiring.control import build_control
+from service.wiring.logs import log_as_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.ports.backfill import StoredBackfill
+
+
+@click.command()
+@home_option
+@click.option("--branch", default="", help="The branch to measure; without it, the backfills are listed.")
+@click.option("--last", "commits", type=click.IntRange(1, MOST_COMMITS), help="So many commits of it.")
+@click.option(
+    "--every",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, MOST_COMMITS),
+    help="Compare only every K-th commit, with the one K before.",
+)
+@click.option(
+    "--project",
+    default="",
+    help="The project of the branch, if several have it; with several Gerrits INSTANCE~PROJECT.",
+)
+@click.option(
+    "--cancel", type=click.IntRange(1), metavar="ID", help="End a backfill; what it measured stays."
+)
+def command(
+    home: Path, branch: str, commits: int | None, every: int, project: str, cancel: int | None
+) -> None:
+    """Measure older commits of a branch, each in pairs against its parent, the newest first.
+
+    Every other build goes first, and a restart loses nothing. Commits that were measured after their merge
+    are left out. The trends show the results at the dates of the commits; slow-downs are listed as
+    regressions, and nobody is told of them. A commit that does not build twice stays a gap.
+    """
+    if cancel is not None and (branch or commits):
+        raise BadInput("write --cancel without other options", "--cancel")
+    if bool(branch) != (commits is not None):
+        raise BadInput("give both: --branch NAME --last N", "--last" if branch else "--branch")
+    log_as_json()  # to stderr: stdout has the list only
+    with closing(build_control(settings_of_running_site(home))) as plane:
+        if cancel is not None:
+            with plane.store.transaction() as tx:
+                was_waiting = tx.backfills.cancel(cancel)
+            click.echo(
+                f"ended backfill {cancel}" if was_waiting else f"backfill {cancel} had ended", err=True
+            )
+        elif commits is not None:
+            person = f"{getuser()} on {socket.gethostname()}"
+            span = (commits, every)
+            number = ask_for_backfill(plane.store, plane.servers, branch, project, span, person)
+            click.echo(f"stored backfill {number}: `benchgate backfill` shows how far it is", err=True)
+        else:
+            with plane.store.transaction() as tx:
+                found = tx.backfills.list()
+            for each in found:
+                click.echo(_line(each))
+            if not found:
+                click.echo("there are no backfills; `benchgate backfill --help` describes them", err=True)
+
+
+def _line(stored: StoredBackfill) -> str:
+    asked = stored.backfill
+    what = f"last {asked.commits}" + (f", every {asked.every}" if asked.every > 1 else "")
+    where = f"{asked.instance} {plain(asked.project, 100)} {plain(asked.branch, 100)}"
+    return f"{stored.id}  {where}: {what}; {_progress(stored)}; by {plain(stored.requested_by, 100)}"
+
+
+def _progress(stored: StoredBackfill) -> str:
+    if stored.links is None or stored.left is None:
+        return "ended" if stored.ended_at else "waits until a pool is idle"
+    done = f"{stored.links - stored.left} of {stored.links} comparisons"
+    lost = f" ({stored.failed} could not be measured)" if stored.failed else ""
+    return f"{done}{lost}" + (f", ended {stored.ended_at:%Y-%m-%d %H:%M} UTC" if stored.ended_at else "")
