@@ -140,6 +140,36 @@ class MeasuredAnchors:
     since: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class RangeLink:
+    """Two commits of a range that were compared, by their IDs, in the benchmark that changed most.
+
+    ``worsening`` is the natural logarithm of the slow-down, with its standard error; None: they cannot be
+    compared.
+    """
+
+    base: str
+    patch: str
+    worsening: float | None
+    error: float
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRange:
+    """The commits after ``base`` up to ``patch`` that ``run_id`` compared; ``links`` has that, too.
+
+    Narrowing ranges took ``spent`` seconds of the pool in the last day.
+    """
+
+    regression_id: int
+    run_id: int
+    base: str
+    patch: str
+    spent: float
+    links: tuple[RangeLink, ...]
+
+
 class Regressions(Protocol):
     """Regressions in a unit of work; each act of a person is recorded in the audit log."""
 
@@ -164,6 +194,15 @@ class Regressions(Protocol):
         """Queue a notice for each recipient; one who has a notice of the regression gets no other.
 
         A notice that was dropped leaves if there is news.
+        """
+
+    def open_ranges(self, key: BranchKey) -> Sequence[OpenRange]:
+        """Return the open ranges of a branch that a pool found and still narrows, the newest first."""
+
+    def narrow(self, regression_id: int, ends: Sequence[str]) -> None:
+        """End the narrowing of a range; with two ``ends``, it becomes that of the commits between them.
+
+        A run compared both. The recipients of its notices get no other.
         """
 
     def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
@@ -298,6 +337,9 @@ class Regression:
     run_id: int
     is_range: bool = field(
         metadata={"description": "several commits: slower together by more than single ones explain"}
+    )
+    narrowed_from: str = field(
+        default="", metadata={"description": "the range that comparisons between its commits narrowed"}
     )
     found_at: datetime
     committed_at: datetime | None = field(

@@ -267,7 +267,7 @@ class Point(Compared):
 
     @property
     def moment(self) -> datetime:
-        """Where it stands in the history."""
+        """The moment of its place in the history."""
         return self.committed_at or self.measured_at
 
     @property

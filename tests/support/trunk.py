@@ -31,6 +31,7 @@ JOB: Final = {
     "suites": [{"name": "executor", "program": "build/executor"}],
     "owners": {"BM_a": ["ann@example.com", "team@example.com"], "*": ["team@example.com"]},
 }
+ERROR: Final = 0.003  # of results with a ratio
 NO_RATIOS: Final[Mapping[SeriesKey, tuple[float, float, float]]] = {}
 WITHHELD: Final = (Verdict.SLOWER, (Reason(ReasonKind.ON_PROBATION, (8, 40, 1, 3)),))
 
@@ -64,7 +65,7 @@ def measured(
     for place, each in enumerate(found):
         if each.series in ratios:
             ratio, low, high = ratios[each.series]
-            found[place] = replace(each, ratio=ratio, low=low, high=high)
+            found[place] = replace(each, ratio=ratio, low=low, high=high, error=ERROR)
     series = {each: ("s", "higher" if each.metric.endswith("per_second") else "lower") for each in rows}
     tx.measurements.store_results(build, run.kind, series, [], found)
     slower = [each.benchmark for each, row in rows.items() if row == SLOWER]

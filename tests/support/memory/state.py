@@ -118,6 +118,7 @@ class StoredRegression:
     assignee: str = ""
     bug: str = ""
     note: str = ""
+    range_run_id: int | None = None
 
 
 @dataclass(frozen=True)

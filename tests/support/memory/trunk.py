@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING
 
 from service.domain.access.audit import AuditKind
@@ -16,6 +16,7 @@ from service.domain.trunk.notice import Channel, NoticeState, Recipient
 from service.domain.trunk.regression import (
     Checked,
     RegressionState,
+    Weight,
     is_news,
     state_with,
     weight_of,
@@ -35,6 +36,8 @@ from service.ports.trunk import (
     DueNotice,
     DueNotices,
     MeasuredAnchors,
+    OpenRange,
+    RangeLink,
     Regressions,
     SlowerResult,
     SlowerResults,
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from datetime import date
 
-    from service.domain.trunk.regression import GateSaid, Weight
+    from service.domain.trunk.regression import GateSaid
     from service.domain.values.identity import SeriesKey
     from service.domain.verdict.calibration.schedule import BranchKey
     from service.ports.access import Author
@@ -69,6 +72,25 @@ class _Measured(InMemory):
     def _comparisons(self, build_id: int) -> Sequence[StoredComparison]:
         found = self._m.results.get(build_id)
         return () if found is None else found.comparisons
+
+    def _signs(self) -> dict[int, int]:
+        units = {key: unit for each in self._m.results.values() for key, unit in each.series.items()}
+        numbered = enumerate(units.values(), 1)
+        return {number: -1 if better == Better.HIGHER else 1 for number, (_, better) in numbered}
+
+    def _results_of(self, run_id: int) -> Iterator[tuple[int, int, StoredComparison, int]]:
+        """Yield the build, the series and the sign of a slow-down of each timed result of a run."""
+        known = self._series()
+        signs = self._signs()
+        for build in (each.id for each in self._builds_of(run_id)):
+            for each in self._comparisons(build):
+                if each.series.metric != INSTRUCTIONS.name:
+                    number = known.index(each.series) + 1
+                    yield build, number, each, signs[number]
+
+    def _is_done(self, run: RunRecord) -> bool:
+        ends = {self._m.builds[build - 1].outcome for number, build in self._m.run_builds if number == run.id}
+        return run.state is RunState.FINISHED and ends.isdisjoint({Outcome.CANCELLED, Outcome.INFRASTRUCTURE})
 
 
 class MemoryBranches(_Measured, Branches):
@@ -96,7 +118,7 @@ class MemoryBranches(_Measured, Branches):
             run
             for run in self._m.runs
             if (run.pool, run.instance, run.project, run.branch, run.kind) == here
-            and run.committed_at is None
+            and (run.committed_at, run.previous_id) == (None, None)
         ]
         tries = {}
         for run in runs:
@@ -178,7 +200,7 @@ class MemoryBranches(_Measured, Branches):
                     found[number, merged.id] = step
         yield from found.values()
         for regression in self._m.regressions:
-            span = self._range(self._m.runs[regression.run_id - 1])
+            span = self._range(self._m.runs[(regression.range_run_id or regression.run_id) - 1])
             for result, _ in regression.results if span else ():
                 sign = self._signs()[result.series_id]
                 if span and result.ratio:
@@ -191,26 +213,11 @@ class MemoryBranches(_Measured, Branches):
             for each in self._m.runs
             if each.kind is RunKind.POST_SUBMIT
         }
-        is_anchor = run.kind is RunKind.ANCHOR and run.committed_at is None
+        is_anchor = run.kind is RunKind.ANCHOR and run.committed_at is None and run.previous_id is None
         if not is_anchor or run.parent not in merged or run.revision not in merged:
             return None
         begin, end = merged[run.parent], merged[run.revision]
         return (begin, end) if begin < end else None
-
-    def _signs(self) -> dict[int, int]:
-        units = {key: unit for each in self._m.results.values() for key, unit in each.series.items()}
-        numbered = enumerate(units.values(), 1)
-        return {number: -1 if better == Better.HIGHER else 1 for number, (_, better) in numbered}
-
-    def _results_of(self, run_id: int) -> Iterator[tuple[int, int, StoredComparison, int]]:
-        """Yield the build, the series and the sign of a slow-down of each timed result of a run."""
-        known = self._series()
-        signs = self._signs()
-        for build in (each.id for each in self._builds_of(run_id)):
-            for each in self._comparisons(build):
-                if each.series.metric != INSTRUCTIONS.name:
-                    number = known.index(each.series) + 1
-                    yield build, number, each, signs[number]
 
     def unfinished(self, instance: str, project: str, branch: str) -> int:
         here = (instance, project, branch, RunKind.POST_SUBMIT)
@@ -218,10 +225,6 @@ class MemoryBranches(_Measured, Branches):
             (run.instance, run.project, run.branch, run.kind) == here and run.state in UNFINISHED
             for run in self._m.runs
         )
-
-    def _is_done(self, run: RunRecord) -> bool:
-        ends = {self._m.builds[build - 1].outcome for number, build in self._m.run_builds if number == run.id}
-        return run.state is RunState.FINISHED and ends.isdisjoint({Outcome.CANCELLED, Outcome.INFRASTRUCTURE})
 
 
 class MemoryRegressions(_Measured, MemoryAudit, Regressions):
@@ -279,6 +282,71 @@ class MemoryRegressions(_Measured, MemoryAudit, Regressions):
             if stored.state is NoticeState.DROPPED:
                 self._m.notices[key] = replace(new, id=stored.id)
 
+    def open_ranges(self, key: BranchKey) -> Sequence[OpenRange]:
+        found = []
+        for number, each in enumerate(self._m.regressions, 1):
+            run = self._m.runs[each.run_id - 1]
+            here = (run.pool, run.instance, run.project, run.branch) == astuple(key)
+            is_range = run.kind is RunKind.ANCHOR and run.commits != 1
+            is_open = each.state in {RegressionState.UNTRIAGED, RegressionState.CONFIRMED}
+            if here and is_range and is_open and each.range_run_id is None:
+                worst = min((result for result, _ in each.results), key=_importance)
+                ends = (number, run.id, str(run.parent), run.revision)
+                links = tuple(self._range_links(run.id, worst.series_id))
+                found.append(OpenRange(*ends, self._spent(key.pool), links))
+        return found[::-1]
+
+    def _spent(self, pool: str) -> float:
+        day_ago = self._m.clock - 86400.0
+        return sum(
+            self._m.ended.get(run.id, self._m.clock) - self._m.created[run.id]
+            for run in self._m.runs
+            if run.kind is RunKind.ANCHOR and run.pool == pool and run.previous_id is not None
+            if self._m.created[run.id] > day_ago
+        )
+
+    def _range_links(self, run_id: int, series_id: int) -> Iterator[RangeLink]:
+        found: dict[tuple[str, str], RangeLink] = {}
+        for run in self._m.runs:
+            is_of_range = run.kind is RunKind.ANCHOR and run_id in {run.id, run.previous_id}
+            if is_of_range and (self._is_done(run) or run.state is RunState.REFUSED):
+                ends = (str(run.parent), run.revision)
+                worsening, error, pairs = self._compared(run.id, series_id)
+                found[ends] = RangeLink(*ends, worsening, error, pairs)
+        yield from found.values()
+
+    def _compared(self, run_id: int, series_id: int) -> tuple[float | None, float, int]:
+        job = self._series()[series_id - 1].job
+        for build in self._builds_of(run_id):
+            if build.job == job and build.outcome is Outcome.NOT_BUILT:
+                return 0.0, 0.0, 0
+        for _, number, each, sign in self._results_of(run_id):
+            if number == series_id and ReasonKind.SAME_PROGRAM in {why.kind for why in each.reasons}:
+                return 0.0, 0.0, each.pairs
+            if number == series_id and each.ratio and each.error is not None:
+                return sign * math.log(each.ratio), each.error, each.pairs
+        return None, 0.0, 0
+
+    def narrow(self, regression_id: int, ends: Sequence[str]) -> None:
+        stored = self._m.regressions[regression_id - 1]
+        if stored.range_run_id is not None:
+            return
+        run_id = stored.run_id
+        for run in self._m.runs if ends else ():
+            if run.previous_id == stored.run_id and [run.parent, run.revision] == [*ends]:
+                run_id = self._own_run(run) if run.commits == 1 else run.id
+        self._m.regressions[regression_id - 1] = replace(stored, run_id=run_id, range_run_id=stored.run_id)
+
+    def _own_run(self, link: RunRecord) -> int:
+        here = (RunKind.POST_SUBMIT, link.instance, link.project, link.branch, link.revision)
+        taken = {each.run_id for each in self._m.regressions}
+        for run in self._m.runs:
+            commit = self._m.merged_as.get(run.id) or run.revision
+            own = (run.kind, run.instance, run.project, run.branch, commit)
+            if own == here and run.id not in taken:
+                return run.id
+        return link.id
+
     def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
         for missing in (each for each in sorted({*ids}) if not 0 < each <= len(self._m.regressions)):
             raise NotFound(f"there is no regression {missing}")
@@ -328,6 +396,10 @@ class MemoryRegressions(_Measured, MemoryAudit, Regressions):
         key = (build.job, row.series.suite, row.series.benchmark, row.series.metric)
         votes = build.slowdowns is None or any(each.key == key for each in build.slowdowns)
         return weight_of({each.kind for each in row.reasons}, votes=votes)
+
+
+def _importance(result: SlowerResult) -> tuple[int, float]:
+    return [*Weight].index(result.weight), -abs(math.log(result.ratio or 1.0))
 
 
 class MemoryNotices(InMemory, DueNotices):

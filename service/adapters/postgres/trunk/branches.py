@@ -44,7 +44,7 @@ SELECT run.parent, run.revision, count(*) AS tries,
        cast(extract(epoch FROM now() - max(run.created_at)) AS double precision) AS since,
        bool_or(run.state = 'finished' AND NOT EXISTS ({CUT_SHORT})) AS is_done
 FROM run
-WHERE kind = 'anchor' AND parent IS NOT NULL AND requested_by = ''
+WHERE kind = 'anchor' AND parent IS NOT NULL AND requested_by = '' AND previous_id IS NULL
   AND (pool, instance, project, branch) = (:pool, :instance, :project, :branch)
 GROUP BY run.parent, run.revision
 """)  # noqa: S608 - put together from constants
@@ -135,8 +135,8 @@ JOIN LATERAL (
 ) AS k ON true
 JOIN series AS s ON s.id = k.series_id AND s.metric <> '{INSTRUCTIONS.name}'
 WHERE a.kind = '{RunKind.ANCHOR}' AND a.state = '{RunState.FINISHED}'
-  -- A person may have chosen commits by their results.
-  AND a.requested_by = ''
+  -- A person, or the narrowing of a range, chose commits by their results.
+  AND a.requested_by = '' AND a.previous_id IS NULL
   AND (a.pool, a.instance, a.project, a.branch) = (:pool, :instance, :project, :branch)
   AND a.created_at > now() - interval '{SPREAD_DAYS} days' AND base.id < patch.id
   AND patch.created_at > now() - interval '{SPREAD_DAYS} days'
@@ -160,7 +160,7 @@ SELECT x.series_id, base.id AS begin, patch.id AS "end",
        {WORSENING % ("x.ratio", "x.ratio")} AS worsening
 FROM regressed_result AS x JOIN series AS s ON s.id = x.series_id
 JOIN regression AS g ON g.id = x.regression_id
-JOIN run AS a ON a.id = g.run_id AND a.kind = '{RunKind.ANCHOR}'
+JOIN run AS a ON a.id = coalesce(g.range_run_id, g.run_id) AND a.kind = '{RunKind.ANCHOR}'
 {_RANGE}
 WHERE x.series_id = ANY(cast(:series AS bigint[])) AND x.ratio > 0
 ORDER BY g.id, x.series_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
@@ -10,8 +11,11 @@ from typing_extensions import override
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.persisted import slowdowns_from
 from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.trunk.branches import CUT_SHORT, WORSENING
 from service.domain.access.audit import AuditKind
 from service.domain.review.change import PatchSetKind
+from service.domain.runs.states import RunState
+from service.domain.runs.vote import Outcome
 from service.domain.trunk.regression import (
     Checked,
     RegressionState,
@@ -26,7 +30,16 @@ from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.trunk import JUDGED, Regressions, SlowerResult, SlowerResults, change_details, given_in
+from service.ports.trunk import (
+    JUDGED,
+    OpenRange,
+    RangeLink,
+    Regressions,
+    SlowerResult,
+    SlowerResults,
+    change_details,
+    given_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,11 +48,15 @@ if TYPE_CHECKING:
 
     from service.domain.trunk.notice import Recipient
     from service.domain.trunk.regression import GateSaid
+    from service.domain.verdict.calibration.schedule import BranchKey
     from service.ports.access import Audit, Author
     from service.ports.trunk import RegressionChange
 
     _Voting = frozenset[tuple[str, ...]] | None
 
+_RANK: Final = f"array_position(ARRAY[{', '.join(repr(str(each)) for each in Weight)}], {{}}.weight)"
+HEAVIEST_FIRST: Final = f"{_RANK.format('x')}, abs(ln(nullif(x.ratio, 0))) DESC NULLS LAST, x.series_id"
+OPEN: Final = [RegressionState.UNTRIAGED.value, RegressionState.CONFIRMED.value]
 _KINDS: Final = frozenset(map(str, ReasonKind))  # a later version may have stored others
 # A run of kind longer follows the run that has the regression: of the merged commit, or the anchor.
 _MERGED: Final = f"""
@@ -93,6 +110,66 @@ VALUES (:regression_id, :series_id, :build_id, :weight, :gate_said, :ratio, :low
 ON CONFLICT (regression_id, series_id) DO UPDATE SET
     build_id = excluded.build_id, weight = excluded.weight,
     ratio = excluded.ratio, low = excluded.low, high = excluded.high
+""")
+# The benchmark that changed most, of those that count most, tells which commit did it.
+_RANGES: Final = text(f"""
+SELECT g.id AS regression_id, a.id AS run_id, a.parent AS base, a.revision AS patch, worst.series_id, (
+    SELECT cast(coalesce(sum(extract(epoch FROM coalesce(n.finished_at, now()) - n.created_at)), 0) AS float8)
+    FROM run AS n
+    WHERE n.kind = '{RunKind.ANCHOR}' AND n.pool = :pool AND n.previous_id IS NOT NULL
+      AND n.created_at > now() - interval '1 day'
+) AS spent
+FROM run AS a JOIN regression AS g ON g.run_id = a.id
+JOIN LATERAL (
+    SELECT x.series_id FROM regressed_result AS x
+    WHERE x.regression_id = g.id ORDER BY {HEAVIEST_FIRST} LIMIT 1
+) AS worst ON true
+WHERE a.kind = '{RunKind.ANCHOR}' AND a.commits IS DISTINCT FROM 1 AND a.parent IS NOT NULL
+  AND (a.pool, a.instance, a.project, a.branch) = (:pool, :instance, :project, :branch)
+  AND g.state = ANY(cast(:open AS text[])) AND g.range_run_id IS NULL
+ORDER BY g.id DESC
+""")  # noqa: S608 - put together from constants
+_LINKS: Final = text(f"""
+SELECT DISTINCT ON (run.parent, run.revision) run.parent AS base, run.revision AS patch,
+       k.worsening, coalesce(k.error, 0) AS error, coalesce(k.pairs, 0) AS pairs
+FROM run
+LEFT JOIN LATERAL (
+    SELECT CASE WHEN is_equal THEN 0 ELSE {WORSENING % ("k.ratio", "k.ratio")} END AS worsening,
+           CASE WHEN is_equal THEN 0 ELSE k.error END AS error, k.pairs
+    FROM series AS s
+    JOIN run_build AS rb ON rb.run_id = run.id
+    JOIN build AS b ON b.id = rb.build_id AND b.job = s.job
+    LEFT JOIN LATERAL (
+        SELECT * FROM comparison
+        WHERE build_id = b.id AND measured_at = b.created_at AND series_id = s.id OFFSET 0
+    ) AS k ON true
+    CROSS JOIN LATERAL (
+        SELECT b.outcome = '{Outcome.NOT_BUILT}'
+            OR coalesce(k.reasons @> '[{{"kind": "{ReasonKind.SAME_PROGRAM}"}}]', false) AS is_equal
+    ) AS programs
+    WHERE s.id = :series_id AND (is_equal OR (k.ratio > 0 AND k.error IS NOT NULL))
+) AS k ON true
+WHERE run.kind = '{RunKind.ANCHOR}' AND (run.id = :run_id OR run.previous_id = :run_id)
+  AND (run.pool, run.instance, run.project, run.branch) = (:pool, :instance, :project, :branch)
+  AND (run.state = '{RunState.REFUSED}' OR run.state = '{RunState.FINISHED}' AND NOT EXISTS ({CUT_SHORT}))
+ORDER BY run.parent, run.revision, run.id DESC
+""")  # noqa: S608 - put together from constants
+# The commit's own run if it has one, because it knows the change; otherwise the run that compared both ends.
+_NARROW: Final = text(f"""
+UPDATE regression AS g SET range_run_id = g.run_id, run_id = coalesce((
+    SELECT m.id FROM run AS m, run AS link
+    WHERE link.id = cast(:link AS bigint) AND link.commits = 1 AND m.kind = '{RunKind.POST_SUBMIT}'
+      AND (m.instance, m.project, m.branch) = (link.instance, link.project, link.branch)
+      AND coalesce(nullif(m.merged_as, ''), m.revision) = link.revision
+      AND NOT EXISTS (SELECT FROM regression AS other WHERE other.run_id = m.id)
+    ORDER BY m.id LIMIT 1
+), cast(:link AS bigint), g.run_id)
+WHERE g.id = :regression_id AND g.range_run_id IS NULL
+""")  # noqa: S608 - put together from constants
+_LINK: Final = text("""
+SELECT link.id FROM run AS link JOIN regression AS g ON g.run_id = link.previous_id
+WHERE g.id = :regression_id AND (link.parent, link.revision) = (:base, :patch)
+ORDER BY link.id DESC LIMIT 1
 """)
 _TELL: Final = text("""
 INSERT INTO notice (regression_id, channel, address) VALUES (:regression_id, :channel, :address)
@@ -177,6 +254,29 @@ class PostgresRegressions(Connected, Regressions):
         ]
         if rows:
             self._execute(_TELL, rows)
+
+    @override
+    def open_ranges(self, key: BranchKey) -> Sequence[OpenRange]:
+        rows = self._execute(_RANGES, {**asdict(key), "open": OPEN}).mappings().all()
+        return [
+            from_row(
+                OpenRange,
+                row,
+                links=tuple(
+                    from_row(RangeLink, each)
+                    for each in self._execute(_LINKS, {**asdict(key), **row}).mappings()
+                ),
+            )
+            for row in rows
+        ]
+
+    @override
+    def narrow(self, regression_id: int, ends: Sequence[str]) -> None:
+        link = None
+        if ends:
+            keys = {"regression_id": regression_id, "base": ends[0], "patch": ends[1]}
+            link = self._execute(_LINK, keys).scalar()
+        self._execute(_NARROW, {"regression_id": regression_id, "link": link})
 
     def _weights(self, regression_id: int) -> dict[int, Weight]:
         rows = self._execute(_WEIGHTS, {"regression_id": regression_id})

@@ -18,6 +18,7 @@ from service.adapters.postgres.access.sight import (
 from service.adapters.postgres.failures.failures_in_scope import groups_of_scope
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
+from service.adapters.postgres.trunk.regressions import HEAVIEST_FIRST, OPEN
 from service.domain.failures.known import Scope
 from service.domain.trunk.notice import Channel
 from service.domain.trunk.regression import RegressionList, RegressionState, Weight, list_of
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
 
     from service.domain.values.search import Words
 
-_RANK: Final = f"array_position(ARRAY[{', '.join(repr(str(each)) for each in Weight)}], {{}}.weight)"
-_HEAVIEST_FIRST: Final = f"{_RANK.format('x')}, abs(ln(nullif(x.ratio, 0))) DESC NULLS LAST, x.series_id"
 _RESULT: Final = """
 x.series_id, b.job, coalesce(b.external_number, b.number) AS number, s.suite, s.benchmark, s.metric, s.unit,
 s.better, x.ratio, x.low, x.high, x.weight, x.gate_said
@@ -60,7 +59,6 @@ _FOUND_AT: Final = """(
     WHERE x.regression_id = g.id
 )"""
 _MOST_LATER: Final = 500  # merged commits
-_OPEN: Final = [RegressionState.UNTRIAGED.value, RegressionState.CONFIRMED.value]
 _RECENT: Final = f"now() - interval '{LEDGER_DAYS} days'"
 
 
@@ -75,6 +73,10 @@ SELECT g.id, g.state, g.weight AS heaviest, r.instance, r.project, r.branch,
        CASE WHEN {_IS_RANGE} THEN '' ELSE coalesce(nullif(r.author, ''), p.author, '') END AS author,
        c.number AS change, CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
        p.number AS patch_set, g.run_id, r.committed_at,
+       CASE WHEN g.range_run_id IS NULL THEN '' ELSE (
+           SELECT left(whole.parent, 10) || '..' || left(whole.revision, 10) FROM run AS whole
+           WHERE whole.id = g.range_run_id
+       ) END AS narrowed_from,
        {_IS_RANGE} AS is_range, {_FOUND_AT} AS found_at,
        g.assignee, g.bug, g.note, g.changed_by, g.changed_at,
        (SELECT count(*) FROM regressed_result AS x WHERE x.regression_id = g.id) AS results, worst.*
@@ -84,7 +86,7 @@ LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id 
 JOIN LATERAL (
     SELECT {_RESULT}, NULL AS faster_since FROM regressed_result AS x
     JOIN series AS s ON s.id = x.series_id JOIN build AS b ON b.id = x.build_id
-    WHERE x.regression_id = g.id ORDER BY {_HEAVIEST_FIRST} LIMIT 1
+    WHERE x.regression_id = g.id ORDER BY {HEAVIEST_FIRST} LIMIT 1
 ) AS worst ON true
 WHERE {chosen} AND {merged_in_sight("r")}
 """  # noqa: S608 - put together from constants
@@ -135,7 +137,7 @@ LEFT JOIN LATERAL (
     WHERE k.verdict = '{Verdict.FASTER}' AND {measured_in_sight("k.build_id")}
     ORDER BY k.measured_at DESC LIMIT 1
 ) AS later ON g.state = ANY(cast(:open AS text[]))
-WHERE g.id = :regression_id ORDER BY {_HEAVIEST_FIRST}
+WHERE g.id = :regression_id ORDER BY {HEAVIEST_FIRST}
 """)  # noqa: S608 - put together from constants
 _TOLD: Final = text("""
 SELECT channel, state, count(*) AS count FROM notice WHERE regression_id = :regression_id
@@ -251,7 +253,7 @@ class PostgresRegressionReading(Sighted, RegressionReading):
 
     @override
     def regression(self, regression_id: int) -> RegressionDetail:
-        keys: dict[str, Any] = {"regression_id": number_key(regression_id, LARGEST_BIGINT), "open": _OPEN}
+        keys: dict[str, Any] = {"regression_id": number_key(regression_id, LARGEST_BIGINT), "open": OPEN}
         keys |= self._sight(OF_BRANCHES)
         with self._begin() as connection:
             row = connection.execute(_ONE, keys).mappings().first()
