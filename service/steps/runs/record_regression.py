@@ -30,8 +30,8 @@ def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRec
     """Store the regression of a finished run on a merged commit, and queue its notices.
 
     Nothing is stored if nothing is slower. What the gate said is stored as it is now: later overrides and
-    reruns do not change it. Nobody is told of what a backfill found: it is old, often many at once, and the
-    operator who asked looks at the list.
+    reruns do not change it. No notice leaves of what a backfill found: it is old, often many at once,
+    and the operator who asked looks at the list.
     """
     found = tx.regressions.slower_results(run.id)
     previous = _previous(tx, run) if run.kind is RunKind.LONGER else run

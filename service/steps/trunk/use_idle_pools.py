@@ -1,4 +1,4 @@
-"""Use idle pools for merged commits: measure anchors, decide what is undecided, and fill the history."""
+"""Use idle pools for merged commits: measure anchors, decide and narrow what they show, fill the history."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from service.steps.runs.measure_longer import longer_spec
 from service.steps.runs.new_run import run_of_pool, start_run
 from service.steps.runs.plan_run import new_build
 from service.steps.trunk.fill_history import fill_history
+from service.steps.trunk.narrow_ranges import narrow_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from datetime import datetime
 
     from service.domain.trunk.undecided import UndecidedResult
@@ -44,6 +45,26 @@ def use_idle_pools(
         Transient: a branch could not be fetched; all other branches were looked at.
     """
     branches = [*dict.fromkeys(job.branch for job in upkeep.idle_jobs(ASKED_WITHIN))]
+    serving: tuple[Callable[[Sequence[BranchKey]], Collection[str]], ...] = (
+        lambda idle: _start_anchors(store, source_of, idle, now),
+        lambda idle: _measure_each(store, idle),
+        lambda idle: narrow_ranges(store, source_of, idle),
+        lambda idle: fill_history(store, source_of, {key.pool for key in idle}, now),
+    )
+    started, fault = set[str](), None
+    for serve in serving:
+        try:
+            started |= {*serve([key for key in branches if key.pool not in started])}
+        except Transient as error:
+            fault = error
+    if fault is not None:
+        raise fault
+    return len(started)
+
+
+def _start_anchors(
+    store: Store, source_of: Callable[[str], Source], branches: Sequence[BranchKey], now: datetime
+) -> Collection[str]:
     started, fault = set[str](), None
     for key in branches:
         if key.pool in started or not _is_anchor_due(store, key):
@@ -55,16 +76,14 @@ def use_idle_pools(
             continue
         except Transient as error:
             fault = error
-    for pool in dict.fromkeys(key.pool for key in branches):
-        if pool not in started and _measure_longer(store, [key for key in branches if key.pool == pool]):
-            started.add(pool)
-    try:
-        started |= {*fill_history(store, source_of, {key.pool for key in branches} - started, now)}
-    except Transient as error:
-        fault = error
     if fault is not None:
         raise fault
-    return len(started)
+    return started
+
+
+def _measure_each(store: Store, branches: Sequence[BranchKey]) -> Collection[str]:
+    pools = dict.fromkeys(key.pool for key in branches)
+    return [pool for pool in pools if _measure_longer(store, [key for key in branches if key.pool == pool])]
 
 
 def _measure_longer(store: Store, branches: Sequence[BranchKey]) -> bool:

@@ -278,4 +278,8 @@ def test_commits_that_are_slower_together_are_a_regression_of_all_of_them(farm: 
     [(result, said)] = found.results
     assert (result.benchmark, said) == ("BM_a", GateSaid.SPREAD)
     assert [each.channel for _, each in memory.notices] == [Channel.CHAT]
-    assert start(farm) == 0, "the next anchor comes in hours"
+    assert start(farm) == 1
+    narrowing = memory.runs[-1]
+    assert (narrowing.kind, narrowing.previous_id) == (RunKind.ANCHOR, anchor.id), (
+        "the next one is hours away"
+    )
