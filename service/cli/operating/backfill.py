@@ -49,7 +49,7 @@ def command(
 
     Every other build goes first, and a restart loses nothing. Commits that were measured after their merge
     are left out. The trends show the results at the dates of the commits; slow-downs are listed as
-    regressions, and nobody is told of them. A commit that does not build twice stays a gap.
+    regressions, and no notice leaves. A commit that does not build twice stays a gap.
     """
     if cancel is not None and (branch or commits):
         raise BadInput("write --cancel without other options", "--cancel")

@@ -102,6 +102,17 @@ class Site:
             again = longer(tx, anchor, rows, ratios=ratios, path_owners=path_owners)
         self._end(again)
 
+    def narrow(self, anchor: int, commit: int) -> None:
+        """Compare a commit of an anchor's range with its parent, and narrow the range to it."""
+        ends = [f"{commit - 1:040x}", f"{commit:040x}"]
+        new = replace(post_submit_run(ends[1]), kind=RunKind.ANCHOR, pool="perf", parent=ends[0])
+        with self.store.transaction() as tx:
+            link = tx.runs.add(replace(new, previous_id=anchor, commits=1))
+            assert link is not None
+            tx.runs.start(link, tree="t", parent=ends[0], parent_tree="q", label="Verified")
+            tx.runs.end(link, RunState.FINISHED)
+            tx.regressions.narrow(1, ends)
+
     def backfill(self, rows: Mapping[SeriesKey, Row], commits: int = 1) -> None:
         """Measure an old commit for a backfill, and then again, with these results."""
         new = replace(post_submit_run("b" * 40), kind=RunKind.ANCHOR, pool="perf", parent="a" * 40)

@@ -130,6 +130,31 @@ class TestReading:
         assert row["commit"] == f"{found.parent}..{found.revision}"
         assert (row["benchmark"], row["ratio"], row["state"]) == ("BM_a", "1.05", "untriaged")
 
+    def test_a_narrowed_range_is_shown_as_its_commit_with_the_range_before(self, site: Site) -> None:
+        for _ in range(3):
+            site.merge({key("BM_a"): SAME}, {})
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        [before] = site.reading.regressions(None, ANY, 10)
+        assert (before.is_range, before.narrowed_from) == (True, "")
+        site.narrow(before.run_id, 2)
+        [found] = site.reading.regressions(None, ANY, 10)
+        assert (found.id, found.is_range, found.revision) == (before.id, False, f"{2:040x}")
+        assert (found.subject, found.author, found.change) == ("Make it quick", "Ann", 12)
+        assert found.narrowed_from == "0000000000..0000000000"
+        page = site.read(f"/regressions/{found.id}")
+        assert "This commit made" in page
+        assert "Comparisons between the commits 0000000000..0000000000 found this one" in page
+
+    def test_a_range_that_cannot_be_narrowed_says_so(self, site: Site) -> None:
+        for _ in range(3):
+            site.merge({key("BM_a"): SAME})
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        with site.store.transaction() as tx:
+            tx.regressions.narrow(1, [])
+        page = site.read("/regressions/1")
+        assert "These commits together made" in page
+        assert "Further comparisons of commits between them cannot blame one" in page
+
     def test_an_old_commit_that_a_backfill_found_is_listed_with_its_date(self, site: Site) -> None:
         site.backfill({key("BM_a"): SLOWER})
         [found] = site.reading.regressions(RegressionList.NEW, ANY, 10)
