@@ -232,7 +232,7 @@ def layout_of(series: Series, epochs: Sequence[str]) -> dict[str, Any]:
             "type": "date",
             "showgrid": False,
             "automargin": True,
-            "title": {"text": "build created (UTC)"},
+            "title": {"text": "time (UTC)"},
         },
         "yaxis": {
             "title": {"text": f"{escaped(label, 60)} ({series.better} is better)", "standoff": 12},
