@@ -56,7 +56,7 @@ def brief(text: str) -> str:
 def plain(text: str, limit: int = 200) -> str:
     """Make one line of at most ``limit`` characters without control, format or surrogate characters."""
     is_ascii = text.isascii() and text.isprintable()
-    if is_ascii and len(text) <= limit and " " not in text:  # the usual case, and quick
+    if is_ascii and len(text) <= limit and "  " not in text and text == text.strip(" "):  # usual, and quick
         return text
     kept = text[: 4 * limit]
     if not is_ascii:

@@ -8,7 +8,8 @@ Computations", 6th edition, chapters 12 and 16).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -80,6 +81,10 @@ def pool_errors(links: Iterable[Link]) -> list[Link]:
     squares = sum(each.error**2 * each.pairs * (each.pairs - 1) for each in counted)
     freedom = sum(each.pairs - 1 for each in counted)
 
+    @cache
+    def widening(degrees: int) -> float:
+        return float(stdtrit(degrees, _UPPER)) / _NORMAL
+
     def pooled(each: Link) -> Link:
         if each.pairs <= 1:
             return each
@@ -88,8 +93,8 @@ def pool_errors(links: Iterable[Link]) -> list[Link]:
         others = (squares - spread * own) / (freedom - own) if freedom > own else 0.0
         prior = min(_PRIOR, freedom - own)
         variance = max((prior * others + own * spread) / (prior + own) / each.pairs, 0.0)
-        reach = float(stdtrit(prior + own, _UPPER)) / _NORMAL
-        return replace(each, error=reach * variance**0.5)
+        error = widening(prior + own) * variance**0.5
+        return Link(each.base, each.patch, each.log, error, each.pairs)  # a tenth of the time of replace()
 
     return [*map(pooled, found)]
 

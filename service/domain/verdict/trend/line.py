@@ -6,7 +6,7 @@ of these steps has no drift of the machine, and a new machine or compiler does n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] =
     for part, between in _parts(joined_parts(len(commits), links)[0], links):
         own = {place: number for number, place in enumerate(part)}
         first = position[since] if position.get(since) in own else part[0]
-        inner = [replace(each, base=own[each.base], patch=own[each.patch]) for each in between]
+        inner = [Link(own[each.base], own[each.patch], each.log, each.error, each.pairs) for each in between]
         found = level(len(part), inner, own[first])
         for place, reached in zip(part, found.levels, strict=True):
             if reached is not None:  # always: links join the whole part
@@ -172,4 +172,7 @@ def _joined(commits: Sequence[str], levels: Mapping[str, CommitLevel], since: st
             offsets[found.since] = last - found.log
         last = offsets[found.since] + found.log
     zero = offsets.get(levels[since].since, 0.0) if since in levels else next(iter(offsets.values()), 0.0)
-    return {commit: replace(each, offset=offsets[each.since] - zero) for commit, each in levels.items()}
+    return {
+        commit: CommitLevel(each.log, each.error, each.since, offsets[each.since] - zero)
+        for commit, each in levels.items()
+    }
