@@ -8,7 +8,7 @@ from service.domain.review.change_search import EVERY_CHANGE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from service.domain.building.logs.stored_log import StoredLog
     from service.domain.review.change_search import ChangeSearch
@@ -106,10 +106,17 @@ class SeriesReading(Protocol):
         A series that another one continues is left out; its name finds that one.
         """
 
-    def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
+    def trend(
+        self,
+        series_id: int,
+        limit: int,
+        within: timedelta | None = None,
+        until: datetime | None = None,
+    ) -> SeriesWithPoints:
         """Return a series with the ``limit`` newest points of merged commits, and as many of patch sets.
 
-        The series of a renamed benchmark are one: the newest, with the points of all.
+        The series of a renamed benchmark are one: the newest, with the points of all. ``until`` leaves out
+        later points, and ``within`` those that are older than the newest one by more.
         """
 
     def merged_steps(

@@ -17,10 +17,10 @@ from service.domain.review.change import InlineComment, Review
 from service.domain.values.identity import ChangeKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from _typeshed import DataclassInstance
-    from sqlalchemy import RowMapping
+    from sqlalchemy import CursorResult, Row, RowMapping
 
 V = TypeVar("V", bound="DataclassInstance")
 _AS_THEY_ARE: Final = (bool, int, float, str, date, datetime, Mapping)
@@ -38,6 +38,20 @@ def from_row(kind: type[V], row: RowMapping, **others: object) -> V:
     for name, convert in conversions:
         values[name] = convert(values[name])
     return kind(**values)
+
+
+def from_rows(kind: type[V], found: CursorResult[Any], **others: Callable[[Row[Any]], object]) -> Iterator[V]:
+    """Build values as :func:`from_row` does, quicker for many; ``others`` read their field from a row."""
+    names, _, conversions = plan_of(kind, *others)
+    places = {name: place for place, name in enumerate(found.keys())}
+    columns = itemgetter(*(places[name] for name in names))
+    for row in found.all():
+        values: dict[str, Any] = dict(zip(names, columns(row), strict=True))
+        for name, convert in conversions:
+            values[name] = convert(values[name])
+        for name, read in others.items():
+            values[name] = read(row)
+        yield kind(**values)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -77,6 +78,31 @@ class SeriesReadingContract:
         points = site.reading.trend(series, 9).points
         assert [point.kind for point in points] == [RunKind.POST_SUBMIT, RunKind.CHECK, RunKind.CHECK]
         assert [point.measured_at for point in points] == sorted(point.measured_at for point in points)
+
+    def test_a_trend_goes_back_from_its_newest_point_before_a_moment(self, site: ReadingSite) -> None:
+        site.add_change()
+        series = site.add_series("BM_x")
+        merged = site.add_run(kind=RunKind.POST_SUBMIT)
+        for _ in range(5):
+            site.add_build(merged, benchmarks=["BM_x"])
+        moments = [point.measured_at for point in site.reading.trend(series, 9).points]
+        step = moments[3] - moments[2]
+        for until, expected in ((None, moments[-1:]), (moments[3], moments[2:4]), (moments[0], moments[:1])):
+            within = step if until else timedelta(0)
+            found = site.reading.trend(series, 9, within, until).points
+            assert [point.measured_at for point in found] == expected
+        before = site.reading.trend(series, 9, step, moments[0] - timedelta(days=9))
+        assert before.points == ()
+
+    def test_a_hidden_point_does_not_move_the_range_of_a_trend(self, site: ReadingSite) -> None:
+        site.add_change()
+        site.add_change(OTHER)
+        series = site.add_series("BM_x")
+        shown = site.add_build(site.add_run(), benchmarks=["BM_x"])
+        site.add_build(site.add_run(change=OTHER), benchmarks=["BM_x"])
+        site.hide(OTHER)
+        (point,) = site.reading.seen_by(None).trend(series, 9, timedelta(0)).points
+        assert point.number == shown.number
 
     def test_the_series_of_a_renamed_benchmark_are_one_trend_under_its_newest_name(
         self, site: ReadingSite

@@ -48,7 +48,7 @@ from tests.support.reading.views import (
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from service.domain.review.change_search import ChangeSearch
     from service.domain.runs.health import Condition, FailingStep
@@ -339,7 +339,13 @@ class FakeReading(Reading):
         ][:limit]
 
     @override
-    def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
+    def trend(
+        self,
+        series_id: int,
+        limit: int,
+        within: timedelta | None = None,
+        until: datetime | None = None,
+    ) -> SeriesWithPoints:
         newer = {older: each for each, older in self.continued.items()}
         newest = series_id
         while newest in newer:
@@ -350,6 +356,10 @@ class FakeReading(Reading):
         stored = [point for each in self.trends if each.series.id in same for point in each.points]
         ordered = sorted(stored or self._points(same), key=lambda point: point.measured_at)
         shown_kinds = (RunKind.CHECK, RunKind.POST_SUBMIT)
+        ordered = [each for each in ordered if until is None or each.measured_at <= until]
+        moments = [each.measured_at for each in ordered if each.kind in shown_kinds]
+        if within is not None and moments:
+            ordered = [each for each in ordered if each.measured_at >= moments[-1] - within]
         last = [[p for p in ordered if p.kind is kind][-limit:] for kind in shown_kinds]
         shown = {id(point) for points in last for point in points}
         points = tuple(point for point in ordered if id(point) in shown)

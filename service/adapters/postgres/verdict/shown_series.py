@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +24,7 @@ from service.adapters.postgres.access.sight import (
     visible_run,
     visible_series,
 )
-from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.rows import from_row, from_rows
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.verdict.shown_comparisons import COMPARED
 from service.domain.runs.vote import Result
@@ -37,13 +38,12 @@ from service.ports.verdict import Anchor, Point, Series, SeriesWithPoints, Untou
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from datetime import datetime
+    from datetime import timedelta
 
-    from sqlalchemy import Row, RowMapping
+    from sqlalchemy import Row
 
     from service.domain.values.search import Words
 
-_WAIT_DAYS: Final = 2
 # The commit on the branch of a row of run: a merge commit brought some.
 ON_BRANCH: Final = "coalesce(nullif(run.merged_as, ''), run.revision)"
 _MOST_ANCHORS: Final = 200
@@ -85,6 +85,10 @@ _ONE: Final = text(f"""
 """)  # noqa: S608 - put together from constants
 
 
+_WITHIN: Final = "measured_at BETWEEN :begin AND :end"
+_ALWAYS: Final = {"begin": datetime.min.replace(tzinfo=UTC), "end": datetime.max.replace(tzinfo=UTC)}
+
+
 def _newest(kind: int, run_kind: RunKind) -> str:
     # A build may be reused by later runs: the first of the comparison's kind is the one it was measured for.
     # A viewer who sees that run sees the build, so that no other run needs to be looked for.
@@ -100,7 +104,7 @@ def _newest(kind: int, run_kind: RunKind) -> str:
               AND {visible_run("run")}
             ORDER BY run.id LIMIT 1
         ) AS r ON true
-        WHERE series_id = same.id AND comparison.kind = {kind}
+        WHERE series_id = same.id AND comparison.kind = {kind} AND {_WITHIN}
           AND (r.id IS NOT NULL OR {visible_build("comparison.build_id")})
         ORDER BY measured_at DESC LIMIT :limit
     ) AS of_name
@@ -117,7 +121,8 @@ SELECT * FROM (
     FROM {SAME_SERIES} AS same
     JOIN comparison ON comparison.series_id = same.id AND comparison.kind = 3
     JOIN run_build ON run_build.build_id = comparison.build_id
-    JOIN run AS r ON r.id = run_build.run_id AND r.committed_at IS NOT NULL AND {visible_run("r")}
+    JOIN run AS r ON r.id = run_build.run_id AND {visible_run("r")}
+        AND r.committed_at BETWEEN :begin AND :end
     ORDER BY r.parent, r.revision, comparison.measured_at DESC
 ) AS of_link
 ORDER BY committed_at DESC LIMIT :limit
@@ -157,13 +162,17 @@ LEFT JOIN LATERAL ({_samples(0)}) AS of_base ON k.run_kind = '{RunKind.POST_SUBM
 LEFT JOIN LATERAL ({_samples(1)}) AS of_patch ON k.run_kind = '{RunKind.POST_SUBMIT}'
 ORDER BY coalesce(k.committed_at, k.measured_at), k.build_id
 """)  # noqa: S608 - put together from constants
+_LAST: Final = text(f"""
+SELECT max(k.measured_at)
+FROM (({_newest(1, RunKind.POST_SUBMIT)}) UNION ALL ({_newest(0, RunKind.CHECK)})) AS k
+""")  # noqa: S608 - put together from constants
 
 
 _ANCHORS: Final = text(f"""
 SELECT {COMPARED}, k.measured_at, r.revision, r.parent,
        of_base.samples AS base_samples, of_patch.samples AS patch_samples, {_SAME_PROGRAM}
 FROM {SAME_SERIES} AS same CROSS JOIN LATERAL (
-    SELECT * FROM comparison WHERE series_id = same.id AND kind = 3 AND measured_at >= :begin
+    SELECT * FROM comparison WHERE series_id = same.id AND kind = 3 AND {_WITHIN}
     ORDER BY measured_at DESC LIMIT {_MOST_ANCHORS}
 ) AS k
 JOIN LATERAL (
@@ -176,20 +185,15 @@ LEFT JOIN LATERAL ({_samples(0)}) AS of_base ON true
 LEFT JOIN LATERAL ({_samples(1)}) AS of_patch ON true
 ORDER BY k.measured_at, k.build_id
 """)  # noqa: S608 - put together from constants
+_CAME: Final = "coalesce(run.committed_at, b.created_at)"
 _UNTOUCHED: Final = text(f"""
-SELECT {ON_BRANCH} AS revision, run.parent, coalesce(run.committed_at, b.created_at) AS moment
-FROM (
-    SELECT * FROM run WHERE kind = '{RunKind.POST_SUBMIT}'
-    UNION ALL SELECT * FROM run
-    WHERE kind = '{RunKind.ANCHOR}' AND pool = :machine_class AND committed_at IS NOT NULL
-) AS run JOIN LATERAL (
-    SELECT build.id, build.created_at FROM run_build JOIN build ON build.id = run_build.build_id
-    WHERE run_build.run_id = run.id AND build.job = :job AND build.result = '{Result.NOT_BUILT}' LIMIT 1
-) AS b ON b.created_at >= :begin
-WHERE run.parent IS NOT NULL
+SELECT DISTINCT ON (run.id) {ON_BRANCH} AS revision, run.parent, {_CAME} AS moment
+FROM build AS b JOIN run_build ON run_build.build_id = b.id JOIN run ON run.id = run_build.run_id
+WHERE b.job = :job AND b.result = '{Result.NOT_BUILT}' AND b.created_at >= :begin
+  AND {_CAME} BETWEEN :begin AND :end AND run.parent IS NOT NULL
+  AND (run.kind = '{RunKind.POST_SUBMIT}'
+       OR run.kind = '{RunKind.ANCHOR}' AND run.pool = :machine_class AND run.committed_at IS NOT NULL)
   AND (run.instance, run.project, run.branch) = (:instance, :project, :branch)
-  -- A run begins before its builds, by {_WAIT_DAYS} days at most.
-  AND run.created_at >= cast(:begin AS timestamptz) - interval '{_WAIT_DAYS} days'
   AND {measured_in_sight("b.id")}
 ORDER BY run.id DESC LIMIT {_MOST_UNTOUCHED}
 """)  # noqa: S608 - put together from constants
@@ -233,30 +237,35 @@ class PostgresSeriesReading(Sighted, SeriesReading):
             return [from_row(Series, row) for row in connection.execute(_SEARCH, keys).mappings()]
 
     @override
-    def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
+    def trend(
+        self,
+        series_id: int,
+        limit: int,
+        within: timedelta | None = None,
+        until: datetime | None = None,
+    ) -> SeriesWithPoints:
         keys: dict[str, Any] = {"series_id": number_key(series_id, LARGEST_BIGINT), "limit": limit}
         keys |= self._sight(OF_TREND, **keys)
+        keys |= _ALWAYS if until is None else _ALWAYS | {"end": until}
         with self._begin() as connection:
             row = connection.execute(_ONE, keys).mappings().first()
             if row is None:
                 raise NotFound(f"there is no series {series_id}")
             series = from_row(Series, row)
-            points = tuple(map(_point, connection.execute(_POINTS, keys).mappings()))
-            merged = (point.measured_at for point in points if point.kind is RunKind.POST_SUBMIT)
-            if (first := min(merged, default=None)) is None:
+            last = None if within is None else connection.execute(_LAST, keys | {"limit": 1}).scalar_one()
+            if within is not None and last is not None:
+                keys["begin"] = last - within
+            points = tuple(from_rows(Point, connection.execute(_POINTS, keys), error=_error))
+            merged = (point for point in points if point.kind is RunKind.POST_SUBMIT)
+            if (first := next(merged, None)) is None:
                 return SeriesWithPoints(series, points)
             names = ("instance", "project", "branch", "machine_class", "job")
-            keys |= {each: getattr(series, each) for each in names} | {"begin": first}
-            untouched = connection.execute(_UNTOUCHED, keys).mappings()
+            keys |= {each: getattr(series, each) for each in names} | {"begin": first.moment}
+            untouched = tuple(from_rows(UntouchedCommit, connection.execute(_UNTOUCHED, keys)))
             # A repetition continues the same pairs.
-            rows = connection.execute(_ANCHORS, keys).mappings()
-            anchors = {(each["parent"], each["revision"]): each for each in rows}.values()
-            return SeriesWithPoints(
-                series,
-                points,
-                tuple(from_row(UntouchedCommit, each) for each in untouched),
-                tuple(from_row(Anchor, each, error=_error(each)) for each in anchors),
-            )
+            found = from_rows(Anchor, connection.execute(_ANCHORS, keys), error=_error)
+            anchors = {(each.parent, each.revision): each for each in found}.values()
+            return SeriesWithPoints(series, points, untouched, tuple(anchors))
 
     @override
     def merged_steps(
@@ -276,19 +285,15 @@ def _step(row: Row[Any]) -> Step:
     return Step(row.revision, row.parent, row.measured_at, 0.0 if row.is_same_program else log)
 
 
-def _point(row: RowMapping) -> Point:
-    return from_row(Point, row, error=_error(row))
-
-
-def _error(row: RowMapping) -> float | None:
+def _error(row: Row[Any]) -> float | None:
     """Return the stored error; a row of a previous version has samples instead.
 
     It is estimated from the pairs of the verdict: the first complete ones of the stored pairs.
     """
-    if row["error"] is not None:
-        return float(row["error"])
-    sides = zip(row["base_samples"] or (), row["patch_samples"] or (), strict=False)
-    pairs = [(base, patch) for base, patch in sides if base is not None and patch is not None][: row["pairs"]]
+    if row.error is not None:
+        return float(row.error)
+    sides = zip(row.base_samples or (), row.patch_samples or (), strict=False)
+    pairs = [(base, patch) for base, patch in sides if base is not None and patch is not None][: row.pairs]
     if len(pairs) < MIN_PAIRS or not all(base > 0 and patch > 0 for base, patch in pairs):
         return None
     base, patch = zip(*pairs, strict=True)
