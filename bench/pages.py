@@ -19,8 +19,8 @@ from starlette.requests import Request
 from bench.filling import BENCHMARKS, LONG, Filler
 from bench.store import database
 from bench.timing import CAVEAT, WARM_UP, met, say, say_load
-from dashboards.pages import INLINE_STYLE_PATHS
 from dashboards.rendering import problem_page
+from dashboards.trunk.trends import CHART_PATHS
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.domain.verdict.inference.estimate import estimate, ratio_of
@@ -111,7 +111,7 @@ def without_access_control(app: FastAPI) -> ASGIApp:
             bare.include_router(router)
     install_problems(bare, problem_page)
     bare.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
-    bare.add_middleware(Guard, inline_style_paths=INLINE_STYLE_PATHS)
+    bare.add_middleware(Guard, chart_paths=CHART_PATHS)
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         leave_anonymous(Request(scope))

@@ -212,9 +212,9 @@ def _pages(get: Callable[[str], None], filler: Filler, series: int) -> list[Prob
         Probe("/benchmarks", lambda _: get("/benchmarks"), BENCHMARKS_GOAL),
         Probe("/machines", lambda _: get("/machines"), PAGE_GOAL),
         Probe("/trends?series=n", trend("/trends?series={}"), PAGE_GOAL),
-        Probe(f"/trends/n/figure.json ({POINTS} points)", trend(figure), PAGE_GOAL),
+        Probe("/trends/n/figure.json (90 days)", trend(figure), PAGE_GOAL),
         Probe(f"/api/v1/series/n ({POINTS} points)", trend("/api/v1/series/{}"), PAGE_GOAL),
-        Probe(f"/trends/n/figure.json ({MANY_POINTS:,} points)", trend(f"{figure}?points={MANY_POINTS}")),
+        Probe(f"/trends/n/figure.json ({MANY_POINTS:,} points)", trend(f"{figure}?range=all")),
     ]
 
 

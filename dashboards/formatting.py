@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup, escape
@@ -45,6 +46,7 @@ def percent(value: float | None) -> str:
     return f"{number:.0f} %" if number >= 10 else f"{number:.2g} %"  # noqa: PLR2004 - two digits
 
 
+@lru_cache(maxsize=1024)  # a figure asks once for each of its points
 def metric_label(name: str) -> str:
     """Name a metric as messages do: ``items/s``, ``CPU time``."""
     return plain(metric_named(name).label, 100)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
 
 from dashboards.addresses import ChosenRows, JobName, Number, Search  # noqa: TC001 - FastAPI reads them
@@ -22,19 +22,18 @@ from dashboards.review import patch_set_table
 from dashboards.review.overview import NO_OVERVIEW, summary_of
 from dashboards.runs.next_steps import steps_after
 from dashboards.runs.sentences import verdict_sentence
+from dashboards.trunk.trends import add_trends
 from dashboards.verdict import comparison_table
 from dashboards.verdict.exports import add_exports
-from dashboards.verdict.level_figure import has_levels, level_figure, level_text
 from dashboards.verdict.sparkline import COMMITS, sparkline
-from dashboards.verdict.trend_figure import page_of, trend_figure
 from service.domain.review.change import ChangeStatus
 from service.domain.review.change_search import MINE, parse_change_search
+from service.domain.review.links import Links
 from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
 from service.domain.values.search import parse_words
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.verdict.trend.line import level_line
 from service.ports.review.shown import Cursor
 from service.ports.runs.shown import Standing, leading
 
@@ -54,65 +53,10 @@ if TYPE_CHECKING:
     from service.steps.runs.check_health import HealthCheck
 
     ReadingOf = Callable[[Request], Reading]
-    from collections.abc import Callable
 
-    from service.ports.reading import SeriesReading
-
-_MOST_SERIES: Final = 50
-_POINTS: Final = 200
-SeriesId = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
-Points = Annotated[int, Query(ge=1, le=2000)]
-Shown = Annotated[Literal["change", "values"], Query()]
-Since = Annotated[str, Query(pattern="^[0-9a-f]{0,64}$")]
-
-
-def add_trends(router: APIRouter, reading_of: Callable[[Request], SeriesReading], pages: Pages) -> None:
-    """Add ``/trends`` and the figures that it draws."""
-
-    @router.get("/trends")
-    def trends(
-        request: Request,
-        q: Annotated[str, Query(max_length=200)] = "",
-        series: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)] = None,
-        points: Points = _POINTS,
-        shown: Shown = "change",
-        since: Since = "",
-    ) -> HTMLResponse:
-        reading = reading_of(request)
-        matching = reading.series(parse_words(q), _MOST_SERIES + 1)
-        trend = None if series is None else reading.trend(series, points)
-        levels = level_line(trend.steps, since, trend.links).levels if trend and has_levels(trend) else {}
-        return pages.render(
-            request,
-            "trends.html",
-            q=q,
-            matching=matching[:_MOST_SERIES],
-            has_more=len(matching) > _MOST_SERIES,
-            trend=trend,
-            points=points,
-            page_of=page_of,
-            shown=shown if levels else "values",
-            since=since,
-            levels=levels,
-            level_text=level_text,
-        )
-
-    @router.get("/trends/{series_id}/figure.json")
-    def figure(
-        request: Request,
-        series_id: SeriesId,
-        points: Points = _POINTS,
-        shown: Shown = "values",
-        since: Since = "",
-    ) -> JSONResponse:
-        trend = reading_of(request).trend(series_id, points)
-        drawn = level_figure(trend, since) if shown == "change" else trend_figure(trend)
-        return JSONResponse(drawn, headers={"Cache-Control": "no-cache"})
-
-
-INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements that it draws
 _PAGE: Final = 50
 _TAIL_LINES: Final = 80
+_SAME_SITE: Final = Links("")
 Address = Annotated[str, Path(pattern=ADDRESS)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
 
@@ -138,6 +82,7 @@ def create_pages(
     review_urls: Mapping[str, str] = NO_URLS,
     actions_of: ActionsOf = lambda *_: None,
     overview: Overview = NO_OVERVIEW,
+    links: Links = _SAME_SITE,
 ) -> APIRouter:
     """Create the routes of all pages with their scripts and styles.
 
@@ -148,6 +93,7 @@ def create_pages(
         review_urls: the addresses of the Gerrits by instance; the pages of no other server are linked.
         actions_of: returns the actions that the caller of a request may use on a patch set.
         overview: what the first page has beside changes.
+        links: build the addresses that a person gives to other sites.
     """
     pages = Pages(health, review_urls)
     router = APIRouter(include_in_schema=False, route_class=_PageRoute)
@@ -156,7 +102,7 @@ def create_pages(
     _add_builds(router, reading_of, pages, stream_log)
     add_logs(router, reading_of, pages, stream_log)
     add_tests(router, reading_of, stream_log)
-    add_trends(router, reading_of, pages)
+    add_trends(router, reading_of, pages, links)
     add_benchmarks(router, reading_of, pages)
     add_exports(router, reading_of)
 

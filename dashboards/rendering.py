@@ -122,14 +122,15 @@ class Pages:
         """Render a template as a page; its commits are those of an instance."""
         shared = {
             "health": self._current_report(),
-            "review": self._review_of(instance),
-            "review_of": self._review_of,
+            "review": self.review_of(instance),
+            "review_of": self.review_of,
             "account": account_link_of(request),
         }
         text = self._environment.get_template(template).render(**shared, **values)
         return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-cache"})
 
-    def _review_of(self, instance: str) -> ReviewLinks:
+    def review_of(self, instance: str) -> ReviewLinks:
+        """Return the addresses on the review server of an instance."""
         return self._review.get(instance, self._default)
 
     def _current_report(self) -> HealthReport:
@@ -209,7 +210,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(asset=asset_path, query=_query, operator=written, UNFINISHED=UNFINISHED)
+    environment.globals.update(asset=asset_path, query=query_of, operator=written, UNFINISHED=UNFINISHED)
     environment.globals.update(actions=None, known="")  # pages without forms have none
     environment.globals.update(
         badge_of=badge_of,
@@ -257,7 +258,7 @@ def _environment() -> Environment:
     return environment
 
 
-def _query(**values: object) -> str:
-    """Return a query string of the values that are not empty."""
+def query_of(**values: object) -> str:
+    """Return a query string of the values that are not empty; a tuple's values follow each other."""
     given = {name: value for name, value in values.items() if value not in {None, ""}}
-    return f"?{urlencode(given)}"
+    return f"?{urlencode(given, doseq=True)}"

@@ -14,11 +14,12 @@ from prometheus_client import CollectorRegistry
 
 from dashboards.access.pages import account_renderer, create_audit
 from dashboards.failures.pages import create_failures
-from dashboards.pages import INLINE_STYLE_PATHS, create_pages
+from dashboards.pages import create_pages
 from dashboards.rendering import problem_page, sign_in_page
 from dashboards.review.overview import EXPIRING_DAYS, MOST_LINES, Overview
 from dashboards.trunk.compare import create_compare
 from dashboards.trunk.pages import create_regressions
+from dashboards.trunk.trends import CHART_PATHS
 from service.adapters.access.oidc import OidcProvider
 from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.access.sign_in_secret import read_secret
@@ -121,7 +122,7 @@ def create_app() -> FastAPI:
         routers,
         access=ways_in.access(RIGHTS, is_public=is_public),
         version=version("benchgate"),
-        inline_style_paths=INLINE_STYLE_PATHS,
+        chart_paths=CHART_PATHS,
         problem_page=problem_page,
     )
     # What is loaded stays: a full collection would walk through all of it every few requests.
@@ -182,6 +183,7 @@ def _pages(
         review_urls=plane.addresses,
         actions_of=actions.forms_for,
         overview=overview,
+        links=plane.links,
     )
     return create_actions(actions), pages
 

@@ -1,8 +1,9 @@
-// Draws the figure that the page names; the zoom is part of the URL.
+// Draws the figure that the page names; the zoom is part of the URL. It needs trend_card.js.
 
 const chart = document.getElementById("chart");
 const LARGE = 12; // size of a marker with a verdict, in pixels
 const NEAR = 9; // pixels
+const PLACES = /^(-?\d+(\.\d+)?(e-?\d+)?|\d{4}-\d\d-\d\d[\d:. TZ-]*)$/; // numbers of commits, or moments
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -10,25 +11,24 @@ function colour(name) {
 
 function themed() {
   return {
+    "paper_bgcolor": colour("--raised"),
     "font.color": colour("--text"),
     "font.family": "system-ui, sans-serif",
     "xaxis.linecolor": colour("--line"),
     "xaxis.color": colour("--quiet"),
     "yaxis.gridcolor": colour("--line"),
     "yaxis.color": colour("--quiet"),
-    "hoverlabel.bgcolor": colour("--raised"),
-    "hoverlabel.bordercolor": colour("--line"),
-    "hoverlabel.font.color": colour("--text"),
-    "hoverlabel.align": "left",
     "modebar.bgcolor": "rgba(0,0,0,0)",
     "modebar.color": colour("--quiet"),
     "modebar.activecolor": colour("--text"),
   };
 }
 
-function zoomOf(url) {
-  const moments = ["from", "to"].map((name) => url.searchParams.get(name) || "");
-  return moments.every((text) => /^\d{4}-\d\d-\d\d[\d:. TZ-]*$/.test(text)) ? moments : null;
+function zoomOf(url, type) {
+  const places = ["from", "to"].map((name) => url.searchParams.get(name) || "");
+  const isKnown = places.every((text) => PLACES.test(text) && (type === "date") === /^\d{4}-\d\d-/.test(text));
+  if (!isKnown) return null;
+  return type === "date" ? places : places.map(Number);
 }
 
 function rememberZoom(change) {
@@ -45,21 +45,29 @@ function rememberZoom(change) {
   history.replaceState(null, "", url);
 }
 
+// Where a point is in the chart, in pixels; null if the zoom leaves it out.
+function placeOf({ curveNumber, pointNumber }) {
+  const { xaxis, yaxis } = chart._fullLayout;
+  const trace = chart.data[curveNumber];
+  const x = xaxis.d2p(trace.x[pointNumber]);
+  const y = yaxis.d2p(trace.y[pointNumber]);
+  const isInside = x >= -1 && y >= -1 && x <= xaxis._length + 1 && y <= yaxis._length + 1;
+  return isInside ? { x: chart.clientLeft + xaxis._offset + x, y: chart.clientTop + yaxis._offset + y } : null;
+}
+
 // The marker of a verdict near the pointer: the dots around it, which are closer to each other than to see, yield.
 function verdictNear(pointer) {
-  const plot = chart.querySelector(".nsewdrag")?.getBoundingClientRect();
-  if (!plot || pointer?.clientX === undefined) return null;
-  const { xaxis, yaxis } = chart._fullLayout;
+  const frame = chart.parentElement.getBoundingClientRect();
+  if (pointer?.clientX === undefined) return null;
   let nearest = null;
   let within = NEAR;
   chart.data.forEach((trace, curveNumber) => {
-    if (!Array.isArray(trace.marker?.size) || trace.visible === "legendonly") return;
-    trace.marker.size.forEach((size, pointNumber) => {
-      if (size < LARGE) return;
-      const x = plot.left + xaxis.d2p(trace.x[pointNumber]) - pointer.clientX;
-      const y = plot.top + yaxis.d2p(trace.y[pointNumber]) - pointer.clientY;
-      if (Math.hypot(x, y) < within) {
-        within = Math.hypot(x, y);
+    if (trace.marker?.size !== LARGE || trace.visible === "legendonly") return;
+    trace.x.forEach((_, pointNumber) => {
+      const at = placeOf({ curveNumber, pointNumber });
+      const far = at ? Math.hypot(frame.left + at.x - pointer.clientX, frame.top + at.y - pointer.clientY) : NEAR;
+      if (far < within) {
+        within = far;
         nearest = { curveNumber, pointNumber };
       }
     });
@@ -67,11 +75,48 @@ function verdictNear(pointer) {
   return nearest;
 }
 
+function spotOf(event) {
+  const { curveNumber, pointNumber } = event.points[0];
+  return verdictNear(event.event) || { curveNumber, pointNumber };
+}
+
+// The policy of the page allows no images from blobs, so Plotly's own download cannot make a PNG.
+async function save(format, title) {
+  const text = title.slice(0, 120).replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+  const layout = { ...chart.layout, title: { text, font: { size: 14 } }, margin: { ...chart.layout.margin, t: 110 } };
+  const size = { width: 1200, height: 520 };
+  const address = await window.Plotly.toImage({ data: chart.data, layout }, { format: "svg", ...size });
+  let content = new Blob([decodeURIComponent(address.slice(address.indexOf(",") + 1))], { type: "image/svg+xml" });
+  if (format === "png") {
+    const image = new Image();
+    image.src = address;
+    await image.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width: 2 * size.width, height: 2 * size.height });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    content = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  }
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = `${title.replace(/[^A-Za-z0-9]+/g, "-").slice(0, 60) || "trend"}.${format}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function offerDownloads() {
+  const offered = document.getElementById("downloads");
+  if (!offered) return;
+  offered.hidden = false;
+  offered.addEventListener("click", ({ target }) => {
+    if (target.dataset.format) save(target.dataset.format, document.getElementById("series").textContent.trim());
+  });
+}
+
 async function draw() {
-  const answer = await fetch(chart.dataset.figure);
+  const isEmbedded = "embedded" in chart.dataset;
+  const answer = await fetch(chart.dataset.figure, { credentials: isEmbedded ? "omit" : "same-origin" });
   const figure = await answer.json();
   if (!answer.ok) throw new Error(figure.detail || figure.title);
-  const range = zoomOf(new URL(location.href));
+  const range = zoomOf(new URL(location.href), figure.layout.xaxis.type);
   if (range) Object.assign(figure.layout.xaxis, { range, autorange: false });
   await window.Plotly.newPlot(chart, figure.data, figure.layout, {
     responsive: true,
@@ -79,23 +124,17 @@ async function draw() {
     modeBarButtons: [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
   });
   await window.Plotly.relayout(chart, themed());
+  const card = new TrendCard(chart, document.getElementById("card"), placeOf);
+  card.cards = figure.cards;
   chart.on("plotly_relayout", rememberZoom);
-  let tapped = null;
-  chart.on("plotly_hover", (event) => {
-    const near = verdictNear(event.event);
-    const { curveNumber, pointNumber } = event.points[0];
-    if (near && (near.curveNumber !== curveNumber || near.pointNumber !== pointNumber)) window.Plotly.Fx.hover(chart, [near]);
-  });
-  chart.on("plotly_click", (event) => {
-    const near = verdictNear(event.event);
-    const page = near ? chart.data[near.curveNumber].customdata[near.pointNumber] : event.points[0]?.customdata;
-    if (typeof page !== "string" || !page.startsWith("/")) return;
-    // Without a mouse, the first tap shows the values and the second one opens the page.
-    const isFirst = tapped !== page && matchMedia("(hover: none)").matches;
-    tapped = page;
-    if (!isFirst) location.assign(page);
-    else if (near) window.Plotly.Fx.hover(chart, [near]);
-  });
+  chart.on("plotly_afterplot", () => card.place());
+  chart.on("plotly_hover", (event) => card.point(spotOf(event)));
+  chart.on("plotly_unhover", () => card.leave());
+  chart.on("plotly_click", (event) => card.strike(spotOf(event)));
+  chart.tabIndex = 0;
+  chart.role = "application";
+  chart.ariaLabel = "Chart: the arrow keys go from commit to commit, Enter opens one, Escape closes its card";
+  offerDownloads();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => window.Plotly.relayout(chart, themed()));
   chart.dataset.state = "drawn";
 }

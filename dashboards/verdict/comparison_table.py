@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -188,6 +189,7 @@ def sign_of(verdict: Verdict, row: Compared | None = None, metric: str = "") -> 
     return _SIGNS[Verdict.FASTER if row.ratio > 1 else Verdict.SLOWER]
 
 
+@lru_cache(maxsize=1024)  # a figure asks once for each of its points
 def word_of(verdict: Verdict, *metrics: str) -> str:
     """Return the word for a verdict on these metrics: bytes and counts get worse, not slower."""
     are_speed = {metric_named(metric).is_speed for metric in metrics} or {True}

@@ -1,68 +1,96 @@
-"""Draw a series over time, as plain JSON for Plotly."""
+"""Draw series over time, as plain JSON for Plotly."""
 
 from __future__ import annotations
 
-import itertools
+import math
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
-from dashboards.formatting import labelled_quantity, metric_label, middle_cut, moment, stamp
-from dashboards.verdict.comparison_table import sign_of, word_of
-from service.domain.values.identity import RunKind
+from dashboards.formatting import metric_label, middle_cut
+from dashboards.verdict.comparison_table import sign_of
+from dashboards.verdict.trend_cards import card_of
+from dashboards.verdict.trend_lines import JUDGED, lines_of
 from service.domain.values.text import plain
-from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from dashboards.verdict.trend_lines import Line, Spot
+    from dashboards.verdict.trend_view import TrendView
     from service.ports.verdict import Point, Series, SeriesWithPoints
 
+    ReviewOf = Callable[[Point, Series], str]
+
 # Okabe and Ito's palette, which people with any kind of colour vision can distinguish.
-BLUE: Final = "#0072B2"
+_BLUE: Final = "#0072B2"
 _ORANGE: Final = "#E69F00"
 _VERMILLION: Final = "#D55E00"
 _GREEN: Final = "#009E73"
-GREY: Final = "#8a8f98"
-_LARGE, _SMALL = 12, 8
-# Symbol, size, and the colour unless it is that of the line.
-_MARKERS: Final[Mapping[Verdict, tuple[str, int, str | None]]] = MappingProxyType(
-    {
-        Verdict.SLOWER: ("triangle-down", _LARGE, _VERMILLION),
-        Verdict.FASTER: ("triangle-up", _LARGE, _GREEN),
-        Verdict.SAME: ("circle", _SMALL, None),
-        Verdict.UNDECIDED: ("circle", _SMALL, None),
-        Verdict.NEW: ("circle", _SMALL, None),
-        Verdict.REMOVED: ("circle", _SMALL, None),
-        Verdict.BROKEN: ("circle", _SMALL, None),
-        Verdict.FAILING: ("circle", _SMALL, None),
-    }
+_GREY: Final = "#8a8f98"
+_BAND: Final = "rgba(0, 114, 178, 0.16)"
+# Colour, shape and dash of each of several series: never colour alone.
+STYLES: Final = (
+    (_BLUE, "circle", "solid"),
+    (_ORANGE, "square", "dash"),
+    ("#CC79A7", "diamond", "dot"),
+    ("#56B4E9", "cross", "dashdot"),
+    (_GREEN, "star", "longdash"),
+    (_GREY, "hexagon", "longdashdot"),
 )
-_POINTING: Final = {"▲": "triangle-up", "▼": "triangle-down"}
+_LARGE, _SMALL = 12, 8
+_POINTING: Final = MappingProxyType({"▲": "triangle-up", "▼": "triangle-down"})
 _MANY: Final = 8  # merged commits that show how much a series varies
 _FAR: Final = 3.0  # times each of them: a patch set beyond would hide their steps
-_GAP: Final = ("circle", _SMALL, None)
-_SUFFIXES: Final = {"1/s": "/s", "s": "s", "B": "B", "B/s": "B/s"}
+_MOST_EPOCHS: Final = 20  # of which each has a line; more would be a curtain
+_TELLING: Final = ("metric", "suite", "branch", "project", "machine_class", "job", "instance")
+_JUDGED_NAME: Final = "slower or faster"
+_SUFFIXES: Final = MappingProxyType({"1/s": "/s", "s": "s", "B": "B", "B/s": "B/s"})
+NO_REVIEW: Final[ReviewOf] = lambda point, series: ""  # noqa: ARG005, E731 - the console has no pages
 
 
-def trend_figure(trend: SeriesWithPoints) -> dict[str, Any]:
-    """Draw a series over time: merged commits as a line with filled markers, patch sets as hollow markers.
+def figure_of(
+    trends: Sequence[SeriesWithPoints], view: TrendView, review_of: ReviewOf = NO_REVIEW
+) -> dict[str, Any]:
+    """Draw series: merged commits as lines with filled markers, patch sets as hollow ones.
 
-    ``customdata`` of each point is the page it leads to. A vertical line marks each new environment:
-    values before and after it are not comparable.
+    What is slower or faster has a marker above all others. ``customdata`` of a point is the position of its
+    card in ``cards``. A vertical line marks each new environment: values before and after it are not
+    comparable, while levels go on across it.
     """
-    drawn = [point for point in trend.points if point.patch is not None]
-    merged = [point for point in drawn if point.kind is RunKind.POST_SUBMIT]
-    proposed = [point for point in drawn if point.kind is not RunKind.POST_SUBMIT]
-    return {
-        "data": [
-            _trace("merged", _by_epoch(merged), trend.series, mode="lines+markers", is_open=False),
-            _trace("patch sets", proposed, trend.series, mode="markers", is_open=True),
-            legend("merged", mode="lines+markers", is_open=False),
-            legend("patch sets", mode="markers", is_open=True),
-        ],
-        "layout": scaled(layout_of(trend.series, epochs_of(merged)), _values(merged), _values(proposed)),
-    }
+    lines = lines_of(trends, view)
+    cards = _Cards(review_of)
+    if len(lines) == 1:
+        traces, layout = _alone(lines[0], cards), _layout_alone(lines[0], view)
+    else:
+        traces = [
+            trace
+            for line, name, style in zip(lines, _names_of(lines), STYLES, strict=False)
+            for trace in (
+                _merged(line, cards, name, *style),
+                *_judged(line.spots, line.series, cards, name, ending=""),
+            )
+        ]
+        layout = _layout(lines, view, _together(lines), {"tickprefix": "×", "tickformat": "~r"})
+    # What is drawn last is above the others.
+    traces.sort(key=lambda trace: trace["name"] == _JUDGED_NAME)
+    return {"data": traces, "layout": layout, "cards": cards.found}
+
+
+@dataclass(slots=True)
+class _Cards:
+    """The cards of points, each once."""
+
+    review_of: ReviewOf
+    found: list[dict[str, Any]] = field(default_factory=list)
+    _numbers: dict[int, int] = field(default_factory=dict)
+
+    def number_of(self, spot: Spot, series: Series) -> int:
+        """Return the position of a point's card."""
+        number = self._numbers.setdefault(id(spot.point), len(self.found))
+        if number == len(self.found):
+            self.found.append(card_of(spot, series, self.review_of))
+        return number
 
 
 def escaped(text: str, limit: int = 160) -> str:
@@ -71,132 +99,154 @@ def escaped(text: str, limit: int = 160) -> str:
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def page_of(point: Point) -> str:
-    """Return the page that a click on a point opens."""
-    if point.change_address is not None:
-        patch_set = f"/{point.patch_set}" if point.kind is RunKind.CHECK and point.patch_set else ""
-        return f"/changes/{quote(point.change_address)}{patch_set}"
-    return f"/runs/{point.run_id}" if point.run_id is not None else f"/job/{point.job}/{point.number}/"
-
-
-def _trace(
-    name: str, points: Sequence[Point | None], series: Series, *, mode: str, is_open: bool
-) -> dict[str, Any]:
-    return {
+def _alone(line: Line, cards: _Cards) -> list[dict[str, Any]]:
+    proposed = {
         "type": "scatter",
-        "name": name,
-        "mode": mode,
-        "x": [point and stamp(point.moment) for point in points],
-        "y": [point and point.patch for point in points],
-        "customdata": [point and page_of(point) for point in points],
-        "hoverinfo": "text",
-        "hovertext": [point and hover(point, series) for point in points],
-        "line": {"color": BLUE, "width": 1.5},
-        "marker": markers(points, series, is_open=is_open),
-        "legendgroup": name,
-        "showlegend": False,
+        "name": "patch sets",
+        "mode": "markers",
+        "x": [spot.x for spot in line.proposed],
+        "y": [spot.y for spot in line.proposed],
+        "customdata": [cards.number_of(spot, line.series) for spot in line.proposed],
+        "hoverinfo": "none",
+        "marker": {"size": _SMALL, "color": _ORANGE, "symbol": "circle-open", "line": {"width": 1.5}},
+        "legendgroup": "patch sets",
     }
-
-
-def legend(name: str, *, mode: str, is_open: bool) -> dict[str, Any]:
-    """Make the legend's entry: that of a trace has the marker of its first point, whatever its verdict."""
-    return {
-        "type": "scatter",
-        "name": name,
-        "mode": mode,
-        "x": [None],
-        "y": [None],
-        "line": {"color": BLUE, "width": 1.5},
-        "marker": {
-            "size": _SMALL,
-            "color": _ORANGE if is_open else BLUE,
-            "symbol": "circle-open" if is_open else "circle",
-        },
-        "legendgroup": name,
-    }
-
-
-def markers(points: Sequence[Point | None], series: Series, *, is_open: bool) -> dict[str, Any]:
-    """Return the markers of points by their verdicts; None is a gap."""
-    own_colour, ending = (_ORANGE, "-open") if is_open else (BLUE, "")
-    markers = [_marker(point, series) if point else _GAP for point in points]
-    return {
-        "size": [size for _, size, _ in markers],
-        "color": [colour or own_colour for *_, colour in markers],
-        "symbol": [symbol + ending for symbol, *_ in markers],
-        "line": {"width": 1.5 if is_open else 0},
-        "opacity": 1,
-    }
-
-
-def _marker(point: Point, series: Series) -> tuple[str, int, str | None]:
-    """Return the marker of a verdict; as in the tables, it points to where bytes and counts moved."""
-    symbol, size, colour = _MARKERS[point.verdict]
-    if colour is not None:
-        symbol = _POINTING[sign_of(point.verdict, point, series.metric)]
-    return symbol, size, colour
-
-
-def _by_epoch(merged: Sequence[Point]) -> list[Point | None]:
-    """Insert a gap before each epoch: values across it are not comparable, so no line may join them."""
-    parted: list[Point | None] = list(merged[:1])
-    for before, after in itertools.pairwise(merged):
-        if before.environment_id != after.environment_id:
-            parted.append(None)
-        parted.append(after)
-    return parted
-
-
-def hover(point: Point, series: Series, since: str = "") -> str:
-    """Write the card of a point; ``since`` says how far its commit is from another one."""
-    compared = " ".join(
-        filter(None, (word_of(point.verdict, series.metric), point.change_text, point.interval_text))
-    )
-    commit = "merged" if point.kind is RunKind.POST_SUBMIT else f"patch set {point.patch_set}"
-    base, later = "its parent", ""
-    if point.committed_at is not None:
-        base, later = (point.parent or "")[:10], f", measured {moment(point.measured_at)} UTC"
-    change = "" if point.change is None else f"change {point.change_address}, "
-    lines = [
-        f"<b>{escaped(point.subject, 90) or escaped(point.revision[:12])}</b>",
-        escaped(f"{point.author} · {change}{commit} · {point.revision[:10]}"),
-        *([f"<b>{escaped(since, 100)}</b>"] if since else []),
-        escaped(labelled_quantity(point.patch, series.unit, series.metric), 100),
-        escaped(f"{compared} against {base}, {point.pairs} pairs on {point.machine}"),
-        f"{moment(point.moment)} UTC{later}",
-    ]
-    return "<br>".join(lines)
-
-
-def epochs_of(merged: Sequence[Point]) -> list[str]:
-    """Return when each new environment began."""
     return [
-        stamp(after.moment)
-        for before, after in itertools.pairwise(merged)
-        if before.environment_id != after.environment_id
+        *([_band(line.merged)] if line.since else []),
+        _merged(line, cards, "merged", *STYLES[0]),
+        proposed,
+        *_judged(line.spots, line.series, cards, "merged", ending=""),
+        *_judged(line.proposed, line.series, cards, "patch sets", ending="-open"),
     ]
 
 
-def _values(points: Sequence[Point]) -> list[float]:
-    return [point.patch for point in points if point.patch is not None]
+def _merged(line: Line, cards: _Cards, name: str, colour: str, symbol: str, dash: str) -> dict[str, Any]:
+    spots: list[Spot | None] = []
+    for part in line.merged:
+        spots += [*([None] if spots else []), *part]
+    return {
+        "type": "scatter",
+        "name": name,
+        "mode": "lines+markers",
+        "x": [spot and spot.x for spot in spots],
+        "y": [spot and spot.y for spot in spots],
+        "customdata": [spot and cards.number_of(spot, line.series) for spot in spots],
+        "hoverinfo": "none",
+        # A level holds until a commit changes it; commits that touch nothing have no marker.
+        "line": {"color": colour, "width": 1.5, "dash": dash, "shape": "hv" if line.since else "linear"},
+        "marker": {"size": _SMALL, "color": colour, "symbol": symbol},
+        "legendgroup": name,
+    }
 
 
-def scaled(
-    layout: dict[str, Any],
-    line: Sequence[float],
-    others: Sequence[float],
-    height: Callable[[float], float] = float,
-) -> dict[str, Any]:
-    """Leave patch sets far from the line beyond the scale, and say how many: they would make it flat.
+def _judged(
+    spots: Iterable[Spot], series: Series, cards: _Cards, group: str, *, ending: str
+) -> list[dict[str, Any]]:
+    """Mark what is slower or faster; as in the tables, a marker points to where bytes and counts moved."""
+    found = [spot for spot in spots if spot.point.verdict in JUDGED]
+    signs = [sign_of(spot.point.verdict, spot.point, series.metric) for spot in found]
+    if not found:
+        return []
+    return [
+        {
+            "type": "scatter",
+            "name": _JUDGED_NAME,
+            "mode": "markers",
+            "x": [spot.x for spot in found],
+            "y": [spot.y for spot in found],
+            "customdata": [cards.number_of(spot, series) for spot in found],
+            "hoverinfo": "none",
+            "marker": {
+                "size": _LARGE,
+                "color": [_VERMILLION if spot.point.verdict == "slower" else _GREEN for spot in found],
+                "symbol": [_POINTING[sign] + ending for sign in signs],
+                "line": {"width": 1.5 if ending else 0},
+            },
+            "legendgroup": group,
+            "showlegend": False,
+        }
+    ]
 
-    ``line`` and ``others`` have the values of merged commits and patch sets; ``height`` is where each is.
-    """
-    if len(line) < _MANY:
+
+def _band(parts: Sequence[Sequence[Spot]]) -> dict[str, Any]:
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for part in parts:
+        # Steps: each commit has the end before it, and its own.
+        there = [spot.x for spot in part for _ in (0, 1)][1:]
+        x += [*there, *reversed(there), None]
+        y += [spot.high for spot in part for _ in (0, 1)][:-1]
+        y += [*reversed([spot.low for spot in part for _ in (0, 1)][:-1]), None]
+    return {
+        "type": "scatter",
+        "name": "95 % interval",
+        "mode": "lines",
+        "x": x[:-1],
+        "y": y[:-1],
+        "fill": "toself",
+        "fillcolor": _BAND,
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "legendgroup": "merged",
+        "showlegend": bool(parts),
+    }
+
+
+def _layout_alone(line: Line, view: TrendView) -> dict[str, Any]:
+    series, label = line.series, metric_label(line.series.metric)
+    if not line.since:
+        axis = {"tickformat": "~s", "ticksuffix": _SUFFIXES.get(series.unit, "")}
+        title = f"{label} ({series.better} is better)"
+    else:
+        title = f"{label} since {line.since[:10]} ({series.better} is better)"
+        axis = {"tickprefix": "×", "tickformat": "~r"}
+        if view.axis == "linear":
+            axis = {"tickformat": "+~r", "ticksuffix": " %"}
+    layout = _layout([line], view, title, axis)
+    if line.since and view.axis == "linear":
+        layout["yaxis"] |= {"zeroline": True, "zerolinecolor": _GREY}
+    return _scaled(layout, line)
+
+
+def _together(lines: Sequence[Line]) -> str:
+    better = sorted({str(line.series.better) for line in lines})
+    first = "first commit" if any(line.since for line in lines) else "first value"
+    return f"ratio to the {first} ({better[0]} is better)" if len(better) == 1 else f"ratio to the {first}"
+
+
+def _names_of(lines: Sequence[Line]) -> list[str]:
+    """Name each series by its benchmark, and by what else tells it from the others."""
+    all_series = [line.series for line in lines]
+    told_by = [each for each in _TELLING if len({getattr(series, each) for series in all_series}) > 1]
+    return [
+        escaped(" · ".join((middle_cut(plain(series.benchmark, 500), 36), *_parts_of(series, told_by))), 80)
+        for series in all_series
+    ]
+
+
+def _parts_of(series: Series, names: Sequence[str]) -> list[str]:
+    parts = {name: plain(getattr(series, name), 30) for name in names}
+    return [metric_label(part) if name == "metric" else part for name, part in parts.items()]
+
+
+def _scaled(layout: dict[str, Any], line: Line) -> dict[str, Any]:
+    """Leave patch sets far from the line beyond the scale, and say how many: they would make it flat."""
+    spots = [*line.spots]
+    is_percent = bool(line.since) and layout["yaxis"]["type"] == "linear"
+
+    def value(height: float) -> float:
+        return 1 + height / 100 if is_percent else height
+
+    if len(spots) < _MANY:
         return layout
-    near = [value for value in others if min(line) / _FAR <= value <= max(line) * _FAR]
-    shown = [*map(height, (*line, *near))]
-    beyond = len(others) - len(near)
-    if not beyond:
+    ends = [end for spot in spots for end in ((spot.low, spot.high) if line.since else (spot.y,))]
+    low, high = min(map(value, ends)) / _FAR, max(map(value, ends)) * _FAR
+    near = [spot.y for spot in line.proposed if low <= value(spot.y) <= high]
+    beyond = len(line.proposed) - len(near)
+    shown = [*ends, *near]
+    if layout["yaxis"]["type"] == "log":
+        shown = [math.log10(each) for each in shown if each > 0]
+    if not beyond or not shown:
         return layout
     margin = (max(shown) - min(shown)) / 8 or abs(shown[0]) / 20
     layout["yaxis"]["range"] = [min(shown) - margin, max(shown) + margin]
@@ -211,35 +261,36 @@ def scaled(
             "yanchor": "bottom",
             "showarrow": False,
             "text": f"{are} beyond this scale: double-click",
-            "font": {"size": 11, "color": GREY},
+            "font": {"size": 11, "color": _GREY},
         }
     )
     return layout
 
 
-def layout_of(series: Series, epochs: Sequence[str]) -> dict[str, Any]:
-    """Return the layout of a series' figure, with a line at each epoch."""
-    label = metric_label(series.metric)
+def _layout(lines: Sequence[Line], view: TrendView, title: str, axis: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the layout of a figure, with a line at each new environment."""
+    by_date = view.by == "date"
+    epochs = [epoch for line in lines for epoch in line.epochs][-_MOST_EPOCHS:]
     return {
         "hovermode": "closest",
         "dragmode": "zoom",
         "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "y": 1.2},
+        "legend": {"orientation": "h", "x": 0, "y": 1.07, "yanchor": "bottom"},
         "margin": {"l": 70, "r": 20, "t": 64, "b": 76},
-        "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "xaxis": {
-            "type": "date",
+            "type": "date" if by_date else "linear",
             "showgrid": False,
+            "zeroline": False,
             "automargin": True,
-            "title": {"text": "time (UTC)"},
+            "title": {"text": "time (UTC)" if by_date else "measured commits; 0 is the newest"},
         },
         "yaxis": {
-            "title": {"text": f"{escaped(label, 60)} ({series.better} is better)", "standoff": 12},
-            "tickformat": "~s",
-            "ticksuffix": _SUFFIXES.get(series.unit, ""),
+            "type": view.axis,
+            "title": {"text": escaped(title, 90), "standoff": 12},
             "automargin": True,
             "zeroline": False,
+            **axis,
         },
         "shapes": [
             {
@@ -250,7 +301,7 @@ def layout_of(series: Series, epochs: Sequence[str]) -> dict[str, Any]:
                 "x1": epoch,
                 "y0": 0,
                 "y1": 1,
-                "line": {"color": GREY, "width": 1, "dash": "dot"},
+                "line": {"color": _GREY, "width": 1, "dash": "dot"},
             }
             for epoch in epochs
         ],
@@ -263,7 +314,7 @@ def layout_of(series: Series, epochs: Sequence[str]) -> dict[str, Any]:
                 "yanchor": "bottom",
                 "showarrow": False,
                 "text": "new environment",
-                "font": {"size": 11, "color": GREY},
+                "font": {"size": 11, "color": _GREY},
             }
             for epoch in epochs
         ],

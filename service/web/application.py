@@ -14,7 +14,8 @@ from service.web.guard import Guard
 from service.web.problems import install_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    import re
+    from collections.abc import Sequence
 
     from fastapi import APIRouter
 
@@ -29,7 +30,7 @@ def assemble(
     *,
     access: Access,
     version: str,
-    inline_style_paths: Collection[str] = (),
+    chart_paths: re.Pattern[str] | None = None,
     problem_page: ProblemPage | None = None,
 ) -> FastAPI:
     """Create an application with these routes, rights checks, security headers, and problems.
@@ -38,7 +39,7 @@ def assemble(
         routers: from the factories of this package and of the pages.
         access: the rights that the routes ask for, and the stores that know the callers.
         version: shown in the OpenAPI document.
-        inline_style_paths: on these pages the chart library sets styles on elements.
+        chart_paths: as for the guard: on these pages the chart library sets styles on elements.
         problem_page: renders the page that browsers get for an error; None: they get a problem too.
     """
     app = FastAPI(
@@ -65,5 +66,5 @@ def assemble(
     install_problems(app, problem_page)
     # Inside the guard, so that the header lines of HEAD are those of the compressed GET.
     app.add_middleware(GZipMiddleware, minimum_size=_FEWEST_BYTES, compresslevel=5)
-    app.add_middleware(Guard, inline_style_paths=inline_style_paths)
+    app.add_middleware(Guard, chart_paths=chart_paths)
     return app

@@ -15,14 +15,12 @@ from service.web.access.authenticate import add_headers
 from service.web.problems import answered, unhandled
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LOG = structlog.get_logger(__name__)
 _POLICY: Final = (
     "default-src 'self'; script-src 'self'; style-src {style}; img-src 'self' data:; object-src 'none'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'self'; frame-ancestors {framers}"
 )
 _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
@@ -44,12 +42,13 @@ class Guard:
 
     Args:
         app: the application.
-        inline_style_paths: only on these pages may scripts set styles on elements.
+        chart_paths: only on these pages may scripts set styles on elements; and only those of them with
+            the group ``framed`` may be part of a page of another site.
     """
 
-    def __init__(self, app: ASGIApp, *, inline_style_paths: Collection[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, *, chart_paths: re.Pattern[str] | None = None) -> None:
         self._app = app
-        self._inline_style_paths = frozenset(inline_style_paths)
+        self._chart_paths = chart_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -94,12 +93,17 @@ class Guard:
             await answer(scope, receive, send_guarded)
 
     def _headers(self, path: str, request_id: str) -> dict[str, str]:
-        style = "'self' 'unsafe-inline'" if path in self._inline_style_paths else "'self'"
-        return {
+        chart = self._chart_paths and self._chart_paths.fullmatch(path)
+        style = "'self' 'unsafe-inline'" if chart else "'self'"
+        headers = {
             **_HEADERS,
-            "Content-Security-Policy": _POLICY.format(style=style),
+            "Content-Security-Policy": _POLICY.format(style=style, framers="'none'"),
             "X-Request-Id": request_id,
         }
+        if chart and chart["framed"]:
+            headers["Content-Security-Policy"] = _POLICY.format(style=style, framers="*")
+            del headers["X-Frame-Options"]
+        return headers
 
 
 def _announces_too_much(scope: Scope) -> bool:

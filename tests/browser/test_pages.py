@@ -17,7 +17,7 @@ from tests.support.reading.sample_project import (
 )
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 # The size of targets is the one rule of WCAG 2.2 AA that axe leaves out unless it is asked for.
@@ -28,11 +28,6 @@ NAMELESS = """all => all.filter(
     each => !each.role || !(each.ariaLabel || each.getAttribute("aria-labelledby"))
 ).map(each => each.outerHTML.slice(0, 80))"""
 FOLDED = [name.replace("\u202e", "") for name in HOSTILE_NAMES]
-
-
-def drawn(page: Page, address: str) -> None:
-    page.goto(address)
-    expect(page.locator("#chart")).to_have_attribute("data-state", "drawn")
 
 
 def test_a_click_in_the_list_opens_the_reasons_of_a_vote(page: Page) -> None:
@@ -197,84 +192,6 @@ def test_hostile_samples_are_shown_as_they_are_written(page: Page) -> None:
     expect(page.locator("svg.strip")).to_have_count(2)
 
 
-@pytest.mark.parametrize(("more", "first"), [("", 1), ("&shown=values", 0)], ids=["change", "values"])
-def test_the_trend_draws_every_point(page: Page, more: str, first: int) -> None:
-    """Behind the changes is the band of their interval."""
-    drawn(page, f"/trends?series=1{more}")
-    expect(page.locator(".scatterlayer .trace").nth(first).locator(".point")).to_have_count(60)
-    expect(page.locator(".scatterlayer .trace").nth(first + 1).locator(".point")).to_have_count(9)
-    expect(page.locator("#chart")).to_contain_text("new environment")
-    expect(page.locator("#chart-data tbody tr")).to_have_count(69)
-
-
-def test_hovering_over_a_point_shows_subject_author_and_value(page: Page) -> None:
-    drawn(page, "/trends?series=1")
-    page.locator(".scatterlayer .trace").nth(1).locator(".point").nth(24).hover(force=True)
-    card = page.locator(".hoverlayer")
-    expect(card).to_contain_text("since 0000000000")
-    expect(card).to_contain_text("MB-60024")
-    expect(card).to_contain_text("Dana Meyer")
-    expect(card).to_contain_text("11.5 M items/s")
-    expect(card).to_contain_text("slower −8.8 %")
-
-
-def test_a_commit_of_the_table_becomes_the_one_that_all_are_compared_with(page: Page) -> None:
-    drawn(page, "/trends?series=1")
-    page.locator("#chart-data summary").click()
-    row = page.locator("#chart-data tbody tr", has_text="MB-60030").first
-    row.get_by_role("link", name="since this one").click()
-    page.wait_for_url("**since=001ec0ffee001e**")
-    expect(page.locator("#chart")).to_have_attribute("data-state", "drawn")
-    expect(page.locator("#chart .ytitle")).to_contain_text("since 001ec0ffee")
-    page.get_by_role("link", name="Measured values").click()
-    page.wait_for_url("**shown=values&since=001ec0ffee001e**")
-
-
-def test_a_click_on_a_point_leads_to_its_change(page: Page) -> None:
-    drawn(page, "/trends?series=1")
-    point = page.locator(".scatterlayer .trace").nth(1).locator(".point").nth(24).bounding_box()
-    assert point is not None
-    x, y = point["x"] + point["width"] / 2, point["y"] + point["height"] / 2
-    page.mouse.move(x - 2, y - 2)
-    expect(page.locator(".hoverlayer")).to_contain_text("MB-60024")
-    page.mouse.click(x, y)
-    page.wait_for_url(f"**/changes/{REGRESSION}")
-    expect(page.locator(".sentence")).to_contain_text("2 of 21 results are slower")
-
-
-def test_a_first_tap_shows_a_point_and_a_second_one_opens_its_change(browser: Browser, site: str) -> None:
-    context = browser.new_context(
-        base_url=site, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
-    )
-    page = context.new_page()
-    drawn(page, "/trends?series=1")
-    point = page.locator(".scatterlayer .trace").nth(1).locator(".point").nth(24)
-    point.scroll_into_view_if_needed()
-    box = point.bounding_box()
-    assert box is not None
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.touchscreen.tap(x, y)
-    expect(page.locator(".hoverlayer")).to_contain_text("MB-60024")
-    page.touchscreen.tap(x, y)
-    page.wait_for_url(f"**/changes/{REGRESSION}")
-    context.close()
-
-
-def test_a_zoom_is_part_of_the_address_and_comes_back_with_it(page: Page) -> None:
-    drawn(page, "/trends?series=1")
-    box = page.locator(".nsewdrag").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 60)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 62, steps=5)
-    page.mouse.up()
-    page.wait_for_url("**from=2026-11-**")
-    zoomed = page.evaluate("document.getElementById('chart').layout.xaxis.range.map(String)")
-    page.reload()
-    expect(page.locator("#chart")).to_have_attribute("data-state", "drawn")
-    assert page.evaluate("document.getElementById('chart').layout.xaxis.range.map(String)") == zoomed
-
-
 @pytest.mark.parametrize("width", [1280, 320])
 @pytest.mark.parametrize(
     "address",
@@ -286,7 +203,7 @@ def test_a_zoom_is_part_of_the_address_and_comes_back_with_it(page: Page) -> Non
             f"/changes/{OVERRIDDEN}",
             "/runs/41",
         ),
-        *("/job/kv-engine-cv-perf/5904/", "/job/kv-engine-cv-perf/5904/log", "/trends", "/machines", "/docs"),
+        *("/job/kv-engine-cv-perf/5904/", "/job/kv-engine-cv-perf/5904/log", "/machines", "/docs"),
     ],
 )
 def test_a_page_is_accessible_and_as_wide_as_its_window(page: Page, address: str, width: int) -> None:
@@ -320,11 +237,3 @@ def test_the_lines_of_what_now_are_selected_by_one_click(page: Page) -> None:
     line.click()
     selected = page.evaluate("getSelection().toString()")
     assert selected == line.text_content() == "benchgate gate --job kv-engine-cv-perf --seed 5f0c2a7e"
-
-
-def test_a_hostile_series_is_drawn_with_its_text_as_it_is(page: Page) -> None:
-    drawn(page, "/trends?series=4")
-    expect(page.locator("h2#series")).to_have_text(FOLDED[1])
-    page.locator(".scatterlayer .trace").nth(1).locator(".point").nth(30).hover(force=True)
-    expect(page.locator(".hoverlayer")).to_contain_text('<a href="https://evil.example">BM_x</a>')
-    expect(page.locator(".hoverlayer a, #chart a[href*=evil]")).to_have_count(0)

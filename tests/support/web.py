@@ -21,11 +21,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from dashboards.access.pages import account_renderer, create_audit
 from dashboards.assets import create_assets
 from dashboards.failures.pages import create_failures
-from dashboards.pages import INLINE_STYLE_PATHS, create_pages
+from dashboards.pages import create_pages
 from dashboards.rendering import problem_page, sign_in_page
 from dashboards.review.overview import NO_OVERVIEW
 from dashboards.trunk.compare import create_compare
 from dashboards.trunk.pages import create_regressions
+from dashboards.trunk.trends import CHART_PATHS
 from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.review.links import Links
 from service.domain.values.errors import NotFound
@@ -236,7 +237,7 @@ def _assemble(routers: Sequence[APIRouter], access: Access | None = None) -> Fas
         routers,
         access=access or Callers().access(),
         version="0.1.0",
-        inline_style_paths=INLINE_STYLE_PATHS,
+        chart_paths=CHART_PATHS,
         problem_page=problem_page,
     )
 

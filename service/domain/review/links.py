@@ -49,6 +49,11 @@ class Links:
         return f"{self._base}/failures/{known_id}"
 
     @property
+    def trends(self) -> str:
+        """The URL of the page of trends."""
+        return f"{self._base}/trends"
+
+    @property
     def regressions(self) -> str:
         """The URL of the lists of regressions."""
         return f"{self._base}/regressions"

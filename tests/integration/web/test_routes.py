@@ -34,7 +34,8 @@ APP = build_app(sample_project(), logs={"log": b"first\n" + b"x" * (5 << 20) + b
 PAGES = (
     "/", "/changes/4712", "/changes/4712/1", "/changes/4713", "/changes/4716", "/changes/4721", "/runs/41",
     "/changes/4722", "/changes/666", "/runs/52",
-    "/job/kv-engine-cv-perf/5904/", "/trends", "/trends?series=1", "/machines", "/changes/1",
+    "/job/kv-engine-cv-perf/5904/", "/trends", "/trends?series=1", "/trends?series=1&series=2", "/machines",
+    "/changes/1",
 )  # fmt: skip
 
 
@@ -351,7 +352,55 @@ def test_the_address_without_its_last_slash_redirects_to_the_build() -> None:
     assert (answer.status_code, answer.headers["location"]) == (308, "/job/kv-engine-cv-perf/5904/")
 
 
-@pytest.mark.parametrize("wrong", ["since=HEAD", "since=" + "a" * 65, "shown=all", "points=0"])
+def test_only_the_page_for_frames_may_be_framed_and_it_has_no_forms() -> None:
+    framed = call(APP, "GET", "/trends/1/embed?range=all&series=2")
+    policy = framed.headers["content-security-policy"]
+    assert "default-src 'self'; script-src 'self';" in policy
+    assert policy.endswith("frame-ancestors *")
+    assert "x-frame-options" not in framed.headers
+    assert "<form" not in framed.text
+    assert 'data-figure="/trends/1/figure.json?series=2&amp;range=all"' in framed.text
+    for path in ("/trends", "/trends/1/figure.json", "/trends/1/embed/", "/trends/x/embed", "/changes/4712"):
+        headers = call(APP, "GET", path).headers
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["x-frame-options"] == "DENY"
+
+
+def test_every_control_of_a_trend_is_in_the_links_of_the_others() -> None:
+    page = call(APP, "GET", "/trends?series=1&series=2&range=1y&by=commit&axis=log&q=BM").text
+    assert '"/trends?q=BM&amp;series=1&amp;series=2&amp;range=1y&amp;by=commit"' in page, "the linear axis"
+    assert 'data-figure="/trends/1/figure.json?series=2&amp;range=1y&amp;by=commit&amp;axis=log"' in page
+    assert '"/trends?q=BM&amp;series=1&amp;range=1y&amp;by=commit&amp;axis=log"' in page, "without series 2"
+
+
+def test_a_series_that_is_named_twice_is_drawn_once() -> None:
+    names = {each["name"] for each in call(APP, "GET", "/trends/1/figure.json?series=1").json()["data"]}
+    assert {"merged", "patch sets"} <= names
+
+
+def test_a_permalink_ends_at_the_newest_point_so_that_it_stays() -> None:
+    page = call(APP, "GET", "/trends?series=1").text
+    newest = max(point.measured_at for point in sample_project().trends[0].points)
+    until = f"until={newest:%Y-%m-%dT%H}%3A{newest:%M}%3A{newest:%S}Z"
+    assert f"/trends?series=1&amp;range=90d&amp;{until}</code>" in page
+    again = call(APP, "GET", f"/trends?series=1&range=90d&{until}").text
+    assert "Without points after" in again
+    assert f"{until}</code>" in again
+
+
+def test_a_commit_that_is_not_in_the_range_is_not_taken_for_the_reference() -> None:
+    known = sample_project().trends[0].points[5].revision
+    assert "is not in this range" in call(APP, "GET", f"/trends?series=1&since={'e' * 40}").text
+    assert "is not in this range" not in call(APP, "GET", f"/trends?series=1&since={known}").text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("since=HEAD", "since=" + "a" * 65, "shown=all", "range=2d", "by=author", "axis=3"),
+        *("until=yesterday", "series=0", "series=2&series=3&series=4&series=5&series=6&series=7"),
+    ],
+)
 def test_what_is_no_revision_or_view_is_no_address(wrong: str) -> None:
     assert call(APP, "GET", f"/trends?series=1&{wrong}").status_code == 404
     assert call(APP, "GET", f"/trends/1/figure.json?{wrong}").status_code in {404, 422}
@@ -362,7 +411,6 @@ def test_a_series_without_parents_is_shown_by_its_values() -> None:
     old = tuple(replace(point, parent=None) for point in trend.points)
     reading = replace(sample_project(), trends=[replace(trend, points=old)])
     page = call(build_app(reading), "GET", "/trends?series=1").text
-    assert "shown=values" in page
     assert "Change since" not in page
 
 

@@ -250,7 +250,7 @@ class TestPages:
     def test_the_page_of_a_regression_leads_to_the_trend_since_its_parent(self, site: Site) -> None:
         site.merge({key("BM_a"): SLOWER}, {key("BM_a"): SAME})
         page = site.read("/regressions/1")
-        assert f'href="/trends?series=1&amp;since={"p" * 40}"' in page
+        assert f'href="/trends?series=1&amp;range=1y&amp;since={"p" * 40}"' in page
         assert "The gate had said: the same." in page
         assert "is it fixed?" not in page
         site.merge({key("BM_a"): FASTER})

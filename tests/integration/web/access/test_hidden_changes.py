@@ -51,7 +51,7 @@ TRUNK: Final = ("regressions", "regressions/{regression_id}", "ledger", "branche
 FROM_DATABASE: Final = (*TRUNK, "known-failures", "known-failures/{known_id}")
 # Pages of people and operators, files, a redirection, and texts that are the same for everybody. Failures are
 # read from the database, and hidden as postgres/failures/test_known_failures.py shows; so are regressions,
-# and the commits that are compared.
+# and the commits that are compared. A framed trend shows what everybody may see.
 ELSEWHERE: Final = frozenset(
     path
     for path in ROUTES
@@ -65,6 +65,7 @@ ELSEWHERE: Final = frozenset(
     "/api/v1/voting-statuses",
     *(f"/api/v1/{name}" for name in FROM_DATABASE),
     "/job/{job}/{number}",
+    "/trends/{series_id}/embed",
 }
 
 
@@ -105,6 +106,15 @@ def body_of(app: FastAPI, route: str) -> str:
     for own in (f"perf-{HIDDEN}/1", f"perf-{HIDDEN}%2F1"):  # a page repeats its own address
         text = text.replace(own, "")
     return text
+
+
+def test_a_framed_trend_shows_nothing_hidden_even_to_those_who_may_see_it(
+    sites: tuple[FastAPI, FastAPI],
+) -> None:
+    for site in sites:
+        answer = call(site, "GET", "/trends/1/embed")
+        assert answer.status_code == 404
+        assert HIDDEN not in answer.text
 
 
 @pytest.mark.parametrize("route", sorted(set(ROUTES) - ELSEWHERE))

@@ -6,12 +6,16 @@ import json
 import math
 import os
 from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dashboards.verdict.level_figure import has_levels, level_figure
+from dashboards.verdict.trend_figure import figure_of
+from dashboards.verdict.trend_lines import MOST_DRAWN, has_levels
+from dashboards.verdict.trend_view import TrendView
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.verdict import UntouchedCommit
@@ -27,6 +31,12 @@ READING = sample_project()
 
 def trend_of(*points: Point) -> SeriesWithPoints:
     return replace(READING.trends[0], points=points)
+
+
+def level_figure(
+    trend: SeriesWithPoints, since: str = "", *, by: str = "date", axis: str = "linear"
+) -> dict[str, Any]:
+    return figure_of([trend], TrendView(since=since, by=by, axis=axis))
 
 
 def heights(figure: dict[str, Any], name: str) -> list[float | None]:
@@ -76,7 +86,7 @@ def test_levels_are_relative_to_the_chosen_commit() -> None:
     figure = level_figure(trend_of(*points), points[1].revision)
     assert heights(figure, "merged") == [-9.091, 0, 10.0]
     assert points[1].revision[:10] in figure["layout"]["yaxis"]["title"]["text"]
-    assert f"since {points[1].revision[:10]}</b>" in figure["data"][1]["hovertext"][2]
+    assert figure["cards"][2]["level"].endswith(f"since {points[1].revision[:10]}")
     unknown = level_figure(trend_of(*points), "f" * 40)
     assert heights(unknown, "merged") == [10.0, 21.0, 33.1]
 
@@ -92,20 +102,78 @@ def test_patch_sets_are_at_the_level_of_their_parent_times_their_own_ratio() -> 
 def test_the_interval_widens_with_the_distance() -> None:
     points = [trend_point(k, 1.0, ratio=1.0, error=0.01, pairs=0) for k in range(4)]
     band = level_figure(trend_of(*points))["data"][0]["y"]
-    assert band[:7:2] == pytest.approx([100 * math.expm1(1.96 * 0.01 * math.sqrt(k)) for k in (1, 2, 3, 4)])
+    assert band[:7:2] == pytest.approx(
+        [100 * math.expm1(1.96 * 0.01 * math.sqrt(k)) for k in (1, 2, 3, 4)], abs=1e-5
+    )
     assert band[1:7:2] == band[:6:2], "a level and its interval hold until the next commit"
 
 
-def test_verdicts_keep_their_markers() -> None:
+def test_what_is_slower_or_faster_is_marked_above_all_dots() -> None:
     points = [trend_point(0, 1.0), trend_point(1, 1.0, verdict=Verdict.SLOWER, ratio=0.9)]
-    assert level_figure(trend_of(*points))["data"][1]["marker"]["symbol"] == ["circle", "triangle-down"]
+    proposed = trend_point(2, 1.0, verdict=Verdict.FASTER, ratio=1.2, kind=RunKind.CHECK)
+    figure = level_figure(trend_of(*points, proposed))
+    *_, merged, patch_sets = figure["data"]
+    assert merged["marker"]["symbol"] == ["triangle-down"]
+    assert patch_sets["marker"]["symbol"] == ["triangle-up-open"]
+    assert figure["cards"][merged["customdata"][0]]["verdict"].startswith("▼ slower −10.0 %")
+
+
+def test_a_logarithmic_axis_shows_ratios() -> None:
+    figure = level_figure(trend_of(*(trend_point(k, 1.0, ratio=1.1) for k in range(3))), axis="log")
+    assert heights(figure, "merged") == [1.1, 1.21, 1.331]
+    assert (figure["layout"]["yaxis"]["type"], figure["layout"]["yaxis"]["tickprefix"]) == ("log", "×")
+
+
+def test_commits_follow_each_other_in_the_order_of_the_branch_whenever_they_were_measured() -> None:
+    points = [trend_point(k, 1.0, ratio=1.1) for k in range(3)]
+    late = replace(points[1], measured_at=points[2].measured_at + timedelta(hours=1))
+    proposed = trend_point(9, 1.0, kind=RunKind.CHECK, parent=points[0].revision)
+    figure = level_figure(trend_of(points[0], points[2], late, proposed), by="commit")
+    merged, patch_sets = figure["data"][1:3]
+    assert merged["x"] == [-2, -1, 0]
+    assert [round(y, 3) for y in merged["y"]] == [10.0, 21.0, 33.1]
+    assert patch_sets["x"] == [-1.5]
+
+
+def test_a_long_line_is_thinned_after_it_was_levelled() -> None:
+    """One step of 2 % among two thousand commits stays, and the last level adds up all of them."""
+    points = [trend_point(k, 1.0, ratio=1.02 if k == 777 else 1.0001) for k in range(2000)]
+    points[1234] = replace(points[1234], verdict=Verdict.SLOWER, ratio=0.97)
+    figure = level_figure(trend_of(*points))
+    drawn = heights(figure, "merged")
+    assert len(drawn) <= MOST_DRAWN
+    assert drawn[-1] == pytest.approx(100 * (1.0001**1998 * 1.02 * 0.97 - 1), abs=1e-3)
+    assert max(after - before for before, after in pairwise(drawn) if before and after) > 2
+    assert figure["data"][-1]["marker"]["symbol"] == ["triangle-down"]
+
+
+def test_several_series_are_ratios_to_their_first_commit_and_look_different() -> None:
+    one = trend_of(*(trend_point(k, 7e8, ratio=1.1) for k in range(3)))
+    bytes_ = replace(one.series, id=2, benchmark="BM_Other", metric="max_bytes_used", unit="B")
+    other = replace(one, series=bytes_, points=tuple(trend_point(k, 64.0, ratio=0.5) for k in range(3)))
+    figure = figure_of([one, other], TrendView())
+    assert heights(figure, figure["data"][0]["name"]) == [1.1, 1.21, 1.331]
+    assert heights(figure, figure["data"][1]["name"]) == [0.5, 0.25, 0.125]
+    first, second = figure["data"]
+    for part, name in (("line", "color"), ("line", "dash"), ("marker", "symbol")):
+        assert first[part][name] != second[part][name]
+    assert second["name"].startswith("BM_Other · ")
+
+
+def test_values_of_several_series_are_ratios_to_their_first_value() -> None:
+    one = trend_of(*(trend_point(k, 2.0 + k) for k in range(3)))
+    other = replace(one, series=replace(one.series, id=2, benchmark="BM_Other"))
+    figure = figure_of([one, other], TrendView(shown="values"))
+    assert figure["data"][0]["y"] == [1.0, 1.5, 2.0]
 
 
 @pytest.mark.parametrize("more", [{"parent": None}, {"error": None}, {"ratio": None}])
-def test_without_pairs_against_parents_there_are_no_levels(more: dict[str, Any]) -> None:
+def test_without_pairs_against_parents_values_are_drawn(more: dict[str, Any]) -> None:
     trend = trend_of(trend_point(0, 1.0, **more))
     assert not has_levels(trend)
-    assert heights(level_figure(trend), "merged") == []
+    figure = level_figure(trend)
+    assert heights(figure, "merged") == [1.0]
+    assert "since" not in figure["layout"]["yaxis"]["title"]["text"]
 
 
 def test_a_series_whose_commits_have_no_pairs_any_more_has_no_levels() -> None:

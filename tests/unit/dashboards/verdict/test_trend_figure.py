@@ -4,18 +4,27 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dashboards.verdict.trend_figure import escaped, page_of, trend_figure
+from dashboards.verdict.trend_cards import page_of
+from dashboards.verdict.trend_figure import escaped, figure_of
+from dashboards.verdict.trend_view import TrendView
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from tests.support.reading.sample_project import HOSTILE_NAMES, sample_project
 from tests.support.reading.views import trend_point
 
+if TYPE_CHECKING:
+    from service.ports.verdict import SeriesWithPoints
+
 GOLDEN = Path(__file__).parent / "golden"
 READING = sample_project()
+
+
+def trend_figure(trend: SeriesWithPoints) -> dict[str, Any]:
+    return figure_of([trend], TrendView(shown="values"))
 
 
 def test_the_trend_is_drawn_as_recorded() -> None:
@@ -32,8 +41,7 @@ def test_merged_commits_are_filled_and_patch_sets_hollow() -> None:
     merged, proposed, *_ = trend_figure(READING.trend(1, 200))["data"]
     assert sum(y is not None for y in merged["y"]) == 60
     assert len(proposed["y"]) == 9
-    assert not any(symbol.endswith("-open") for symbol in merged["marker"]["symbol"])
-    assert all(symbol.endswith("-open") for symbol in proposed["marker"]["symbol"])
+    assert (merged["marker"]["symbol"], proposed["marker"]["symbol"]) == ("circle", "circle-open")
 
 
 def test_a_change_of_environment_begins_an_epoch_with_a_line_and_a_gap() -> None:
@@ -47,24 +55,24 @@ def test_the_legend_has_the_plain_markers_whatever_the_first_verdict_is() -> Non
     first = trend_point(0, 1.0, verdict=Verdict.SLOWER, ratio=0.9)
     drawn = trend_figure(replace(READING.trends[0], points=(first,)))["data"]
     named = [trace for trace in drawn if trace.get("showlegend", True)]
-    assert [(trace["name"], trace["marker"]["symbol"], trace["y"]) for trace in named] == [
-        ("merged", "circle", [None]),
-        ("patch sets", "circle-open", [None]),
+    assert [(trace["name"], trace["marker"]["symbol"]) for trace in named] == [
+        ("merged", "circle"),
+        ("patch sets", "circle-open"),
     ]
 
 
 def test_a_hover_card_names_the_unit_once() -> None:
     point = trend_point(0, 7.26e8)
-    text = trend_figure(replace(READING.trends[0], points=(point,)))["data"][0]["hovertext"][0]
-    assert "<br>726 M items/s<br>" in text
+    (card,) = trend_figure(replace(READING.trends[0], points=(point,)))["cards"]
+    assert card["value"] == "726 M items/s"
 
 
 def test_more_bytes_point_up_and_are_called_worse() -> None:
     point = trend_point(0, 1.0, verdict=Verdict.SLOWER, ratio=1.172)
     series = replace(READING.trends[0].series, metric="max_bytes_used", unit="B")
-    trace = trend_figure(replace(READING.trends[0], series=series, points=(point,)))["data"][0]
-    assert trace["marker"]["symbol"] == ["triangle-up"]
-    assert "worse +17.2 %" in trace["hovertext"][0]
+    figure = trend_figure(replace(READING.trends[0], series=series, points=(point,)))
+    assert figure["data"][-1]["marker"]["symbol"] == ["triangle-up"]
+    assert "worse +17.2 %" in figure["cards"][0]["verdict"]
 
 
 def test_a_point_without_a_value_is_not_drawn() -> None:
@@ -100,10 +108,10 @@ def test_no_text_of_a_patch_set_reaches_plotly_unescaped(name: str) -> None:
     point = trend_point(0, 1.0, subject=name, author=name, machine=name, revision=name)
     series = replace(READING.trends[0].series, metric=name, benchmark=name)
     figure = trend_figure(replace(READING.trends[0], series=series, points=(point,)))
-    texts = [figure["data"][0]["hovertext"][0], figure["layout"]["yaxis"]["title"]["text"]]
-    left = "".join(texts).replace("<br>", "").replace("<b>", "", 1).replace("</b>", "", 1)
-    assert "<" not in left
-    assert "\u202e" not in left
+    assert "<" not in figure["layout"]["yaxis"]["title"]["text"]
+    together = figure_of([READING.trends[1], replace(READING.trends[0], series=series)], TrendView())
+    assert not any("<" in trace["name"] for trace in together["data"])
+    assert "\u202e" not in json.dumps([figure, together], ensure_ascii=False)
 
 
 def test_a_point_leads_to_its_change_else_to_its_run_or_build() -> None:
