@@ -130,9 +130,11 @@ def level(commits: int, links: Sequence[Link], reference: int) -> Levelled:
         logs = logs + reach @ (weight @ closure)
         variance = np.maximum(variance - ((reach @ weight) * reach).sum(axis=1), 0.0)
         misfit = _misfit(float(closure @ weight @ closure), redundant)
-    error = misfit * np.sqrt(variance)
-    is_known = [each == part[reference] for each in part]
-    levels = (Level(float(logs[i]), float(error[i])) if is_known[i] else None for i in range(commits))
+    errors = (misfit * np.sqrt(variance)).tolist()
+    levels = (
+        Level(log, error) if of == part[reference] else None
+        for log, error, of in zip(logs.tolist(), errors, part, strict=True)
+    )
     return Levelled(tuple(levels), misfit)
 
 
