@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from dashboards.verdict.comparison_table import ComparisonTable
     from dashboards.verdict.sparkline import Sparkline
     from service.domain.building.logs.stored_log import Stream
-    from service.ports.reading import ChangeReading, Reading
+    from service.ports.reading import ChangeReading, Reading, SeriesReading
     from service.ports.runs.shown import Build, BuildOfRun, Run
     from service.ports.verdict import Comparison
     from service.steps.runs.check_health import HealthCheck
