@@ -17,7 +17,7 @@ from dashboards.building.routes import add_logs
 from dashboards.machines.summary import machines_sentence
 from dashboards.measuring.benchmarks import add_benchmarks
 from dashboards.measuring.test_table import add_tests, lay_out, tests_of
-from dashboards.rendering import NO_URLS, Pages, account_link_of, problem_page
+from dashboards.rendering import Pages, account_link_of, problem_page
 from dashboards.review import patch_set_table
 from dashboards.review.overview import NO_OVERVIEW, summary_of
 from dashboards.runs.next_steps import steps_after
@@ -28,7 +28,6 @@ from dashboards.verdict.exports import add_exports
 from dashboards.verdict.sparkline import COMMITS, sparkline
 from service.domain.review.change import ChangeStatus
 from service.domain.review.change_search import MINE, parse_change_search
-from service.domain.review.links import Links
 from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
@@ -50,13 +49,11 @@ if TYPE_CHECKING:
     from service.ports.reading import ChangeReading, Reading, SeriesReading
     from service.ports.runs.shown import Build, BuildOfRun, Run
     from service.ports.verdict import Comparison
-    from service.steps.runs.check_health import HealthCheck
 
     ReadingOf = Callable[[Request], Reading]
 
 _PAGE: Final = 50
 _TAIL_LINES: Final = 80
-_SAME_SITE: Final = Links("")
 Address = Annotated[str, Path(pattern=ADDRESS)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
 
@@ -77,32 +74,27 @@ class ShownBuild:
 def create_pages(
     reading_of: ReadingOf,
     *,
-    health: HealthCheck,
+    pages: Pages,
     stream_log: Stream,
-    review_urls: Mapping[str, str] = NO_URLS,
     actions_of: ActionsOf = lambda *_: None,
     overview: Overview = NO_OVERVIEW,
-    links: Links = _SAME_SITE,
 ) -> APIRouter:
     """Create the routes of all pages with their scripts and styles.
 
     Args:
         reading_of: returns the read ports that the caller of a request may use.
-        health: the check whose problems every page shows.
+        pages: renders them.
         stream_log: returns the size and the bytes of an artifact, a log or test cases; may raise NotFound.
-        review_urls: the addresses of the Gerrits by instance; the pages of no other server are linked.
         actions_of: returns the actions that the caller of a request may use on a patch set.
         overview: what the first page has beside changes.
-        links: build the addresses that a person gives to other sites.
     """
-    pages = Pages(health, review_urls)
     router = APIRouter(include_in_schema=False, route_class=_PageRoute)
     _add_list(router, reading_of, pages, overview)
     _add_changes(router, reading_of, pages, actions_of)
     _add_builds(router, reading_of, pages, stream_log)
     add_logs(router, reading_of, pages, stream_log)
     add_tests(router, reading_of, stream_log)
-    add_trends(router, reading_of, pages, links)
+    add_trends(router, reading_of, pages)
     add_benchmarks(router, reading_of, pages)
     add_exports(router, reading_of)
 

@@ -27,6 +27,7 @@ from service.domain.review.change import ChangeStatus
 from service.domain.review.change_search import written
 from service.domain.review.comment_commands import MAX_FILTER, MAX_REASON, MIN_REASON
 from service.domain.review.form_commands import Action
+from service.domain.review.links import Links
 from service.domain.runs.states import UNFINISHED, BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import RunKind
@@ -90,6 +91,7 @@ _GO_BACK: Final = "Go back and try again, or start from the list."
 # After a link for signing in.
 _INVITATIONS: Final[Mapping[int, str]] = MappingProxyType({401: "to go on", 404: "to see what is not public"})
 _ENUMS: Final = (Action, BuildState, ChangeStatus, Mark, Result, RowFilter, RunKind, RunState)
+_SAME_SITE: Final = Links("")
 NO_URLS: Final[Mapping[str, str]] = MappingProxyType({})  # the console review server has no pages
 
 
@@ -99,9 +101,13 @@ class Pages:
     Args:
         health: the check of the service.
         review_urls: the addresses of the Gerrits by instance; the pages of no other server are linked.
+        links: build the addresses that a person gives to other sites.
     """
 
-    def __init__(self, health: HealthCheck, review_urls: Mapping[str, str] = NO_URLS) -> None:
+    def __init__(
+        self, health: HealthCheck, review_urls: Mapping[str, str] = NO_URLS, links: Links = _SAME_SITE
+    ) -> None:
+        self.links = links
         self._health = health
         self._review = {instance: ReviewLinks(url) for instance, url in review_urls.items()}
         # A database may also hold changes under an earlier name of the only server.

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from dashboards.access.pages import account_renderer, create_audit
 from dashboards.failures.pages import create_failures
 from dashboards.pages import create_pages
-from dashboards.rendering import problem_page, sign_in_page
+from dashboards.rendering import Pages, problem_page, sign_in_page
 from dashboards.review.overview import EXPIRING_DAYS, MOST_LINES, Overview
 from dashboards.trunk.compare import create_compare
 from dashboards.trunk.pages import create_regressions
@@ -178,12 +178,10 @@ def _pages(
     """Create the pages, and the route that receives their forms' actions."""
     pages = create_pages(
         actions.reading_of,
+        pages=Pages(health, plane.addresses, plane.links),
         stream_log=plane.artifacts.stream,
-        health=health,
-        review_urls=plane.addresses,
         actions_of=actions.forms_for,
         overview=overview,
-        links=plane.links,
     )
     return create_actions(actions), pages
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -46,23 +46,8 @@ _CHIPS: Final = (
 View = Annotated[TrendView, Depends(view_of)]
 
 
-def add_trends(
-    router: APIRouter, reading_of: Callable[[Request], Reading], pages: Pages, links: Links
-) -> None:
-    """Add ``/trends`` and the figures that it draws.
-
-    Args:
-        router: where the routes are added.
-        reading_of: returns what the caller of a request may read.
-        pages: renders the templates.
-        links: build the addresses for other sites.
-    """
-
-    def review_of(point: Point, series: Series) -> str:
-        review = pages.review_of(series.instance)
-        if point.change is None:
-            return review.commit(point.revision)
-        return review.patch_set(series.project, point.change, point.patch_set)
+def add_trends(router: APIRouter, reading_of: Callable[[Request], Reading], pages: Pages) -> None:
+    """Add ``/trends`` and the figures that it draws."""
 
     @router.get("/trends")
     def trends(
@@ -75,12 +60,6 @@ def add_trends(
         matching = reading.series(parse_words(q), _MOST_FOUND + 1)
         chosen = _read(reading, series, view)
         ids = tuple(each.series.id for each in chosen)
-        lines = lines_of(chosen, view) if chosen else []
-        levels = any(line.since for line in lines)
-        spots = [(line.series, spot) for line in lines for spot in (*line.spots, *line.proposed)]
-        newest = max((spot.point.measured_at for _, spot in spots), default=None)
-        drawn = {"series": ids[1:], **view.query}
-        pinned = {"range": view.range, **replace(view, until=view.until or newest).query}
         return pages.render(
             request,
             "trends.html",
@@ -90,21 +69,12 @@ def add_trends(
             chosen=chosen,
             ids=ids,
             here=partial(_address, q, ids, view),
-            view=view,
-            chips=[each for each in _CHIPS if each[0] != "shown" or any(map(has_levels, chosen))],
-            kept=[*(("series", each) for each in ids), *view.query.items()],
-            is_unknown=bool(view.since) and levels and all(line.since != view.since for line in lines),
-            levels=levels,
-            thinned=sum(line.measured for line in lines) - sum(1 for line in lines for _ in line.spots),
-            rows=sorted(spots, key=lambda row: row[1].point.moment, reverse=True)[:_MOST_ROWS],
-            points=len(spots),
-            styles=STYLES,
             can_add=0 < len(ids) < MOST_SERIES,
-            figure=ids and f"/trends/{ids[0]}/figure.json{query_of(**drawn)}",
-            embed=ids and f"{links.trends}/{ids[0]}/embed{query_of(**drawn)}",
-            permalink=f"{links.trends}{query_of(series=ids, **pinned)}",
+            kept=[*(("series", each) for each in ids), *view.query.items()],
+            styles=STYLES,
             page_of=page_of,
             level_text=level_text,
+            **_drawn(chosen, view, pages.links),
         )
 
     @router.get("/trends/{series_id}/figure.json")
@@ -115,7 +85,9 @@ def add_trends(
         series: OtherIds = [],  # noqa: B006 - FastAPI copies it
     ) -> JSONResponse:
         chosen = _read(reading_of(request), [series_id, *series], view)
-        return JSONResponse(figure_of(chosen, view, review_of), headers={"Cache-Control": "no-cache"})
+        return JSONResponse(
+            figure_of(chosen, view, partial(_review_of, pages)), headers={"Cache-Control": "no-cache"}
+        )
 
     @router.get("/trends/{series_id}/embed")
     def embed(
@@ -135,6 +107,36 @@ def add_trends(
             page=f"/trends{query_of(series=ids, **view.query)}",
             figure=f"/trends/{series_id}/figure.json{query_of(series=ids[1:], **view.query)}",
         )
+
+
+def _review_of(pages: Pages, point: Point, series: Series) -> str:
+    review = pages.review_of(series.instance)
+    if point.change is None:
+        return review.commit(point.revision)
+    return review.patch_set(series.project, point.change, point.patch_set)
+
+
+def _drawn(chosen: Sequence[SeriesWithPoints], view: TrendView, links: Links) -> dict[str, Any]:
+    """Return what the page says of a figure, its rows, and its addresses."""
+    ids = tuple(each.series.id for each in chosen)
+    lines = lines_of(chosen, view) if chosen else []
+    levels = any(line.since for line in lines)
+    spots = [(line.series, spot) for line in lines for spot in (*line.spots, *line.proposed)]
+    newest = max((spot.point.measured_at for _, spot in spots), default=None)
+    drawn = {"series": ids[1:], **view.query}
+    pinned = {"range": view.range, **replace(view, until=view.until or newest).query}
+    return {
+        "view": view,
+        "chips": [each for each in _CHIPS if each[0] != "shown" or any(map(has_levels, chosen))],
+        "is_unknown": bool(view.since) and levels and all(line.since != view.since for line in lines),
+        "levels": levels,
+        "thinned": sum(line.measured for line in lines) - sum(1 for line in lines for _ in line.spots),
+        "rows": sorted(spots, key=lambda row: row[1].point.moment, reverse=True)[:_MOST_ROWS],
+        "points": len(spots),
+        "figure": ids and f"/trends/{ids[0]}/figure.json{query_of(**drawn)}",
+        "embed": ids and f"{links.trends}/{ids[0]}/embed{query_of(**drawn)}",
+        "permalink": f"{links.trends}{query_of(series=ids, **pinned)}",
+    }
 
 
 def _read(reading: SeriesReading, ids: Sequence[int], view: TrendView) -> list[SeriesWithPoints]:

@@ -22,7 +22,7 @@ from dashboards.access.pages import account_renderer, create_audit
 from dashboards.assets import create_assets
 from dashboards.failures.pages import create_failures
 from dashboards.pages import create_pages
-from dashboards.rendering import problem_page, sign_in_page
+from dashboards.rendering import Pages, problem_page, sign_in_page
 from dashboards.review.overview import NO_OVERVIEW
 from dashboards.trunk.compare import create_compare
 from dashboards.trunk.pages import create_regressions
@@ -128,9 +128,8 @@ def build_app(
         create_actions(actions),
         create_pages(
             lambda _: reading,
-            health=HealthCheck(reading),
+            pages=Pages(HealthCheck(reading), review_urls),
             stream_log=stream_log,
-            review_urls=review_urls,
             actions_of=actions.forms_for,
         ),
         *_known_failures(known, patterns, HealthCheck(reading)),
@@ -213,9 +212,8 @@ def build_pages(
         create_health(reading, registry, health=health),
         create_pages(
             lambda _: reading,
+            pages=Pages(health),
             stream_log=lambda _: (0, iter(())),
-            health=health,
-            review_urls={},
             overview=overview,
         ),
     ]

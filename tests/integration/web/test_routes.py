@@ -10,6 +10,7 @@ import structlog
 from typing_extensions import override
 
 from dashboards.pages import create_pages
+from dashboards.rendering import Pages
 from service.domain.access.needs import Need
 from service.domain.runs.states import RunState
 from service.domain.values.errors import TooMany, Transient
@@ -316,9 +317,7 @@ def test_only_the_wanted_part_of_a_log_is_read() -> None:
 
     reading = sample_project()
     health = HealthCheck(reading)
-    pages = create_pages(
-        lambda _: reading, health=health, stream_log=lambda _: (64 << 20, chunks()), review_urls={}
-    )
+    pages = create_pages(lambda _: reading, pages=Pages(health), stream_log=lambda _: (64 << 20, chunks()))
     app = assemble([pages], access=Callers().access(), version="0.1.0")
     answer = call(app, "HEAD", f"{LOG}.txt")
     assert (answer.headers["content-length"], taken) == (str(64 << 20), [])

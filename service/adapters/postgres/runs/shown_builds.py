@@ -236,8 +236,8 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
 
 def _build(row: RowMapping, waits: Mapping[int, float | None]) -> Build:
     """Return a build without the waiver of its failure; ``waits`` are as in :func:`expected_waits`."""
-    values = {**_of_job(row), "tally": tally_of(row["tally"]), "wait": waits.get(row["id"])}
-    return from_row(Build, row, **values, waiver="")
+    tally, wait = tally_of(row["tally"]), waits.get(row["id"])
+    return from_row(Build, row, tally=tally, **_of_job(row), waiver="", wait=wait)
 
 
 def policy_of(job: str, configuration: Mapping[str, Any] | None) -> Policy:

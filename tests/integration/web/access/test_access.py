@@ -10,6 +10,7 @@ import pytest
 from fastapi import APIRouter, Body, Request
 
 from dashboards.pages import create_pages
+from dashboards.rendering import Pages
 from service.domain.access.caller import Role, TokenHolder
 from service.domain.access.needs import Need
 from service.domain.access.scopes import ScopeKind, TokenScope
@@ -73,7 +74,7 @@ class Site:
         access = self.callers.access(is_public=is_public, rights=_RIGHTS)
         reading = sample_project()
         health = HealthCheck(reading)
-        pages = create_pages(lambda _: reading, health=health, stream_log=lambda _: (0, iter(())))
+        pages = create_pages(lambda _: reading, pages=Pages(health), stream_log=lambda _: (0, iter(())))
         self.app: FastAPI = assemble([router, pages], access=access, version="0.1.0", problem_page=_page)
 
     def person(self, role: Role = Role.REVIEWER, subject: str = "al") -> Mapping[str, str]:
