@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-busy bench-power bench-real bench-signatures bench-patterns bench-trunk soak checks-plugin clean
+.PHONY: install help demo gate-native message-images test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-busy bench-power bench-real bench-signatures bench-patterns bench-trunk bench-changes soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -93,6 +93,9 @@ bench-native: .venv/dev.stamp ## compare the figures of the reproduced changes w
 
 bench-verdicts: .venv/dev.stamp ## compare the voting rule with other rules, on recorded and live measurements
 	@$(BIN)/python -m bench.verdicts --live var/bench-verdicts
+
+bench-changes: .venv/dev.stamp ## compare the detector of changes with Otava on simulated and recorded series (SETS="DIR…": of CSV files; OTAVA=…: its interpreter)
+	@$(BIN)/python -m bench.changes $(SETS) $(if $(OTAVA),--otava "$(OTAVA)")
 
 bench-noise: .venv/dev.stamp ## measure how much each way to launch programs reduces the spread of pairs (BUSY=1: beside other programs)
 	@$(BIN)/python -m bench.noise $(if $(BUSY),--busy)
