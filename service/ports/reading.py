@@ -113,7 +113,7 @@ class SeriesReading(Protocol):
         within: timedelta | None = None,
         until: datetime | None = None,
     ) -> SeriesWithPoints:
-        """Return a series with the ``limit`` newest points of merged commits, and as many of patch sets.
+        """Return a series with the ``limit`` newest points of merged commits, of patch sets, and imported.
 
         The series of a renamed benchmark are one: the newest, with the points of all. ``until`` leaves out
         later points, and ``within`` those that are older than the newest one by more.

@@ -15,7 +15,7 @@ from service.ports.runs.decisions import Decisions, Outbox, Overrides
 from service.ports.runs.history import RunHistory
 from service.ports.runs.runs import Runs
 from service.ports.trunk import Branches, Regressions
-from service.ports.verdict import Evidence, Measurements
+from service.ports.verdict import Evidence, ImportedValues, Measurements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,7 @@ class Transaction:
     external: ExternalBuilds
     measurements: Measurements
     evidence: Evidence
+    imported: ImportedValues
     failures: Failures
     known: KnownFailures
     branches: Branches

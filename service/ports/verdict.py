@@ -21,6 +21,7 @@ from service.domain.verdict.calibration.evidence import History, Session, Voting
 from service.domain.verdict.inference.reasons import Reason
 from service.domain.verdict.inference.verdict import Comparison as JudgedRow
 from service.domain.verdict.inference.verdict import Verdict
+from service.domain.verdict.trend.imported import ImportedValue
 from service.domain.verdict.trend.line import Step
 from service.ports.runs.builds import BuildRecord
 from service.ports.runs.shown import ADDRESS, PAGES_ONLY
@@ -140,6 +141,18 @@ class Measurements(Protocol):
 
         A series that continues another one already, or that another one continues, stays as it is. One that
         gets a former name back continues the series of the later name.
+        """
+
+
+class ImportedValues(Protocol):
+    """Values of commits that another program measured."""
+
+    def store_imported(
+        self, series: Mapping[SeriesKey, tuple[str, str]], values: Mapping[SeriesKey, ImportedValue]
+    ) -> int:
+        """Store imported values of series; return how many were not stored like this already.
+
+        A later value of the same commit replaces the earlier one. ``series`` is as in ``store_results``.
         """
 
 
@@ -319,6 +332,9 @@ class SeriesWithPoints:
     points: tuple[Point, ...]
     untouched: tuple[UntouchedCommit, ...] = ()
     anchors: tuple[Anchor, ...] = ()
+    imported: tuple[ImportedValue, ...] = field(
+        default=(), metadata={"description": "values that another program measured, oldest first"}
+    )
 
     @property
     def steps(self) -> tuple[Step, ...]:

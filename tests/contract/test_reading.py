@@ -17,6 +17,7 @@ from service.domain.runs.vote import Result
 from service.domain.values.identity import BuildName, ChangeAddress, ChangeKey, RunKind
 from service.domain.verdict.calibration.evidence import History, Session, voting_status_of
 from service.domain.verdict.inference.verdict import Verdict
+from service.domain.verdict.trend.imported import ImportedValue
 from service.ports.runs.shown import RunWithBuilds
 from service.ports.verdict import SeriesVotingStatus, SeriesWithPoints
 from tests.contract.reading.benchmarks import BenchmarkReadingContract
@@ -132,6 +133,13 @@ class FakeSite:
         )
         self.reading.trends.append(SeriesWithPoints(series, ()))
         return series.id
+
+    def import_value(self, series: int, commit: str, minutes: int, value: float) -> None:
+        imported = ImportedValue(commit, NOW + timedelta(minutes=minutes), value)
+        self.reading.trends = [
+            replace(each, imported=(*each.imported, imported)) if each.series.id == series else each
+            for each in self.reading.trends
+        ]
 
     def rename(self, older: int, newer: int) -> None:
         self.reading.continued[newer] = older

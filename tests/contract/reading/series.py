@@ -145,6 +145,30 @@ class SeriesReadingContract:
             with pytest.raises(NotFound):
                 site.reading.trend(unknown, 10)
 
+    def test_imported_values_are_in_the_trend_oldest_first_and_the_newest_are_kept(
+        self, site: ReadingSite
+    ) -> None:
+        older, newer = site.add_series("BM_old"), site.add_series("BM_new")
+        site.rename(older, newer)
+        for commit, minutes in (("c", 3), ("a", 1)):
+            site.import_value(newer, commit, minutes, 2.5)
+        site.import_value(older, "b", 2, 1.5)
+        found = site.reading.trend(older, 2)
+        assert [(each.commit, each.value) for each in found.imported] == [("b", 1.5), ("c", 2.5)]
+        assert found.points == ()
+        assert found.steps == ()
+
+    def test_imported_history_is_seen_by_who_sees_the_branch(self, site: ReadingSite) -> None:
+        site.add_change()
+        series = site.add_series("BM_imported")
+        site.import_value(series, "a", 0, 1.0)
+        assert len(site.reading.seen_by(None).trend(series, 9).imported) == 1
+        site.hide()
+        site.close()
+        with pytest.raises(NotFound):
+            site.reading.seen_by(None).trend(series, 9)
+        assert site.reading.seen_by(None).series(parse_words(""), 9) == []
+
     def test_points_of_merged_commits_know_their_parents(self, site: ReadingSite) -> None:
         site.add_change()
         series = site.add_series("BM_x")

@@ -67,6 +67,9 @@ class ReadingSite(Protocol):
     def add_series(self, benchmark: str) -> int:
         """Add a series if there is none of that benchmark; return its id."""
 
+    def import_value(self, series: int, commit: str, minutes: int, value: float) -> None:
+        """Import a value of a commit, ``minutes`` after the others."""
+
     def rename(self, older: int, newer: int) -> None:
         """Let a series continue another one."""
 

@@ -13,7 +13,7 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, has_kind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.builds import BuildRecord, Builds
-from service.ports.verdict import Evidence, Measurements
+from service.ports.verdict import Evidence, ImportedValues, Measurements
 from tests.support.memory.state import InMemory, Waiting, row
 from tests.support.memory.state import Results as StoredResults
 from tests.support.runs.build_states import BuildEvent, state_after
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from service.domain.runs.vote import Outcome
     from service.domain.values.identity import SeriesKey
     from service.domain.verdict.calibration.evidence import Session
+    from service.domain.verdict.trend.imported import ImportedValue
     from service.ports.runs.builds import NewBuild
     from service.ports.runs.runs import RunRecord
     from service.ports.verdict import StoredComparison, StoredPair, StoredResult
@@ -169,7 +170,7 @@ class MemoryBuilds(InMemory, Builds):
         self._m.run_builds.sort(key=lambda place: (place[0], self._m.positions[place], place[1]))
 
 
-class MemoryMeasurements(InMemory, Measurements):
+class MemoryMeasurements(InMemory, Measurements, ImportedValues):
     def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
         pairs = self._m.pairs.get(sequence_id, ())
         return sorted(pairs, key=lambda pair: (pair.variant, pair.pair))
@@ -194,6 +195,15 @@ class MemoryMeasurements(InMemory, Measurements):
             raise KeyError(unknown)
         assert len({each.series for each in comparisons}) == len(comparisons), "one comparison per series"
         self._m.results[build.id] = StoredResults(series, results, comparisons)
+
+    def store_imported(
+        self, series: Mapping[SeriesKey, tuple[str, str]], values: Mapping[SeriesKey, ImportedValue]
+    ) -> int:
+        if unknown := values.keys() - series.keys():
+            raise KeyError(unknown)
+        before = self._m.imported.copy()
+        self._m.imported |= {(key, each.commit): each for key, each in values.items()}
+        return sum(before.get(at) != each for at, each in self._m.imported.items())
 
     def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:
         found = self._m.results.get(build_id)

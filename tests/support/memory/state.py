@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from service.domain.values.identity import ChangeKey, SeriesKey
     from service.domain.verdict.calibration.evidence import Session
     from service.domain.verdict.calibration.schedule import IdleJob
+    from service.domain.verdict.trend.imported import ImportedValue
     from service.ports.backfill import StoredBackfill
     from service.ports.failures.storing import BuildFailures
     from service.ports.review.changes import ReviewComment, SyncCursor
@@ -167,6 +168,7 @@ class Memory:
     disturbed: set[tuple[int, int]] = field(default_factory=set)  # sequence and pair
     results: dict[int, Results] = field(default_factory=dict)
     evidence: dict[tuple[SeriesKey, int], tuple[str, Session]] = field(default_factory=dict)
+    imported: dict[tuple[SeriesKey, str], ImportedValue] = field(default_factory=dict)
     continued: dict[SeriesKey, SeriesKey] = field(default_factory=dict)  # by the newer one, the older
     decisions: list[NewDecision] = field(default_factory=list)
     outbox: dict[int, Hint] = field(default_factory=dict)

@@ -44,6 +44,7 @@ def unit_of_work(memory: Memory) -> Transaction:
         builds=MemoryBuilds(memory),
         external=MemoryExternalBuilds(memory),
         measurements=MemoryMeasurements(memory),
+        imported=MemoryMeasurements(memory),
         evidence=MemoryEvidence(memory),
         failures=MemoryFailures(memory),
         known=MemoryKnownFailures(memory),

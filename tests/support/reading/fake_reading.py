@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from service.domain.values.search import Words
     from service.domain.verdict.calibration.usefulness import MeasuredSeries
     from service.domain.verdict.trend.line import Step
+    from service.domain.verdict.trend.imported import ImportedValue
     from service.ports.machines import Machine
     from service.ports.reading import Viewer
     from service.ports.review.shown import Cursor
@@ -371,6 +372,7 @@ class FakeReading(Reading):
             points=points,
             untouched=(*trend.untouched, *reversed(untouched)),
             anchors=(*trend.anchors, *anchors),
+            imported=self._imported(same)[-limit:],
         )
 
     @override
@@ -380,6 +382,10 @@ class FakeReading(Reading):
         stored = {trend.series.id: trend.points for trend in self.trends}
         found = {each: steps_before(before, stored.get(each) or self._points([each])) for each in series}
         return {each: steps[-limit:] for each, steps in found.items() if steps}
+
+    def _imported(self, series: Sequence[int]) -> tuple[ImportedValue, ...]:
+        of_names = (value for each in self.trends if each.series.id in series for value in each.imported)
+        return tuple(sorted(of_names, key=lambda value: value.moment))
 
     def _untouched(self, job: str, begin: datetime) -> Iterator[UntouchedCommit]:
         for each in self.runs if self.merged_runs is None else self.merged_runs:

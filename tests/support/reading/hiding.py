@@ -56,7 +56,9 @@ def as_seen(store: FakeReading, hidden: Collection[ChangeKey]) -> FakeReading:
         ],
         rows=rows,
         trends=[
-            trend for trend in store.trends if shows_series(trend.series) and trend.series.id in measured
+            trend
+            for trend in store.trends
+            if shows_series(trend.series) and (trend.series.id in measured or trend.imported)
         ],
         machine_rows=[
             row if row.build is None or row.build in names else replace(row, build=None)
