@@ -287,6 +287,15 @@ series: Final = Table(
     Column("continues", ForeignKey("series.id"), unique=True),  # the series of the benchmark's former name
 )
 
+imported_value: Final = Table(
+    "imported_value",
+    metadata,
+    Column("series_id", ForeignKey(series.c.id), primary_key=True),
+    Column("commit", CleanText, primary_key=True),
+    Column("moment", _MOMENT, nullable=False),
+    Column("value", Float(53), nullable=False),
+)
+
 result: Final = Table(
     "result",
     metadata,

@@ -47,6 +47,7 @@ def unit_of_work(connection: Connection, audit: PostgresAudit) -> Transaction:
         builds=PostgresBuilds(connection),
         external=PostgresExternalBuilds(connection),
         measurements=PostgresMeasurements(connection),
+        imported=PostgresMeasurements(connection),
         evidence=PostgresEvidence(connection),
         failures=PostgresFailures(connection),
         known=PostgresKnownFailures(connection, audit),

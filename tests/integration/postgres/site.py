@@ -183,6 +183,15 @@ class PostgresSite:
         )
         return series
 
+    def import_value(self, series: int, commit: str, minutes: int, value: float) -> None:
+        self.database.change(
+            "INSERT INTO imported_value VALUES (:series, :commit, :moment, :value)",
+            series=series,
+            commit=commit,
+            moment=NOW + timedelta(minutes=minutes),
+            value=value,
+        )
+
     def rename(self, older: int, newer: int) -> None:
         self.database.change(
             "UPDATE series SET continues = :older WHERE id = :newer", older=older, newer=newer

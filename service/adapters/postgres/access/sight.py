@@ -187,11 +187,14 @@ def measured_in_sight(build: str) -> str:
 
 
 def visible_series(series: str) -> str:
-    """Return the condition for a row of ``series``; a benchmark that only hidden builds have is hidden."""
-    return f"""({_ALL} OR ({visible_branch(series)} AND EXISTS (
+    """Return the condition for a row of ``series``; a benchmark that only hidden builds have is hidden.
+
+    Imported history is of the branch: who sees the branch sees it.
+    """
+    return f"""({_ALL} OR ({visible_branch(series)} AND (EXISTS (
         SELECT FROM comparison AS measured
         WHERE measured.series_id = {series}.id AND {measured_in_sight("measured.build_id")}
-    )))"""
+    ) OR EXISTS (SELECT FROM imported_value AS imported WHERE imported.series_id = {series}.id))))"""  # noqa: S608 - put together from constants
 
 
 def _has_seen_change(row: str) -> str:

@@ -23,7 +23,7 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
-from service.ports.verdict import Compared, Evidence, Measurements, StoredPair
+from service.ports.verdict import Compared, Evidence, ImportedValues, Measurements, StoredPair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from service.domain.runs.slowdown import Slowdown
     from service.domain.values.identity import SeriesKey
     from service.domain.verdict.inference.reasons import ReasonKind
+    from service.domain.verdict.trend.imported import ImportedValue
     from service.ports.runs.builds import BuildRecord
     from service.ports.verdict import StoredComparison, StoredResult
 
@@ -65,6 +66,14 @@ _COPY_COMPARISONS: Final = (
     "COPY comparison (measured_at, series_id, build_id, kind, position,"
     f" {', '.join(_COMPARED)}, reason, reasons) FROM STDIN"
 )
+_STORE_IMPORTED: Final = """
+INSERT INTO imported_value (series_id, commit, moment, value)
+SELECT n.* FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[], %s::double precision[])
+    AS n (series_id, commit, moment, value)
+ORDER BY n.series_id, n.commit
+ON CONFLICT (series_id, commit) DO UPDATE SET moment = excluded.moment, value = excluded.value
+WHERE (imported_value.moment, imported_value.value) IS DISTINCT FROM (excluded.moment, excluded.value)
+"""
 _NOT_CONTINUED: Final = text("""
 SELECT newer.id AS newer, older.id AS older
 FROM unnest(cast(:new AS bytea[]), cast(:old AS bytea[])) AS n (new, old)
@@ -112,7 +121,7 @@ ORDER BY s.digest, e.place
 """)  # noqa: S608 - put together from constants
 
 
-class PostgresMeasurements(Connected, Measurements):
+class PostgresMeasurements(Connected, Measurements, ImportedValues):
     """Rows of the tables ``launch``, ``series``, ``result`` and ``comparison``.
 
     Results are many rows at once; storing them again replaces them.
@@ -165,6 +174,18 @@ class PostgresMeasurements(Connected, Measurements):
             _COPY_COMPARISONS,
             ((moment, ids[c.series], build.id, _KINDS[kind], *_judgement(c)) for c in comparisons),
         )
+
+    @override
+    def store_imported(
+        self, series: Mapping[SeriesKey, tuple[str, str]], values: Mapping[SeriesKey, ImportedValue]
+    ) -> int:
+        ids = self._series_ids(series)
+        columns = [
+            [ids[key] for key in values],
+            *([getattr(each, name) for each in values.values()] for name in ("commit", "moment", "value")),
+        ]
+        with self._driver.cursor() as cursor:
+            return cursor.execute(_STORE_IMPORTED, columns).rowcount
 
     @override
     def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:

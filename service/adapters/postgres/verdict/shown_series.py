@@ -32,6 +32,7 @@ from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.estimate import MIN_PAIRS, estimate_of, log_ratios
 from service.domain.verdict.inference.reasons import ReasonKind
+from service.domain.verdict.trend.imported import ImportedValue
 from service.domain.verdict.trend.line import Step
 from service.ports.reading import SeriesReading
 from service.ports.verdict import Anchor, Point, Series, SeriesWithPoints, UntouchedCommit
@@ -163,8 +164,10 @@ LEFT JOIN LATERAL ({_samples(1)}) AS of_patch ON k.run_kind = '{RunKind.POST_SUB
 ORDER BY coalesce(k.committed_at, k.measured_at), k.build_id
 """)  # noqa: S608 - put together from constants
 _LAST: Final = text(f"""
-SELECT max(k.measured_at)
-FROM (({_newest(1, RunKind.POST_SUBMIT)}) UNION ALL ({_newest(0, RunKind.CHECK)})) AS k
+SELECT greatest(max(k.measured_at), (
+    SELECT max(value.moment) FROM {SAME_SERIES} AS same
+    JOIN imported_value AS value ON value.series_id = same.id
+)) FROM (({_newest(1, RunKind.POST_SUBMIT)}) UNION ALL ({_newest(0, RunKind.CHECK)})) AS k
 """)  # noqa: S608 - put together from constants
 
 
@@ -196,6 +199,14 @@ WHERE b.job = :job AND b.result = '{Result.NOT_BUILT}' AND b.created_at >= :begi
   AND (run.instance, run.project, run.branch) = (:instance, :project, :branch)
   AND {measured_in_sight("b.id")}
 ORDER BY run.id DESC LIMIT {_MOST_UNTOUCHED}
+""")  # noqa: S608 - put together from constants
+
+
+_IMPORTED: Final = text(f"""
+SELECT value.commit, value.moment, value.value
+FROM {SAME_SERIES} AS same JOIN imported_value AS value ON value.series_id = same.id
+WHERE value.moment BETWEEN :begin AND :end
+ORDER BY value.moment DESC, value.commit DESC LIMIT :limit
 """)  # noqa: S608 - put together from constants
 
 
@@ -256,16 +267,18 @@ class PostgresSeriesReading(Sighted, SeriesReading):
             if within is not None and last is not None:
                 keys["begin"] = last - within
             points = tuple(from_rows(Point, connection.execute(_POINTS, keys), error=_error))
+            newest = connection.execute(_IMPORTED, keys).mappings().all()
+            imported = tuple(from_row(ImportedValue, each) for each in reversed(newest))
             merged = (point for point in points if point.kind is RunKind.POST_SUBMIT)
             if (first := next(merged, None)) is None:
-                return SeriesWithPoints(series, points)
+                return SeriesWithPoints(series, points, imported=imported)
             names = ("instance", "project", "branch", "machine_class", "job")
             keys |= {each: getattr(series, each) for each in names} | {"begin": first.moment}
             untouched = tuple(from_rows(UntouchedCommit, connection.execute(_UNTOUCHED, keys)))
             # A repetition continues the same pairs.
             found = from_rows(Anchor, connection.execute(_ANCHORS, keys), error=_error)
             anchors = {(each.parent, each.revision): each for each in found}.values()
-            return SeriesWithPoints(series, points, untouched, tuple(anchors))
+            return SeriesWithPoints(series, points, untouched, tuple(anchors), imported)
 
     @override
     def merged_steps(
