@@ -48,6 +48,10 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "token": ("operating.token", "Create, list and revoke API tokens."),
         "audit": ("operating.audit", "Verify the log of overrides, tokens, refused sign-ins and settings."),
         "backfill": ("operating.backfill", "Measure older commits of a branch while machines are idle."),
+        "import": (
+            "operating.import_values",
+            "Import Google Benchmark JSON of earlier commits.",
+        ),
         "reconcile": ("operating.reconcile", "Check every open change once, now."),
         "replay": ("operating.replay", "Feed recorded Gerrit events to a running Benchgate."),
     }
