@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from dashboards.rendering import query_of
+from dashboards.verdict.imported_values import proposals_of
 from dashboards.verdict.trend_cards import level_text, page_of
 from dashboards.verdict.trend_figure import STYLES, figure_of
 from dashboards.verdict.trend_lines import has_levels, lines_of
@@ -26,7 +27,7 @@ from dashboards.verdict.trend_view import (
 from service.domain.values.search import parse_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dashboards.rendering import Pages
     from service.domain.review.links import Links
@@ -77,6 +78,10 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], Reading], page
             **_drawn(chosen, view, pages.links),
         )
 
+    _add_figures(router, reading_of, pages)
+
+
+def _add_figures(router: APIRouter, reading_of: Callable[[Request], Reading], pages: Pages) -> None:
     @router.get("/trends/{series_id}/figure.json")
     def figure(
         request: Request,
@@ -85,9 +90,10 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], Reading], page
         series: OtherIds = [],  # noqa: B006 - FastAPI copies it
     ) -> JSONResponse:
         chosen = _read(reading_of(request), [series_id, *series], view)
-        return JSONResponse(
-            figure_of(chosen, view, partial(_review_of, pages)), headers={"Cache-Control": "no-cache"}
-        )
+        figure = figure_of(chosen, view, partial(_review_of, pages))
+        for each in _with_imported(chosen, view):
+            figure = with_imported(figure, each)
+        return JSONResponse(figure, headers={"Cache-Control": "no-cache"})
 
     @router.get("/trends/{series_id}/embed")
     def embed(
@@ -122,6 +128,7 @@ def _drawn(chosen: Sequence[SeriesWithPoints], view: TrendView, links: Links) ->
     lines = lines_of(chosen, view) if chosen else []
     levels = any(line.since for line in lines)
     spots = [(line.series, spot) for line in lines for spot in (*line.spots, *line.proposed)]
+    shown = next(_with_imported(chosen, view), None)
     newest = max((spot.point.measured_at for _, spot in spots), default=None)
     drawn = {"series": ids[1:], **view.query}
     pinned = {"range": view.range, **replace(view, until=view.until or newest).query}
@@ -133,10 +140,19 @@ def _drawn(chosen: Sequence[SeriesWithPoints], view: TrendView, links: Links) ->
         "thinned": sum(line.measured for line in lines) - sum(1 for line in lines for _ in line.spots),
         "rows": sorted(spots, key=lambda row: row[1].point.moment, reverse=True)[:_MOST_ROWS],
         "points": len(spots),
+        "imported": shown.imported if shown else (),
+        "proposals": proposals_of(shown) if shown else [],
         "figure": ids and f"/trends/{ids[0]}/figure.json{query_of(**drawn)}",
         "embed": ids and f"{links.trends}/{ids[0]}/embed{query_of(**drawn)}",
         "permalink": f"{links.trends}{query_of(series=ids, **pinned)}",
     }
+
+
+def _with_imported(chosen: Sequence[SeriesWithPoints], view: TrendView) -> Iterator[SeriesWithPoints]:
+    """Yield a series that is alone, if its imported values are drawn: they have a date, and no level."""
+    is_drawn = view.by == "date" and (view.shown == "values" or not any(map(has_levels, chosen)))
+    if len(chosen) == 1 and is_drawn and chosen[0].imported:
+        yield chosen[0]
 
 
 def _read(reading: SeriesReading, ids: Sequence[int], view: TrendView) -> list[SeriesWithPoints]:

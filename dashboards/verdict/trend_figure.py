@@ -27,7 +27,7 @@ _BLUE: Final = "#0072B2"
 _ORANGE: Final = "#E69F00"
 _VERMILLION: Final = "#D55E00"
 _GREEN: Final = "#009E73"
-_GREY: Final = "#8a8f98"
+GREY: Final = "#8a8f98"
 _BAND: Final = "rgba(0, 114, 178, 0.16)"
 # Colour, shape and dash of each of several series: never colour alone.
 STYLES: Final = (
@@ -36,7 +36,7 @@ STYLES: Final = (
     ("#CC79A7", "diamond", "dot"),
     ("#56B4E9", "cross", "dashdot"),
     (_GREEN, "star", "longdash"),
-    (_GREY, "hexagon", "longdashdot"),
+    (GREY, "hexagon", "longdashdot"),
 )
 _LARGE, _SMALL = 12, 8
 _POINTING: Final = MappingProxyType({"▲": "triangle-up", "▼": "triangle-down"})
@@ -204,7 +204,7 @@ def _layout_alone(line: Line, view: TrendView) -> dict[str, Any]:
             axis = {"tickformat": "+~r", "ticksuffix": " %"}
     layout = _layout([line], view, title, axis)
     if line.since and view.axis == "linear":
-        layout["yaxis"] |= {"zeroline": True, "zerolinecolor": _GREY}
+        layout["yaxis"] |= {"zeroline": True, "zerolinecolor": GREY}
     return _scaled(layout, line)
 
 
@@ -261,7 +261,7 @@ def _scaled(layout: dict[str, Any], line: Line) -> dict[str, Any]:
             "yanchor": "bottom",
             "showarrow": False,
             "text": f"{are} beyond this scale: double-click",
-            "font": {"size": 11, "color": _GREY},
+            "font": {"size": 11, "color": GREY},
         }
     )
     return layout
@@ -301,7 +301,7 @@ def _layout(lines: Sequence[Line], view: TrendView, title: str, axis: Mapping[st
                 "x1": epoch,
                 "y0": 0,
                 "y1": 1,
-                "line": {"color": _GREY, "width": 1, "dash": "dot"},
+                "line": {"color": GREY, "width": 1, "dash": "dot"},
             }
             for epoch in epochs
         ],
@@ -314,7 +314,7 @@ def _layout(lines: Sequence[Line], view: TrendView, title: str, axis: Mapping[st
                 "yanchor": "bottom",
                 "showarrow": False,
                 "text": "new environment",
-                "font": {"size": 11, "color": _GREY},
+                "font": {"size": 11, "color": GREY},
             }
             for epoch in epochs
         ],

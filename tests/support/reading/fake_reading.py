@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from service.domain.runs.health import Condition, FailingStep
     from service.domain.values.search import Words
     from service.domain.verdict.calibration.usefulness import MeasuredSeries
-    from service.domain.verdict.trend.line import Step
     from service.domain.verdict.trend.imported import ImportedValue
+    from service.domain.verdict.trend.line import Step
     from service.ports.machines import Machine
     from service.ports.reading import Viewer
     from service.ports.review.shown import Cursor
