@@ -90,10 +90,10 @@ def _add_figures(router: APIRouter, reading_of: Callable[[Request], Reading], pa
         series: OtherIds = [],  # noqa: B006 - FastAPI copies it
     ) -> JSONResponse:
         chosen = _read(reading_of(request), [series_id, *series], view)
-        figure = figure_of(chosen, view, partial(_review_of, pages))
+        drawn = figure_of(chosen, view, partial(_review_of, pages))
         for each in _with_imported(chosen, view):
-            figure = with_imported(figure, each)
-        return JSONResponse(figure, headers={"Cache-Control": "no-cache"})
+            drawn = with_imported(drawn, each)
+        return JSONResponse(drawn, headers={"Cache-Control": "no-cache"})
 
     @router.get("/trends/{series_id}/embed")
     def embed(
