@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "20261128_1400"
-down_revision = "20261128_0800"
+down_revision = "20261128_1330"
 branch_labels = None
 depends_on = None
 
