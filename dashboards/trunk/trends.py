@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from dashboards.rendering import query_of
-from dashboards.verdict.imported_values import proposals_of
+from dashboards.verdict.imported_values import proposals_of, with_imported
 from dashboards.verdict.trend_cards import level_text, page_of
 from dashboards.verdict.trend_figure import STYLES, figure_of
 from dashboards.verdict.trend_lines import has_levels, lines_of
