@@ -1,25 +1,35 @@
-"""Write what benchmarks cost, what to delete or fix, and whether a series votes."""
+"""Write what benchmarks find, what to fix, and whether a series votes."""
 
 from __future__ import annotations
 
+from statistics import median_low
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.values.text import counted, duration, share
+from service.domain.project.policy import BASE_PAIRS
+from service.domain.values.text import counted, duration, plain, share
 from service.domain.verdict.calibration.evidence import (
     BEYOND_LIMIT,
     MOST_ALARMS,
     NOISE_LIMIT,
     RECALLED,
 )
-from service.domain.verdict.calibration.usefulness import DAYS, MANY_PAIRS, Fault
+from service.domain.verdict.calibration.usefulness import (
+    DAYS,
+    HARDLY,
+    MANY_PAIRS,
+    MOSTLY,
+    Fault,
+    benchmarks_of,
+    suites_of,
+)
 from service.domain.verdict.inference.reasons import ReasonKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from service.domain.verdict.calibration.evidence import VotingStatus
-    from service.domain.verdict.calibration.usefulness import MeasuredSeries, Suggestion, SuiteCost
+    from service.domain.verdict.calibration.usefulness import MeasuredSeries, Suggestion
 
 NOT_VOTING: Final = "no: its job has voting: false"
 _FAR: Final = "only a slow-down far beyond that votes"
@@ -43,49 +53,51 @@ WITHHELD: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyTyp
 )
 _SUGGESTED: Final[Mapping[Fault, str]] = MappingProxyType(
     {
-        Fault.FAILING: "Repair or delete: {those}, failing in at least half of the builds ({cost}).",
-        Fault.UNCHANGED: "Narrow paths: {those}, the same program on both sides in every build ({cost}).",
+        Fault.FAILING: "Repair: {those}, failing on both sides in at least half of the builds.",
+        Fault.UNCHANGED: (
+            "Narrow paths: {those} of jobs whose suites were the same program on both sides in every build."
+        ),
         Fault.UNDECIDED: (
-            "Delete, or give more machine_time: {those}, undecided in most builds and never different "
-            "({cost})."
+            f"Give more machine_time: {{those}}, undecided in at least {10 * MOSTLY:.0f} of 10 builds after "
+            f"fewer pairs than the {BASE_PAIRS} that it is to allow."
         ),
         Fault.NOISY: (
-            "Make quieter, or raise vote_at_of: {those}, so noisy that a slow-down of the limit takes more "
-            f"than {MANY_PAIRS} pairs ({{cost}})."
-        ),
-        Fault.COSTLY: (
-            "Shorten by min_time, repetitions or machine_time_of: {those} with a large part of the machine "
-            "time each ({cost})."
+            "Make quieter: {those}, undecided in at least half of the builds, and so noisy that a slow-down "
+            f"of the limit takes more than {MANY_PAIRS} pairs."
         ),
     }
 )
+_MOST_SUITES: Final = 3
 
 
-def cost_sentence(cost: SuiteCost) -> str:
-    """Write the summary: benchmarks, machine time, and the few that take much of it."""
-    if not cost.benchmarks:
+def summary_sentence(rows: Sequence[MeasuredSeries]) -> str:
+    """Write the summary: benchmarks for checks and merged commits, and the suites with most machine time."""
+    count = len(benchmarks_of(rows))
+    if not count:
         return f"No benchmark was measured in the last {DAYS} days."
-    verb = "costs" if cost.benchmarks == 1 else "cost"
-    benchmarks = counted(cost.benchmarks, "benchmark")
-    whole = f"{benchmarks} {verb} {_hours(cost.seconds)} of machine time in {DAYS} days"
-    if not cost.few:
-        return f"{whole}."
-    tenths = round(10 * cost.few_undecided)
-    undecided = f", undecided in {tenths} of 10 builds" if tenths else ""
-    return f"{whole}; {cost.few} of them took {share(round(cost.few_share, 2))} of it{undecided}."
+    suites = suites_of(rows)
+    whole = (
+        f"{counted(count, 'benchmark')} in {counted(len(suites), 'suite')}, measured for checks and merged "
+        f"commits of the last {DAYS} days."
+    )
+    timed = [_suite_time(each) for each in suites if each.suite_seconds]
+    more = f", and {len(timed) - _MOST_SUITES} more" if len(timed) > _MOST_SUITES else ""
+    return f"{whole} Machine time: {'; '.join(timed[:_MOST_SUITES])}{more}." if timed else whole
+
+
+def _suite_time(row: MeasuredSeries) -> str:
+    key = row.key
+    where = f"{plain(key.suite, 60)} of {plain(key.job, 60)} on {plain(key.branch, 60)}"
+    return f"{where}, {_hours(row.suite_seconds)} in its last {counted(row.suite_builds, 'build')}"
 
 
 def suggestion_sentence(found: Suggestion) -> str:
-    """Write what to delete or fix, with the machine time that it takes now."""
-    those, cost = (
-        counted(found.benchmarks, "benchmark"),
-        f"{_hours(found.seconds)} of {_hours(found.of_seconds)}",
-    )
-    return _SUGGESTED[found.fault].format(those=those, cost=cost)
+    """Write what to fix."""
+    return _SUGGESTED[found.fault].format(those=counted(found.benchmarks, "benchmark"))
 
 
 def worst_text(found: Suggestion) -> str:
-    """Write the figure of the worst benchmark of a suggestion."""
+    """Write the figures of the worst benchmark of a suggestion."""
     row = found.worst
     match found.fault:
         case Fault.FAILING:
@@ -93,11 +105,26 @@ def worst_text(found: Suggestion) -> str:
         case Fault.UNCHANGED:
             return f"the same program in {row.identical} of {row.builds} builds"
         case Fault.UNDECIDED:
-            return f"undecided in {row.undecided} of {row.builds} builds"
+            missing = round(median_low(row.more_pairs))
+            undecided = f"undecided in {row.undecided} of {row.builds} builds, {finds_sentence(row)}"
+            return f"{undecided}; about {missing} more pairs would decide half of them"
         case Fault.NOISY:
-            return f"{noise_text(row)} a pair, limit {share(row.limit)}"
-        case Fault.COSTLY:
-            return _hours(row.seconds)
+            return f"{noise_text(row)} a pair, limit {share(row.limit)}, {finds_sentence(row)}"
+
+
+def finds_sentence(row: MeasuredSeries) -> str:
+    """Write which slow-downs a series finds; that it guards hardly anything only beyond :data:`HARDLY`."""
+    if row.noise is None:
+        return "noise unknown"
+    if row.finds_from is None:
+        return f"its {counted(row.pairs, 'pair')} cannot prove a slow-down"
+    found = f"finds slow-downs from {finds_text(row)} on"
+    return f"hardly guards anything: {found}" if row.finds_from > HARDLY else found
+
+
+def finds_text(row: MeasuredSeries) -> str:
+    """Write the smallest slow-down that a series finds half of the time: ``about 9 %``; a dash if unknown."""
+    return "–" if row.finds_from is None else f"about {share(float(f'{row.finds_from:.2g}'))}"
 
 
 def noise_text(row: MeasuredSeries) -> str:
@@ -106,10 +133,11 @@ def noise_text(row: MeasuredSeries) -> str:
 
 
 def pairs_text(row: MeasuredSeries) -> str:
-    """Write the pairs that find a slow-down of the limit: ``24 for 2 %``; a dash if they are not known."""
+    """Write the pairs that find a slow-down of the limit: ``about 24 for 2 %``; a dash if unknown."""
     if row.noise is None:
         return "–"
-    needed = "over 1,000" if row.pairs_needed is None else str(row.pairs_needed)
+    pairs = row.pairs_needed
+    needed = "over 1,000" if pairs is None else f"about {pairs}"
     return f"{needed} for {share(row.limit)}"
 
 

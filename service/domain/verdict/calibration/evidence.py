@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from service.domain.project.policy import MOST_PAIRS
@@ -151,12 +153,26 @@ def pairs_needed(noise: float, policy: Policy, change: float = BEYOND) -> int | 
     The first n at which the half-width of Student's t on a 20 % trimmed mean of normal pairs with standard
     deviation ``noise`` fits between the policy's floor and ``change``, a log ratio, by default that of 3 %.
     """
-    return next((n for n in range(_FEW, MOST_PAIRS + 1) if change_found(noise, n, policy) <= change), None)
+    room = change - math.log1p(policy.floor)
+    if not noise:
+        return _FEW if room >= 0 else None
+    found = _FEW + bisect_left(_least_reaches(), -room / noise)
+    return found if found <= MOST_PAIRS else None
 
 
 def change_found(noise: float, pairs: int, policy: Policy) -> float:
     """Estimate the log ratio that ``pairs`` pairs, eight or more, find with a power of 50 %."""
     return math.log1p(policy.floor) + noise * _reach(pairs)
+
+
+@lru_cache(maxsize=1)
+def _least_reaches() -> Sequence[float]:
+    """List the least reach of at most n pairs, for each n that counts; negative, so that they rise.
+
+    One more pair may widen the interval: it can take two degrees of freedom by trimming.
+    """
+    reaches = (_reach(pairs) for pairs in range(_FEW, MOST_PAIRS + 1))
+    return [-reach for reach in accumulate(reaches, min)]
 
 
 @lru_cache(maxsize=MOST_PAIRS)

@@ -1,64 +1,93 @@
-"""Decide from its newest builds what a suite costs, and which benchmarks are not worth their time."""
+"""Find from its newest builds what a benchmark can show, and what would let it show more."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum, auto
-from itertools import accumulate
+from statistics import median, median_low
 from typing import TYPE_CHECKING, Final
 
-from service.domain.verdict.calibration.evidence import change_found, pairs_needed
+from service.domain.project.policy import BASE_PAIRS
+from service.domain.verdict.calibration.evidence import (
+    FAR,
+    TRIMMED_MEAN,
+    change_found,
+    pairs_needed,
+)
+from service.domain.verdict.inference.estimate import MIN_PAIRS, TRIMMED_FROM
+from service.domain.verdict.inference.verdict import least_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from service.domain.project.policy import Policy
     from service.domain.values.identity import SeriesKey
 
 NEWEST: Final = 20  # builds of each job and branch: enough for a median and for "8 of 10"
 DAYS: Final = 30
-MANY_PAIRS: Final = 60  # twice the pairs after which only benchmarks that may still vote −1 go on
+MANY_PAIRS: Final = 2 * BASE_PAIRS  # beyond BASE_PAIRS, only benchmarks that may still vote −1 go on
+HARDLY: Final = math.expm1(FAR)  # a benchmark that finds only larger slow-downs guards hardly anything
 MOSTLY: Final = 0.8  # share of builds that are undecided
-OFTEN: Final = 0.5  # share of builds that fail
-COSTLY: Final = 0.1  # share of the time of all benchmarks
-_TIMES_AVERAGE: Final = 5  # of few benchmarks each takes a tenth
+OFTEN: Final = 0.5  # share of builds that fail, or are undecided
+LEAST_CHANGES: Final = 5  # fewer say nothing about a benchmark
 _LEAST_BUILDS: Final = 10  # fewer say little about a share
-_LEAST_FAILING: Final = 3  # builds
-_MUCH: Final = 0.4  # of the time of all benchmarks
-_FEW: Final = 0.2  # of all benchmarks: only so few stand out
+
+
+def noise_of(measured: Iterable[tuple[int, float | None]]) -> float | None:
+    """Return the standard deviation of a pair's log ratio, the median over builds; None: not measured.
+
+    It is √n times the standard error of n pairs; that of a trimmed mean is :data:`TRIMMED_MEAN` times larger.
+
+    Args:
+        measured: the pairs of each build, and the standard error of their estimate (log scale).
+    """
+    found = [
+        error * math.sqrt(pairs) / (1.0 if pairs < TRIMMED_FROM else TRIMMED_MEAN)
+        for pairs, error in measured
+        if error is not None and pairs >= MIN_PAIRS
+    ]
+    return median(found) if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredSeries:
-    """A series, summed up over the newest builds of checks and merged commits.
+    """A series, summed up over the newest builds of checks and merged commits, one for each change.
 
     Args:
         id: of the series.
         key: its names.
         policy: of its job, by the newest of these builds.
         is_voting: its job votes.
+        family: series of its job, which share the policy's error.
         builds: those that have it, of the :data:`NEWEST` of its job and branch.
-        undecided: those in which it is undecided.
+        undecided: those in which it is undecided, and more pairs may decide it.
         differed: those in which it is slower or faster.
-        failed: those in which it fails, on the patch's side or on both.
+        failed: those in which it fails on both sides.
         identical: those in which both sides have one program.
-        noise: standard deviation of a pair's log ratio, the median over builds; None: not measured in pairs.
-        seconds: of its launches in the last :data:`DAYS` days. All that a suite measures share the time of
-            its launches by their pairs, and a job's other builds are taken to cost as much as the newest.
+        noise: standard deviation of a pair's log ratio by :func:`noise_of`.
+        undecided_pairs: pairs of each build in which it is undecided.
+        more_pairs: how many more would decide it, of each of these builds that names a number.
+        suite_seconds: machine time of its suite's launches in the builds that count.
+        suite_builds: how many of these builds have timed launches of the suite.
     """
 
     id: int
     key: SeriesKey
     policy: Policy
     is_voting: bool
+    family: int
     builds: int
     undecided: int
     differed: int
     failed: int
     identical: int
     noise: float | None
-    seconds: float
+    undecided_pairs: Sequence[int] = ()
+    more_pairs: Sequence[float] = ()
+    suite_seconds: float = 0.0
+    suite_builds: int = 0
 
     @property
     def text(self) -> str:
@@ -68,19 +97,49 @@ class MeasuredSeries:
         return " ".join(names)
 
     @property
+    def job(self) -> tuple[str, ...]:
+        """Its job, on a branch and a pool."""
+        key = self.key
+        return key.instance, key.project, key.branch, key.machine_class, key.job
+
+    @property
     def limit(self) -> float:
         """The least slow-down that votes."""
         return self.policy.votes_from(self.key.benchmark)
 
     @property
+    def pairs(self) -> int:
+        """The pairs that it gets while it is undecided: a median, or those that the policy intends."""
+        return median_low(self.undecided_pairs) if self.undecided_pairs else self.policy.base_pairs
+
+    @property
+    def finds_from(self) -> float | None:
+        """The smallest slow-down of which its pairs find half; None: they find none, or noise is unknown."""
+        if self.noise is None or self.pairs < least_budget(self.policy, self.family):
+            return None
+        return math.expm1(change_found(self.noise, self.pairs, self.policy))
+
+    @property
     def pairs_needed(self) -> int | None:
-        """Pairs that find a slow-down of the limit; None for more than 1,000, and without known noise."""
-        return None if self.noise is None else pairs_needed(self.noise, self.policy, math.log1p(self.limit))
+        """Pairs that find half of the slow-downs of the limit; None for more than 1,000, or unknown noise."""
+        found = None if self.noise is None else pairs_needed(self.noise, self.policy, math.log1p(self.limit))
+        return None if found is None else max(found, least_budget(self.policy, self.family))
+
+    @property
+    def is_undecided(self) -> bool:
+        """Return whether it is undecided in most builds."""
+        return self.builds >= _LEAST_BUILDS and self.undecided >= MOSTLY * self.builds
+
+    @property
+    def lacks_time(self) -> bool:
+        """Return whether most builds ended before the pairs that each undecided benchmark is to get."""
+        return len(self.more_pairs) >= MOSTLY * self.builds and self.pairs < self.policy.base_pairs
 
     @property
     def is_noisy(self) -> bool:
-        """Return whether a slow-down of the limit takes more than :data:`MANY_PAIRS`, because of noise."""
-        if self.noise is None or self.limit <= self.policy.floor:  # no number of pairs finds it then
+        """Return whether it is often undecided, and needs :data:`MANY_PAIRS` or more because of noise."""
+        is_often = self.builds >= _LEAST_BUILDS and self.undecided >= OFTEN * self.builds
+        if not is_often or self.noise is None or self.limit <= self.policy.floor:
             return False
         return change_found(self.noise, MANY_PAIRS, self.policy) > math.log1p(self.limit)
 
@@ -88,167 +147,106 @@ class MeasuredSeries:
 class Order(StrEnum):
     """Orders of a list of series, the first on top."""
 
-    COST = auto()
-    NOISE = auto()
     UNDECIDED = auto()
+    NOISE = auto()
     NAME = auto()
 
 
 _KEYS: Final[dict[Order, Callable[[MeasuredSeries], object]]] = {
-    Order.COST: lambda row: (-row.seconds, row.id),
+    Order.UNDECIDED: lambda row: (-row.undecided / max(row.builds, 1), -(row.noise or 0.0), row.id),
     Order.NOISE: lambda row: (row.noise is None, -(row.noise or 0.0), row.id),
-    Order.UNDECIDED: lambda row: (-row.undecided / max(row.builds, 1), -row.seconds, row.id),
     Order.NAME: lambda row: (row.key, row.id),
 }
 
 
 def ordered(rows: Iterable[MeasuredSeries], by: Order) -> list[MeasuredSeries]:
-    """Sort series: the costliest, noisiest or least decided first, or by name."""
+    """Sort series: the least decided or noisiest first, or by name."""
     return sorted(rows, key=_KEYS[by])  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True)
-class Benchmark:
-    """A benchmark with the series of its metrics, the costliest first; a launch measures all of them."""
-
-    series: tuple[MeasuredSeries, ...]
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of all its series."""
-        return sum(each.seconds for each in self.series)
-
-    @property
-    def builds(self) -> int:
-        """Builds of the series that has most."""
-        return max(each.builds for each in self.series)
-
-    @property
-    def undecided(self) -> int:
-        """Builds in which at least one series is undecided: those of the series that has most."""
-        return max(each.undecided for each in self.series)
-
-    @property
-    def noisiest(self) -> MeasuredSeries:
-        """The series with the largest noise."""
-        return ordered(self.series, Order.NOISE)[0]
-
-    @property
-    def fails(self) -> bool:
-        """Return whether it fails in at least half of its builds."""
-        return any(each.failed >= max(_LEAST_FAILING, OFTEN * each.builds) for each in self.series)
-
-    @property
-    def is_unchanged(self) -> bool:
-        """Return whether every build had one program on both sides."""
-        return self.builds >= _LEAST_BUILDS and all(each.identical == each.builds for each in self.series)
-
-    @property
-    def is_undecided(self) -> bool:
-        """Return whether it is undecided in most builds, and no build found a difference."""
-        has_found = any(each.differed for each in self.series)
-        return self.builds >= _LEAST_BUILDS and self.undecided >= MOSTLY * self.builds and not has_found
-
-    @property
-    def is_noisy(self) -> bool:
-        """Return whether any of its series is noisy."""
-        return any(each.is_noisy for each in self.series)
+def benchmarks_of(rows: Iterable[MeasuredSeries]) -> Collection[list[MeasuredSeries]]:
+    """Put the series of each benchmark together."""
+    found: defaultdict[tuple[str, ...], list[MeasuredSeries]] = defaultdict(list)
+    for row in rows:
+        found[*row.job, row.key.suite, row.key.benchmark].append(row)
+    return found.values()
 
 
-def benchmarks_of(rows: Iterable[MeasuredSeries]) -> list[Benchmark]:
-    """Put the series of each benchmark together, the costliest benchmark first."""
-    found: dict[tuple[str, ...], list[MeasuredSeries]] = {}
-    for row in ordered(rows, Order.COST):
-        key = row.key
-        where = (key.instance, key.project, key.branch, key.machine_class)
-        found.setdefault((*where, key.job, key.suite, key.benchmark), []).append(row)
-    return sorted((Benchmark(tuple(series)) for series in found.values()), key=lambda each: -each.seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteCost:
-    """Machine time of benchmarks, and how few of them take much of it.
-
-    ``few`` is the least number that takes two fifths of the time, 0 if that is more than a fifth of all;
-    ``few_share`` is their share of the time, and ``few_undecided`` that of their builds which are undecided.
-    """
-
-    benchmarks: int
-    seconds: float
-    few: int = 0
-    few_share: float = 0.0
-    few_undecided: float = 0.0
-
-
-def cost_of(benchmarks: Sequence[Benchmark]) -> SuiteCost:
-    """Sum up the cost of benchmarks; the costliest comes first."""
-    seconds = sum(each.seconds for each in benchmarks)
-    whole = SuiteCost(len(benchmarks), seconds)
-    if not seconds:
-        return whole
-    so_far = accumulate(each.seconds for each in benchmarks)
-    few = next(place for place, taken in enumerate(so_far, 1) if taken >= _MUCH * seconds)
-    if few > _FEW * len(benchmarks):
-        return whole
-    costly = benchmarks[:few]
-    builds = sum(each.builds for each in costly)
-    undecided = sum(each.undecided for each in costly)
-    share = sum(each.seconds for each in costly) / seconds
-    return SuiteCost(len(benchmarks), seconds, few, share, undecided / builds if builds else 0.0)
+def suites_of(rows: Iterable[MeasuredSeries]) -> list[MeasuredSeries]:
+    """Return a series of each suite, that of the suite with the most machine time first."""
+    found = {(*row.job, row.key.suite): row for row in rows}
+    return sorted(found.values(), key=lambda row: -row.suite_seconds)
 
 
 class Fault(StrEnum):
-    """Faults of benchmarks that are not worth their time; one that has several counts for the first."""
+    """Faults of benchmarks; one that has several counts for the first."""
 
     FAILING = auto()
     UNCHANGED = auto()
     UNDECIDED = auto()
     NOISY = auto()
-    COSTLY = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """Benchmarks with one fault: how many, their seconds of those of all, and the worst of them."""
+def faults_of(rows: Sequence[MeasuredSeries]) -> Mapping[int, Fault]:
+    """Return the fault of each series that has one, which is that of its benchmark.
 
-    fault: Fault
-    benchmarks: int
-    seconds: float
-    of_seconds: float
-    worst: MeasuredSeries
-
-
-def suggestions(benchmarks: Sequence[Benchmark]) -> list[Suggestion]:
-    """Find what to delete or fix, at most one suggestion for each fault, the costliest first."""
-    seconds = sum(each.seconds for each in benchmarks)
-    large = max(COSTLY * seconds, _TIMES_AVERAGE * seconds / max(len(benchmarks), 1))
-    faulty: dict[Fault, list[Benchmark]] = {}
-    for each in benchmarks:
-        fault = _fault_of(each, large)
+    ``rows`` has all series of a job: it is not worth its builds only if no suite has other programs.
+    """
+    of_jobs: defaultdict[tuple[str, ...], list[MeasuredSeries]] = defaultdict(list)
+    for row in rows:
+        of_jobs[row.job].append(row)
+    unchanged = {job for job, series in of_jobs.items() if _is_unchanged(series)}
+    found: dict[int, Fault] = {}
+    for series in benchmarks_of(rows):
+        fault = _fault_of(series, is_unchanged=series[0].job in unchanged)
         if fault:
-            faulty.setdefault(fault, []).append(each)
-    found = [
-        Suggestion(fault, len(those), sum(each.seconds for each in those), seconds, _worst(fault, those))
-        for fault, those in faulty.items()
-    ]
-    return sorted(found, key=lambda each: (-each.seconds, each.fault))
+            found |= {each.id: fault for each in series}
+    return found
 
 
-def _fault_of(each: Benchmark, large: float) -> Fault | None:
+def _is_unchanged(series: Sequence[MeasuredSeries]) -> bool:
+    has_enough = max(each.builds for each in series) >= _LEAST_BUILDS
+    return has_enough and all(each.identical == each.builds for each in series)
+
+
+def _fault_of(series: Sequence[MeasuredSeries], *, is_unchanged: bool) -> Fault | None:
+    if max(each.builds for each in series) < LEAST_CHANGES:
+        return None
     faults = {
-        Fault.FAILING: each.fails,
-        Fault.UNCHANGED: each.is_unchanged,
-        Fault.UNDECIDED: each.is_undecided,
-        Fault.NOISY: each.is_noisy,
-        Fault.COSTLY: each.seconds > 0 and each.seconds >= large,
+        Fault.FAILING: any(each.failed >= max(LEAST_CHANGES, OFTEN * each.builds) for each in series),
+        Fault.UNCHANGED: is_unchanged,
+        Fault.UNDECIDED: all(each.is_undecided and each.lacks_time for each in series),
+        Fault.NOISY: all(each.is_noisy for each in series),
     }
     return next((fault for fault, has in faults.items() if has), None)
 
 
-def _worst(fault: Fault, those: Sequence[Benchmark]) -> MeasuredSeries:
-    """Return the noisiest series of noisy benchmarks, else that of the costliest benchmark."""
-    if fault is Fault.NOISY:
-        return ordered((each.noisiest for each in those), Order.NOISE)[0]
-    if fault is Fault.UNDECIDED:
-        return max(those[0].series, key=lambda each: each.undecided)
-    return those[0].series[0]
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Benchmarks with one fault: how many, and the worst of them."""
+
+    fault: Fault
+    benchmarks: int
+    worst: MeasuredSeries
+
+
+_WORST: Final[Mapping[Fault, Callable[[MeasuredSeries], float]]] = {
+    Fault.FAILING: lambda row: row.failed / row.builds,
+    Fault.UNCHANGED: lambda row: row.identical,
+    Fault.UNDECIDED: lambda row: row.undecided / row.builds,
+    Fault.NOISY: lambda row: row.noise or 0.0,
+}
+
+
+def suggestions(rows: Iterable[MeasuredSeries], faults: Mapping[int, Fault]) -> list[Suggestion]:
+    """List what to fix among rows, at most one suggestion for each fault."""
+    faulty: defaultdict[Fault, list[list[MeasuredSeries]]] = defaultdict(list)
+    for series in benchmarks_of(row for row in rows if row.id in faults):
+        faulty[faults[series[0].id]].append(series)
+    return [
+        Suggestion(
+            fault, len(faulty[fault]), max((row for each in faulty[fault] for row in each), key=_WORST[fault])
+        )
+        for fault in Fault
+        if fault in faulty
+    ]

@@ -1,4 +1,4 @@
-"""Sentences about the cost of benchmarks, and about whether they vote."""
+"""Sentences about what benchmarks find, and about whether they vote."""
 
 from __future__ import annotations
 
@@ -8,64 +8,91 @@ import pytest
 
 from service.domain.project.policy import Policy
 from service.domain.verdict.calibration.evidence import History, voting_status_of
-from service.domain.verdict.calibration.usefulness import Fault, Suggestion, SuiteCost
+from service.domain.verdict.calibration.usefulness import Fault, Suggestion
 from service.domain.verdict.inference.reasons import WITHHOLDING, Fact, Reason, ReasonKind
 from service.domain.wording.benchmarks import (
     WITHHELD,
-    cost_sentence,
+    finds_sentence,
     noise_text,
     pairs_text,
     suggestion_sentence,
+    summary_sentence,
     vote_text,
     worst_text,
 )
-from tests.unit.domain.verdict.calibration.test_usefulness import series
+from tests.unit.domain.verdict.calibration.test_usefulness import in_suite, series
 
 
-@pytest.mark.parametrize(
-    ("cost", "text"),
-    [
-        (SuiteCost(0, 0.0), "No benchmark was measured in the last 30 days."),
-        (SuiteCost(1, 40.0), "1 benchmark costs 40 s of machine time in 30 days."),
-        (
-            SuiteCost(412, 111_600.0, 9, 0.402, 0.79),
-            (
-                "412 benchmarks cost 31 h of machine time in 30 days; 9 of them took 40 % of it, "
-                "undecided in 8 of 10 builds."
-            ),
-        ),
-        (
-            SuiteCost(412, 12_240.0, 9, 0.402, 0.01),
-            "412 benchmarks cost 3.4 h of machine time in 30 days; 9 of them took 40 % of it.",
-        ),
-    ],
-)
-def test_the_cost_of_a_suite_is_one_sentence(cost: SuiteCost, text: str) -> None:
-    assert cost_sentence(cost) == text
+def test_the_summary_counts_benchmarks_and_names_the_suites_with_most_machine_time() -> None:
+    assert summary_sentence([]) == "No benchmark was measured in the last 30 days."
+    one = series(1)
+    assert summary_sentence([one]) == (
+        "1 benchmark in 1 suite, measured for checks and merged commits of the last 30 days."
+    )
+    suites = [("a", 40.0, 1), ("b", 72_000.0, 20), ("c", 12_240.0, 3), ("d", 30.0, 2)]
+    rows = [
+        in_suite(one, number, suite, suite_seconds=seconds, suite_builds=builds)
+        for number, (suite, seconds, builds) in enumerate(suites)
+    ]
+    assert summary_sentence(rows) == (
+        "4 benchmarks in 4 suites, measured for checks and merged commits of the last 30 days. Machine time: "
+        "b of engine-perf on main, 20 h in its last 20 builds; c of engine-perf on main, 3.4 h in its last 3 "
+        "builds; a of engine-perf on main, 40 s in its last 1 build, and 1 more."
+    )
 
 
 @pytest.mark.parametrize(
     ("fault", "begin", "figure"),
     [
-        (Fault.FAILING, "Repair or delete: 3 benchmarks", "failed in 15 of 20 builds"),
+        (Fault.FAILING, "Repair: 3 benchmarks", "failed in 15 of 20 builds"),
         (Fault.UNCHANGED, "Narrow paths: 3 benchmarks", "the same program in 20 of 20 builds"),
-        (Fault.UNDECIDED, "Delete, or give more machine_time: 3", "undecided in 18 of 20 builds"),
-        (Fault.NOISY, "Make quieter, or raise vote_at_of: 3", "±4.1 % a pair, limit 2 %"),
-        (Fault.COSTLY, "Shorten by min_time, repetitions or", "2.0 h"),
+        (
+            Fault.UNDECIDED,
+            "Give more machine_time: 3 benchmarks, undecided in at least 8 of 10 builds after fewer pairs",
+            (
+                "undecided in 18 of 20 builds, finds slow-downs from about 5.5 % on; about 40 more pairs "
+                "would decide half of them"
+            ),
+        ),
+        (
+            Fault.NOISY,
+            "Make quieter: 3 benchmarks",
+            "±4.1 % a pair, limit 2 %, finds slow-downs from about 5.5 % on",
+        ),
     ],
 )
 def test_each_fault_says_what_to_do_with_its_figure(fault: Fault, begin: str, figure: str) -> None:
-    worst = series(1, failed=15, identical=20, undecided=18, noise=0.0412, seconds=7200.0)
-    found = Suggestion(fault, 3, 10_800.0, 111_600.0, worst)
+    worst = series(
+        1, failed=15, identical=20, undecided=18, noise=0.0412, undecided_pairs=(24,), more_pairs=(40.0,)
+    )
+    found = Suggestion(fault, 3, worst)
     assert suggestion_sentence(found).startswith(begin)
-    assert "(3.0 h of 31 h)" in suggestion_sentence(found)
     assert worst_text(found) == figure
+
+
+def test_no_suggestion_is_to_delete_a_benchmark() -> None:
+    sentences = [suggestion_sentence(Suggestion(fault, 1, series(1))) for fault in Fault]
+    assert not any("delete" in each.lower() for each in sentences)
+
+
+def test_only_a_benchmark_that_finds_nothing_small_guards_hardly_anything() -> None:
+    rows = [series(1, noise=noise) for noise in (0.1, 0.4)]
+    assert [finds_sentence(each).startswith("hardly guards anything: finds") for each in rows] == [
+        False,
+        True,
+    ]
+    assert finds_sentence(series(1, undecided_pairs=(8,))) == "its 8 pairs cannot prove a slow-down"
+    assert finds_sentence(series(1, noise=None)) == "noise unknown"
 
 
 def test_noise_and_pairs_are_shown_if_they_are_known() -> None:
     known, unknown, wild = series(1, noise=0.0042), series(2, noise=None), series(3, noise=0.6)
     assert [noise_text(each) for each in (known, unknown, wild)] == ["±0.42 %", "–", "±60 %"]
-    assert [pairs_text(each) for each in (known, unknown, wild)] == ["12 for 2 %", "–", "over 1,000 for 2 %"]
+    assert [pairs_text(each) for each in (known, unknown, wild)] == [
+        "about 16 for 2 %",
+        "–",
+        "over 1,000 for 2 %",
+    ]
 
 
 @pytest.mark.parametrize(

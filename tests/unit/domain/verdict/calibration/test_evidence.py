@@ -6,7 +6,7 @@ import random
 import pytest
 from scipy.stats import binom, t
 
-from service.domain.project.policy import Policy
+from service.domain.project.policy import MOST_PAIRS, Policy
 from service.domain.verdict.calibration.evidence import (
     FAR,
     FAR_SHARE,
@@ -126,6 +126,14 @@ def test_more_noise_takes_more_pairs_and_the_loudest_more_than_any_policy_allows
     known = [n for n in needed if n is not None]
     assert known == sorted(known)
     assert known[1] < POLICY.max_pairs
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.002, 0.0035, 0.0049, 0.007, 0.02, 0.1, 1.0])
+@pytest.mark.parametrize("change", [0.005, math.log1p(0.02), 0.2])
+def test_the_pairs_needed_are_the_first_that_find_the_change(noise: float, change: float) -> None:
+    """One more pair may find less, so that no search by halves alone finds them."""
+    first = next((n for n in range(8, MOST_PAIRS + 1) if change_found(noise, n, POLICY) <= change), None)
+    assert pairs_needed(noise, POLICY, change) == first
 
 
 class TestWithholding:
