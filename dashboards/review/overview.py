@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 EXPIRING_DAYS: Final = 7
 MOST_LINES: Final = 5  # of known failures: the list has them all
 _SILENT: Final = timedelta(minutes=2)  # as /readyz: a machine reports every few seconds
-_GONE: Final = timedelta(days=7)  # nobody waits for a machine that was switched off so long ago
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +115,12 @@ def _unavailable(
     """Yield the machines that take no builds, unless the line of their pool names them."""
     named = {queue.pool for queue in condition.queues if queue.waiting and hindered[queue.pool]}
     for each in machines:
+        if each.is_gone(condition.now):
+            continue
         silence = condition.now - each.last_seen_at
-        if _SILENT < silence < _GONE:
+        if silence > _SILENT:
             yield Need("/machines", each.name, f"has not reported for {duration(silence.total_seconds())}")
-        elif silence <= _SILENT and each.obstacle and each.build is None and each.pool not in named:
+        elif each.obstacle and each.build is None and each.pool not in named:
             yield Need("/machines", each.name, f"takes no builds: {each.obstacle}")
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum, auto
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.values.identity import BuildName
 from service.ports.building import Binaries
+
+GONE_DAYS: Final = 7  # nobody waits for a machine that was switched off so long ago
 
 
 class Lease(Protocol):
@@ -150,4 +152,8 @@ class Machine:
     environment_id: int | None
     environment: Mapping[str, Any]
     build: BuildName | None
-    obstacle: str  # why it takes no work; empty if it does
+    obstacle: str  # why it takes no exclusive builds; empty if it does
+
+    def is_gone(self, now: datetime) -> bool:
+        """Return whether it was probably switched off: it has not reported in :data:`GONE_DAYS`."""
+        return now - self.last_seen_at > timedelta(days=GONE_DAYS)
