@@ -1,4 +1,4 @@
-"""Say in a sentence or three which machines take builds, which do not and why, and what is queued."""
+"""Say in a sentence or three which machines can measure, which cannot and why, and what is queued."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ _SILENT_AFTER: Final = timedelta(minutes=1)
 
 
 def machines_sentence(machines: Sequence[Machine], condition: Condition) -> str:
-    """Summarise machines and queues; an obstacle keeps a machine from builds that compare."""
-    if not machines:
-        return "No machine takes builds."
+    """Summarise machines and queues; an obstacle keeps a machine from builds that compare only."""
+    machines = [each for each in machines if not each.is_gone(condition.now)]
     silent = [each for each in machines if condition.now - each.last_seen_at > _SILENT_AFTER]
     hindered = [each for each in machines if each.obstacle and each not in silent]
     able = len(machines) - len(silent) - len(hindered)
     busy = sum(each.build is not None for each in machines)
-    taking = f"{counted(len(machines), 'machine')} {'takes' if able == 1 else 'take'} builds"
-    parts = [f"{able} of {taking}; {busy} busy."]
-    parts += [f"{each.name} takes no builds that compare: {each.obstacle}." for each in hindered]
+    parts = [
+        f"{able} of {counted(len(machines), 'machine')} can measure; {busy} busy."
+        if machines
+        else "No machine has reported in a week."
+    ]
+    parts += [f"{each.name} takes only builds that do not compare: {each.obstacle}." for each in hindered]
     if silent:
         verb = "has" if len(silent) == 1 else "have"
         parts.append(f"{listed([each.name for each in silent])} {verb} not reported for a minute.")
