@@ -130,13 +130,13 @@ class SeriesReading(Protocol):
 
 
 class BenchmarkReading(Protocol):
-    """Benchmarks with their cost, and how much they decide."""
+    """Benchmarks, and how much they decide."""
 
     def measured_series(self, since: datetime) -> Sequence[MeasuredSeries]:
         """Return the series that the newest checks and merged commits since a moment measured, by id.
 
-        Of each job and branch, at most ``NEWEST`` builds count. A benchmark's former name is a series of its
-        own, as long as one of them has it.
+        Of each job and branch, at most ``NEWEST`` builds count, one of each change and sequence. Instruction
+        counts do not. A benchmark's former name is a series of its own, as long as one of them has it.
         """
 
 

@@ -20,7 +20,7 @@ from service.domain.verdict.inference.estimate import estimate
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.wording.health import degradation_sentences
 from service.ports.runs.shown import Tally
-from tests.contract.reading.benchmarks import BenchmarkReadingContract
+from tests.contract.reading.benchmarks import BenchmarkReadingContract, measure_change
 from tests.contract.reading.builds import NASTY, BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
@@ -277,9 +277,8 @@ def test_without_a_stored_error_that_of_a_merged_commit_comes_from_the_pairs_of_
 
 def test_noise_is_the_median_of_the_pairs_that_builds_measured(site: PostgresSite) -> None:
     """Five to seven pairs are not trimmed; fewer, and counts, have no noise."""
-    site.add_change()
-    for _ in range(4):
-        measure(site, 1, "BM_x")
+    for change in range(1, 5):
+        measure_change(site, change, "BM_x")
     errors = {1: (4, 9.0), 2: (16, 0.0107), 3: (5, 0.04 / math.sqrt(5)), 4: (25, 0.0107)}
     for number, (pairs, error) in errors.items():
         site.database.change(
@@ -300,11 +299,55 @@ def test_noise_is_the_median_of_the_pairs_that_builds_measured(site: PostgresSit
     assert (found.noise, found.identical) == (None, 4)
 
 
+def test_undecided_benchmarks_lack_pairs_and_name_those_that_machine_time_would_give(
+    site: PostgresSite,
+) -> None:
+    """Layout and a second sequence leave benchmarks undecided too, and others end early on purpose."""
+    more = {"kind": "more pairs", "facts": [24.0, 120.0]}
+    reasons = (
+        [{"kind": "wide interval", "facts": [0.05, 1.03]}, more],
+        [more, {"kind": "hardly slower", "facts": []}],
+        [more, {"kind": "own time", "facts": [60.0, 60.0]}],
+        [{"kind": "no number of pairs", "facts": []}],
+        [more, {"kind": "layout refuted", "facts": [1, 1.01]}],
+        [{"kind": "second lifts", "facts": ["same", 16]}],
+    )
+    for number, each in enumerate(reasons, 1):
+        measure_change(site, number, "BM_x")
+        site.database.change(
+            "UPDATE comparison SET verdict = 'undecided', pairs = 8 + :number,"
+            " reasons = CAST(:reasons AS jsonb)"
+            " WHERE build_id = (SELECT id FROM build WHERE number = :number)",
+            reasons=json.dumps(each),
+            number=number,
+        )
+    (found,) = site.reading.measured_series(NOW)
+    assert (found.builds, found.undecided, list(found.more_pairs)) == (6, 4, [24.0])
+    assert sorted(found.undecided_pairs) == [9, 10, 11, 12]
+
+
+def test_a_sequence_counts_once(site: PostgresSite) -> None:
+    """A check and its merged commit share it, also if the commit belongs to no patch set."""
+    for change in (1, 2):
+        site.spend(measure_change(site, change, "BM_x"), 10.0)
+    site.database.change("UPDATE run SET patch_set_id = NULL, kind = 'post-submit' WHERE revision = '2-1'")
+    (found,) = site.reading.measured_series(NOW)
+    assert (found.builds, found.suite_seconds) == (2, 20.0)
+    site.database.change("UPDATE build SET sequence_id = (SELECT min(id) FROM sequence)")
+    (found,) = site.reading.measured_series(NOW)
+    assert (found.builds, found.suite_seconds) == (1, 10.0)
+
+
+def test_instruction_counts_are_no_series_of_a_benchmark(site: PostgresSite) -> None:
+    measure_change(site, 1, "BM_x", "BM_y")
+    site.database.change("UPDATE series SET metric = 'instructions' WHERE benchmark = 'BM_x'")
+    (found,) = site.reading.measured_series(NOW)
+    assert (found.key.benchmark, found.family) == ("BM_y", 1)
+
+
 def test_only_the_comparisons_of_the_newest_builds_are_read(site: PostgresSite) -> None:
-    site.add_change()
-    run = site.add_run()
-    for _ in range(4 * NEWEST):
-        site.add_build(run)
+    for change in range(1, 4 * NEWEST + 1):
+        measure_change(site, change)
     site.database.change(
         """WITH added AS (
                INSERT INTO series (digest, instance, project, branch, machine_class, job, suite, benchmark,

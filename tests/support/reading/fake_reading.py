@@ -79,6 +79,7 @@ class FakeReading(Reading):
     about: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     rows: dict[int, list[Comparison]] = field(default_factory=dict)
     spent: dict[tuple[int, str], float] = field(default_factory=dict)  # seconds by build and suite
+    more_pairs: dict[int, float] = field(default_factory=dict)  # that decide a series which is undecided
     trends: list[SeriesWithPoints] = field(default_factory=list)
     continued: dict[int, int] = field(default_factory=dict)  # by the newer series, the older
     machine_rows: list[Machine] = field(default_factory=list)
@@ -426,7 +427,7 @@ class FakeReading(Reading):
 
     @override
     def measured_series(self, since: datetime) -> Sequence[MeasuredSeries]:
-        return measured_series(self.runs, since, self.rows, self.spent)
+        return measured_series(self.runs, since, self.rows, self.spent, self.more_pairs)
 
     @override
     def machines(self) -> Sequence[Machine]:
