@@ -10,6 +10,7 @@ from service.domain.review.change_search import parse_change_search
 from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.domain.values.search import parse_words
+from service.domain.verdict.calibration.usefulness import faults_of
 from service.ports.review.shown import ChangeWithPatchSets, Cursor
 from service.ports.runs.shown import RunWithBuilds
 from service.ports.verdict import Comparison, Samples, SeriesWithPoints
@@ -194,11 +195,14 @@ def _add_benchmarks(router: APIRouter, reading_of: ReadingOf) -> None:
         limit: Limit = 50,
         cursor: CursorText = None,
     ) -> schemas.Benchmarks:
-        """Series that checks and merged commits measured lately: noise, cost, and whether they vote."""
+        """Series that checks and merged commits measured lately: noise, faults, and whether they vote."""
         reading, words, after = reading_of(request), parse_words(q), last_id(cursor)
-        rows = [row for row in measured_lately(reading) if row.id > after and words.matches(row.text)]
-        page, votes = rows[:limit], votes_of(reading, rows[:limit])
-        items = tuple(schemas.MeasuredBenchmark.of(row, votes[row.id]) for row in page)
+        now = reading.condition().now
+        everything = measured_lately(reading, now)
+        faults = faults_of(everything)  # of all, because a page may end within a benchmark or a job
+        rows = [row for row in everything if row.id > after and words.matches(row.text)]
+        page, votes = rows[:limit], votes_of(reading, rows[:limit], now)
+        items = tuple(schemas.MeasuredBenchmark.of(row, faults.get(row.id), votes[row.id]) for row in page)
         return schemas.Benchmarks(items=items, next=str(page[-1].id) if len(rows) > limit else None)
 
 

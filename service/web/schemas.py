@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from service.domain.sources.workspace import Workspace
 from service.domain.values.identity import RunKind, SeriesKey
-from service.domain.verdict.calibration.usefulness import DAYS, NEWEST
+from service.domain.verdict.calibration.usefulness import NEWEST, Fault
 from service.domain.verdict.inference.estimate import ratio_of
 from service.domain.verdict.trend.line import level_line
 from service.domain.wording.reasons import sentence
@@ -173,16 +173,21 @@ class VotingStatusPage(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredBenchmark:
-    """A series as the newest builds of its job measured it: noise, cost, and whether it votes."""
+    """A series as the newest builds of its job measured it: noise, faults, and whether it votes."""
 
     id: int = field(metadata={"description": "the series", "examples": [17]})
     series: SeriesKey
     builds: int = field(
-        metadata={"description": f"the newest that measured it, at most {NEWEST}", "examples": [20]}
+        metadata={
+            "description": f"the newest that measured it, at most {NEWEST}, one of each change",
+            "examples": [20],
+        }
     )
-    undecided: int = field(metadata={"description": "builds that left it undecided", "examples": [16]})
+    undecided: int = field(
+        metadata={"description": "builds that left it undecided for lack of pairs", "examples": [16]}
+    )
     differed: int = field(metadata={"description": "builds that found it slower or faster", "examples": [0]})
-    failed: int = field(metadata={"description": "builds in which it failed", "examples": [0]})
+    failed: int = field(metadata={"description": "builds in which it failed on both sides", "examples": [0]})
     identical: int = field(
         metadata={"description": "builds with the same program on both sides", "examples": [2]}
     )
@@ -199,31 +204,42 @@ class MeasuredBenchmark:
             "examples": [112],
         }
     )
-    machine_seconds: float = field(
+    finds_from: float | None = field(
         metadata={
-            "description": f"of its launches in {DAYS} days; the results of a suite share its time by pairs",
+            "description": "about the smallest slow-down of which its pairs find half; null if unknown",
+            "examples": [0.09],
+        }
+    )
+    suite_seconds: float = field(
+        metadata={
+            "description": "machine time of its suite's launches in the last ``suite_builds`` builds",
             "examples": [7560.0],
+        }
+    )
+    suite_builds: int = field(
+        metadata={"description": "builds with timed launches of its suite", "examples": [20]}
+    )
+    fault: Fault | None = field(
+        metadata={
+            "description": "what is wrong with the benchmark; null: nothing known",
+            "examples": ["noisy"],
         }
     )
     votes: tuple[SeriesVote, ...]
 
     @staticmethod
-    def of(row: MeasuredSeries, votes: Iterable[SeriesVote]) -> MeasuredBenchmark:
+    def of(row: MeasuredSeries, fault: Fault | None, votes: Iterable[SeriesVote]) -> MeasuredBenchmark:
         """Make the item of a series."""
-        same = (
-            "id",
-            "builds",
-            "undecided",
-            "differed",
-            "failed",
-            "identical",
-            "noise",
-            "limit",
-            "pairs_needed",
-        )
-        values = {name: getattr(row, name) for name in same}
+        own = {"series", "fault", "votes", "suite_seconds"}
+        values = {
+            each.name: getattr(row, each.name) for each in fields(MeasuredBenchmark) if each.name not in own
+        }
         return MeasuredBenchmark(
-            **values, series=row.key, machine_seconds=round(row.seconds, 1), votes=tuple(votes)
+            **values,
+            series=row.key,
+            suite_seconds=round(row.suite_seconds, 1),
+            fault=fault,
+            votes=tuple(votes),
         )
 
 

@@ -1,10 +1,11 @@
-"""Read what benchmarks cost lately, and whether they vote, for the page and the API."""
+"""Read what benchmarks found lately, and whether they vote, for the page and the API."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from service.domain.verdict.calibration.evidence import History, voting_status_of
 from service.domain.verdict.calibration.usefulness import DAYS
@@ -12,45 +13,53 @@ from service.domain.wording.benchmarks import vote_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from service.domain.verdict.calibration.evidence import VotingStatus
     from service.domain.verdict.calibration.usefulness import MeasuredSeries
     from service.ports.reading import Reading
-
-_MOST_MACHINES: Final = 50  # of a pool
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesVote:
     """Vote of a series on a machine; if it has none, the text says why, and what would change that."""
 
-    machine: str = field(metadata={"description": "empty: all, because no A/A pairs were measured yet"})
+    machine: str = field(metadata={"description": "empty: those without A/A pairs of the series"})
+    machines: int = field(metadata={"description": "how many; 0 if none of the pool has reported in a week"})
     may_vote: bool
     text: str
     sessions: int = field(metadata={"description": "A/A comparisons on the machine"})
     alarms: int = field(metadata={"description": "those that showed a difference: false alarms"})
 
     @staticmethod
-    def of(machine: str, row: MeasuredSeries, status: VotingStatus) -> SeriesVote:
-        """Write the vote of a series with a voting status on a machine."""
+    def of(machine: str, machines: int, row: MeasuredSeries, status: VotingStatus) -> SeriesVote:
+        """Write the vote of a series with a voting status on a machine, or on several alike."""
         may_vote = row.is_voting and status.may_vote
         text = vote_text(status, is_voting=row.is_voting)
-        return SeriesVote(machine, may_vote, text, status.sessions, status.alarms)
+        return SeriesVote(machine, machines, may_vote, text, status.sessions, status.alarms)
 
 
-def measured_lately(reading: Reading) -> Sequence[MeasuredSeries]:
+def measured_lately(reading: Reading, now: datetime) -> Sequence[MeasuredSeries]:
     """Return the series that were measured in the last :data:`DAYS` days, by id."""
-    return reading.measured_series(reading.condition().now - timedelta(days=DAYS))
+    return reading.measured_series(now - timedelta(days=DAYS))
 
 
-def votes_of(reading: Reading, rows: Sequence[MeasuredSeries]) -> Mapping[int, Sequence[SeriesVote]]:
-    """Return the votes of series by id, at least one of each."""
-    found: dict[int, list[SeriesVote]] = {row.id: [] for row in rows}
+def votes_of(
+    reading: Reading, rows: Sequence[MeasuredSeries], now: datetime
+) -> Mapping[int, Sequence[SeriesVote]]:
+    """Return the votes of series by id, at least one of each; machines that are gone have none."""
+    machines = reading.machines()
+    present = {each.name: each.pool for each in machines if not each.is_gone(now)}
+    in_pool = Counter(present.values())
     by_id = {row.id: row for row in rows}
-    for each in reading.voting_statuses(_MOST_MACHINES * len(rows), series=list(by_id)):
-        row = by_id[each.series.id]
-        found[row.id].append(SeriesVote.of(each.machine, row, each.voting_status))
-    return {
-        row.id: found[row.id] or [SeriesVote.of("", row, voting_status_of(History(), row.policy))]
-        for row in rows
-    }
+    found: dict[int, list[SeriesVote]] = {row.id: [] for row in rows}
+    for each in reading.voting_statuses(len(machines) * len(rows), series=list(by_id)):
+        if each.machine in present:
+            row = by_id[each.series.id]
+            found[row.id].append(SeriesVote.of(each.machine, 1, row, each.voting_status))
+    for row in rows:
+        others = in_pool[row.key.machine_class] - len(found[row.id])
+        if others or not found[row.id]:
+            unknown = voting_status_of(History(), row.policy)
+            found[row.id].append(SeriesVote.of("", others, row, unknown))
+    return found

@@ -149,7 +149,7 @@ def test_voting_statuses_have_noise_and_false_alarms() -> None:
     assert rest["next"] is None
 
 
-def test_benchmarks_have_noise_cost_and_votes() -> None:
+def test_benchmarks_have_noise_machine_time_faults_and_votes() -> None:
     reading = sample_project()
     reading.rows[401][0] = replace(reading.rows[401][0], error=0.01)
     reading.spent[401, "executor"] = 520.0
@@ -163,9 +163,12 @@ def test_benchmarks_have_noise_cost_and_votes() -> None:
     assert (item["differed"], item["failed"], item["limit"]) == (1, 0, 0.02)
     assert item["noise"] == pytest.approx(0.01 * 24**0.5 / 1.07, rel=1e-3)
     assert item["pairs_needed"] > 60
-    assert item["machine_seconds"] == pytest.approx(520.0 / 19, abs=0.05)
-    [vote] = item["votes"]
-    assert vote == {"machine": "perf-01", "may_vote": True, "text": "yes", "sessions": 12, "alarms": 0}
+    assert item["finds_from"] > item["limit"]
+    assert (item["suite_seconds"], item["suite_builds"], item["fault"]) == (520.0, 1, None)
+    measured, others = item["votes"]
+    yes = {"may_vote": True, "text": "yes", "sessions": 12, "alarms": 0}
+    assert measured == {"machine": "perf-01", "machines": 1, **yes}
+    assert (others["machine"], others["may_vote"], others["sessions"]) == ("", False, 0)
     ids = [each["id"] for each in page(limit=200)["items"]]
     assert page(limit=2, cursor=str(ids[1]))["items"][0]["id"] == ids[2]
     assert [each["id"] for each in page(q="logqtime")["items"]] == [3]
