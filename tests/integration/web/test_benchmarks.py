@@ -25,7 +25,12 @@ def test_the_rows_are_exported_in_their_order_and_no_name_is_a_formula() -> None
 
 def test_an_unknown_order_is_refused_with_those_that_exist() -> None:
     answer = call(APP, "GET", "/benchmarks?sort=colour")
-    assert "&#39;colour&#39; is not one of: cost, noise, undecided, name" in answer.text
+    assert "&#39;colour&#39; is not one of: undecided, noise, name" in answer.text
+
+
+def test_an_unknown_fault_is_refused_with_those_that_exist() -> None:
+    answer = call(APP, "GET", "/benchmarks.csv?fault=slow")
+    assert "not one of: failing, unchanged, undecided, noisy" in answer.text
 
 
 def test_a_page_beyond_the_last_is_empty() -> None:
