@@ -132,16 +132,18 @@ def create_failures(
 def _list_of(
     reading: FailureReading, asked: KnownStatus | None, q: str, before: int | None
 ) -> Mapping[str, Any]:
-    """Return the values for the page of a list; without a chosen status, of the first list that has rows."""
-    counts = reading.statuses()
+    """Return the values for the page of a list; without a chosen status, of the first list with a match."""
+    words = parse_words(q)
+    counts = reading.statuses(words)
     chosen = asked or next((each for each in KnownStatus if counts.get(each)), KnownStatus.PROPOSED)
-    rows = reading.known_failures(chosen, _PAGE + 1, parse_words(q), before)
+    rows = reading.known_failures(chosen, _PAGE + 1, words, before)
     return {
         "rows": rows[:_PAGE],
         "has_more": len(rows) > _PAGE,
         "before": before,
         "q": q,
         "chosen": chosen,
+        "asked": asked,
         "titles": _TITLES,
         "counts": counts,
         "interval_of": _interval,

@@ -90,7 +90,7 @@ class OneKnown(FailureReading):
         return DETAIL
 
     @override
-    def statuses(self) -> Mapping[KnownStatus, int]:
+    def statuses(self, words: Words = EVERYTHING) -> Mapping[KnownStatus, int]:
         return {KnownStatus.ACTIVE: 1}
 
     @override

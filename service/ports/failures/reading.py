@@ -220,8 +220,8 @@ class FailureReading(Protocol):
     def known_failure(self, known_id: int) -> KnownDetail:
         """Return a known failure; raises NotFound."""
 
-    def statuses(self) -> Mapping[KnownStatus, int]:
-        """Return how many known failures each list has."""
+    def statuses(self, words: Words = EVERYTHING) -> Mapping[KnownStatus, int]:
+        """Return how many known failures with these words each list has."""
 
     def projects(self) -> Sequence[tuple[str, str]]:
         """Return instance and name of each project that has changes, in order."""

@@ -88,22 +88,22 @@ ORDER BY k.id DESC
 
 
 # strpos finds the words as they are written: nothing in them is a pattern.
-_PAGE: Final = f"""k.id IN (
-    SELECT k.id FROM known_failure AS k LEFT JOIN signature AS its ON its.id = k.signature_id
+_SEARCHED: Final = f"""
+    FROM known_failure AS k LEFT JOIN signature AS its ON its.id = k.signature_id
     CROSS JOIN LATERAL (
         SELECT lower(concat_ws(' ', its.subject, its.text, its.kind, k.pattern, k.project, k.branch, k.job,
                                k.host, k.bug, k.reason, k.owner, k.assignee)) AS words
     ) AS searched
-    WHERE {_STATUS} = :status AND k.id < :before AND {_VISIBLE}
+    WHERE {_VISIBLE}
       AND NOT EXISTS (SELECT FROM unnest(cast(:wanted AS text[])) AS word WHERE strpos(words, word) = 0)
       AND NOT EXISTS (SELECT FROM unnest(cast(:unwanted AS text[])) AS word WHERE strpos(words, word) > 0)
-    ORDER BY k.id DESC LIMIT :limit
-)"""  # noqa: S608 - put together from constants
+"""  # noqa: S608 - put together from constants
+_PAGE: Final = f"""k.id IN (
+    SELECT k.id {_SEARCHED} AND {_STATUS} = :status AND k.id < :before ORDER BY k.id DESC LIMIT :limit
+)"""
 _LIST: Final = text(_rows(_PAGE))
 _ONE: Final = text(_rows("k.id = :known_id"))
-_STATUSES: Final = text(f"""
-SELECT {_STATUS} AS status, count(*) AS known FROM known_failure AS k WHERE {_VISIBLE} GROUP BY 1
-""")  # noqa: S608 - put together from constants
+_STATUSES: Final = text(f"SELECT {_STATUS} AS status, count(*) AS known {_SEARCHED} GROUP BY 1")
 _ENDING: Final = text(f"""
 SELECT k.id, coalesce(nullif(s.subject, ''), s.text, k.pattern) AS name, k.bug, k.expires_at, {CLOSED_BUG}
        AS is_bug_closed
@@ -172,11 +172,10 @@ class PostgresFailureReading(Sighted, FailureReading):
         keys: dict[str, Any] = {
             "status": status.value,
             "before": LARGEST_BIGINT if before is None else min(before, LARGEST_BIGINT),
-            "wanted": list(words.wanted),
-            "unwanted": list(words.unwanted),
             "limit": limit,
+            **_keys_of(words),
+            **self._sight(OF_BRANCHES),
         }
-        keys |= self._sight(OF_BRANCHES)
         with self._begin() as connection:
             return _known(connection, _LIST, keys)
 
@@ -187,10 +186,10 @@ class PostgresFailureReading(Sighted, FailureReading):
             return [from_row(EndingKnown, row) for row in connection.execute(_ENDING, keys).mappings()]
 
     @override
-    def statuses(self) -> Mapping[KnownStatus, int]:
-        sight = self._sight(OF_BRANCHES)
+    def statuses(self, words: Words = EVERYTHING) -> Mapping[KnownStatus, int]:
+        keys = {**_keys_of(words), **self._sight(OF_BRANCHES)}
         with self._begin() as connection:
-            rows = connection.execute(_STATUSES, sight)
+            rows = connection.execute(_STATUSES, keys)
             return {KnownStatus(row.status): row.known for row in rows}
 
     @override
@@ -224,6 +223,10 @@ class PostgresFailureReading(Sighted, FailureReading):
             if not rows:
                 raise NotFound(f"there is no known failure {known_id}")
             return _detail(connection, rows[0], {**keys, **sight})
+
+
+def _keys_of(words: Words) -> Mapping[str, Sequence[str]]:
+    return {"wanted": list(words.wanted), "unwanted": list(words.unwanted)}
 
 
 def _known(connection: Connection, query: TextClause, keys: Mapping[str, Any]) -> Sequence[KnownRow]:

@@ -138,6 +138,18 @@ class TestLists:
         rows = site.reading.known_failures(KnownStatus.ACTIVE, 10, parse_words(q))
         assert [row.id for row in rows] == found
 
+    def test_a_search_counts_in_each_list_and_opens_the_first_with_a_match(self, site: Site) -> None:
+        site.fail()
+        site.make_known()
+        fixed = site.make_pattern("Test #.67")
+        site.database.change("UPDATE known_failure SET state = 'fixed' WHERE id = :fixed", fixed=fixed)
+        assert site.reading.statuses() == {KnownStatus.ACTIVE: 1, KnownStatus.CLOSED: 1}
+        assert site.reading.statuses(parse_words("#.67")) == {KnownStatus.CLOSED: 1}
+        page = site.read("/failures?q=%23.67")
+        assert f'"/failures/{fixed}"' in page
+        assert ("Active 0" in page, "Closed 1" in page) == (True, True)
+        assert "matches “#.67”" in site.read("/failures?status=active&q=%23.67"), "a chosen list stays"
+
     def test_a_list_has_pages(self, site: Site) -> None:
         known = [site.make_pattern(f"pattern {number}") for number in range(53)]
         rows = site.reading.known_failures(KnownStatus.ACTIVE, 2, before=known[3])
