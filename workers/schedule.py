@@ -8,13 +8,12 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from service.config import ControlSettings
-from service.domain.trunk.week import last_week
+from service.domain.trunk.week import week_to_tell
 from service.domain.values.errors import Transient
 from service.ports.runs.queue import Task, reconciliation
 from service.steps.failures.match_known import propose_known
@@ -50,7 +49,7 @@ def main() -> None:
         PeriodicJob("ask", 30.0, lambda: ask_for_heartbeats(plane.upkeep, plane.queue)),
         PeriodicJob("propose", 300.0, lambda: propose_known(plane.store)),
         PeriodicJob("bugs", 300.0, lambda: _read_bugs(plane)),
-        PeriodicJob("digests", 600.0, lambda: plane.notices.queue_digests(last_week(datetime.now(UTC)))),
+        PeriodicJob("digests", 600.0, lambda: plane.notices.queue_digests(week_to_tell)),
         PeriodicJob("notices", 10.0, lambda: _notify(plane)),
         PeriodicJob("partitions", 3600.0, plane.upkeep.ensure_partitions),
         PeriodicJob("old logs", 600.0, lambda: delete_old_logs(plane.upkeep, plane.artifacts)),

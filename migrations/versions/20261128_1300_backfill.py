@@ -8,7 +8,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "20261128_1300"
-down_revision = "20261128_1200"
+down_revision = "20261128_1210"
 branch_labels = None
 depends_on = None
 

@@ -231,8 +231,8 @@ class DueNotice:
 class DueNotices(Protocol):
     """Notices that wait; each call is a transaction of its own."""
 
-    def queue_digests(self, week: date) -> None:
-        """Queue the digests of a week, unless some of this week or a later one were queued before.
+    def queue_digests(self, week_at: Callable[[datetime], date | None]) -> None:
+        """Queue the digests of the week that ``week_at`` chooses at the store's time, unless some were.
 
         Of each project with a merged commit in the last 30 days, its chat gets one, and each owner whom the
         newest builds on its branches name.
@@ -257,8 +257,9 @@ class DueNotices(Protocol):
 class Notifier(Protocol):
     """Sends notices by one channel."""
 
-    def is_open(self, project: str) -> bool:
+    def is_open(self, project: str) -> bool:  # noqa: ARG002 - of most channels, only those told by name read
         """Return whether people read it who may not read all branches of the project."""
+        return False
 
     def send(self, notice: DueNotice, told: Told, begin: Callable[[], bool]) -> bool:
         """Tell the recipient of a regression or a week, and return whether the notice left.

@@ -27,10 +27,6 @@ class Comments(Notifier):
         self._store = store
 
     @override
-    def is_open(self, project: str) -> bool:
-        return False  # readers of a change may read its branch
-
-    @override
     def send(self, notice: DueNotice, told: Told, begin: Callable[[], bool]) -> bool:
         if notice.run_id is None or isinstance(told, Digest):
             raise NotFound("a week has no change")

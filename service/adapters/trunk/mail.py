@@ -49,10 +49,6 @@ class MailServer(Notifier):
         self._sender = sender
 
     @override
-    def is_open(self, project: str) -> bool:
-        return False  # the project file names its readers
-
-    @override
     def send(self, notice: DueNotice, told: Told, begin: Callable[[], bool]) -> bool:
         message = self._message(notice, mail_about(told)).as_bytes(policy=SMTP)
         with self._server() as server:

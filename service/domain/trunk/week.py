@@ -36,10 +36,13 @@ class Week:
         return bool(self.found or self.fixed or self.open)
 
 
-def last_week(now: datetime) -> date:
-    """Return the Monday of the week that digests are about; they leave from the next Monday on, 6:00 UTC."""
+def week_to_tell(now: datetime) -> date | None:
+    """Return the Monday that began the last week if its digests leave now: in the day after Monday, 6:00 UTC.
+
+    Whoever upgrades on a Thursday tells nobody of a week that is half forgotten.
+    """
     today = (now.astimezone(UTC) - _SENT_AT).date()
-    return today - timedelta(days=today.weekday() + DAYS)
+    return None if today.weekday() else today - timedelta(days=DAYS)
 
 
 def end_of(week: date) -> datetime:

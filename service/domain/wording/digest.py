@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 NOTHING_TO_TELL: Final = "no regression was found or fixed in the week, and none is open"
 LAST_DAYS: Final = "In the last 7 days"
-_MONTHS: Final = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,4 +98,4 @@ def _regressions(week: Week, *, is_own: bool = False) -> str:
 
 
 def _day(day: date) -> str:
-    return f"{day.day} {_MONTHS[day.month - 1]}"
+    return f"{day.day} {day:%B}"

@@ -144,7 +144,6 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan, merged_as: str) -> None
         merged_as=merged_as,
     )
     session = run.id if run.kind is RunKind.CALIBRATION else 0
-    is_merged = run.kind in {RunKind.POST_SUBMIT, RunKind.LONGER}
 
     def spec_of(job: Job) -> BuildSpec:
         sides = plan.sides.of(job)
@@ -162,7 +161,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan, merged_as: str) -> None
             is_renaming=job.name in plan.renaming,
             workspace=plan.workspace if job.builds else None,
             conflict=sides.conflict,
-            path_owners=owners_of_paths(job, plan.paths) if is_merged else (),
+            path_owners=owners_of_paths(job, plan.paths) if run.kind is RunKind.POST_SUBMIT else (),
         )
 
     waits = False

@@ -53,8 +53,7 @@ def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRec
         specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
         counting = [each for each in results if each.weight is Weight.COUNTS]
         slower = [(specs[each.build_id].job, each.benchmark) for each in counting]
-        # A range of commits changed the files of too many people.
-        paths = [] if is_range else [to for each in counting for to in specs[each.build_id].path_owners]
+        paths = [to for each in counting for to in specs[each.build_id].path_owners]
         is_late = run.kind is RunKind.LONGER and not is_range
         tx.regressions.tell(recorded, recipients(slower, paths, is_late=is_late))
 

@@ -66,12 +66,9 @@ def _send(
     if notifier is None:
         notices.settle_notice(due.id, NoticeState.DROPPED)
         return False
-    due, told = _content(reading, notifier, links, due)
-    if isinstance(told, str):
-        notices.settle_notice(due.id, NoticeState.DROPPED, told)
-        return False
     has_left = False
     try:
+        due, told = _content(reading, notifier, links, due)
         begin = partial(notices.begin_notice, due.id)
         has_left = notifier.send(due, told, begin)
         if has_left:
@@ -93,28 +90,32 @@ def _send(
 
 def _content(
     reading: RegressionReading, notifier: Notifier, links: Links, due: DueNotice
-) -> tuple[DueNotice, Told | str]:
-    """Return a notice with what it tells now, or with the reason why nobody needs it any more."""
+) -> tuple[DueNotice, Told]:
+    """Return a notice with what it tells now; raises NotFound with the reason why nobody needs it."""
     if due.week is not None:
         is_open = notifier.is_open(due.project)
         seen = reading.seen_by(None) if is_open else reading
         return replace(due, is_public=is_open), _digest(seen, links, due, due.week)
     if due.regression_id is None or due.is_private:
-        return due, PRIVATE
+        raise NotFound(PRIVATE)
     detail = reading.regression(due.regression_id)
-    return due, NOBODY_NEEDS_IT if _is_over(detail) else as_told(detail.regression, links)
+    if _is_over(detail):
+        raise NotFound(NOBODY_NEEDS_IT)
+    return due, as_told(detail.regression, links)
 
 
-def _digest(reading: RegressionReading, links: Links, due: DueNotice, week: date) -> Digest | str:
+def _digest(reading: RegressionReading, links: Links, due: DueNotice, week: date) -> Digest:
     told = ToldIn(due.instance, due.project, due.recipient.address)
     report = reading.week(end_of(week), told)
-    if not report.week.is_news:
-        return NOTHING_TO_TELL
+    worst = [each for each in report.worst if not reading.regression(each.id).is_made_up]
+    counts = replace(report.week, open=report.week.open - len(report.worst) + len(worst))
+    if not counts.is_news:
+        raise NotFound(NOTHING_TO_TELL)
     return Digest(
         project=due.project,
         begins=week,
-        week=report.week,
-        worst=tuple(as_told(each, links) for each in report.worst),
+        week=counts,
+        worst=tuple(as_told(each, links) for each in worst),
         page=links.regressions,
         is_own=bool(told.address),
     )

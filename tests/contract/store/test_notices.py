@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -86,6 +86,12 @@ class TestDueNotices:
         site.wait(61)
         assert due(site) == replace(found, attempts=1)
 
+    def test_what_waited_longest_is_first(self, site: StoreSite) -> None:
+        tell(site, CHAT, ANN)
+        site.notices.postpone_notice(site.notices.due_notices()[0].id, 60.0, "no route")
+        site.wait(61)
+        assert [each.recipient for each in site.notices.due_notices()] == [ANN, CHAT]
+
     @pytest.mark.parametrize("state", ENDS)
     def test_a_notice_ends_once(self, site: StoreSite, state: NoticeState) -> None:
         tell(site, ANN)
@@ -128,7 +134,7 @@ class TestDigests:
     ) -> None:
         tell(site, CHAT)
         tell(site, CHAT, revision="3" * 40)
-        site.notices.queue_digests(self.WEEK)
+        site.notices.queue_digests(lambda _: self.WEEK)
         everybody = [(self.WEEK, "kv_engine", each) for each in (CHAT, *self.OWNERS)]
         assert self.digests(site) == everybody
         about = [each.regression_id for each in site.notices.due_notices() if each.recipient == CHAT]
@@ -136,18 +142,34 @@ class TestDigests:
 
     def test_a_week_is_queued_once_whatever_happens_later_in_it(self, site: StoreSite) -> None:
         tell(site, CHAT)
-        site.notices.queue_digests(self.WEEK)
+        site.notices.queue_digests(lambda _: self.WEEK)
         for each in site.notices.due_notices():
             site.notices.settle_notice(each.id, NoticeState.SENT)
-        for week in (self.WEEK, self.WEEK - timedelta(days=7)):
-            site.notices.queue_digests(week)
+        site.notices.queue_digests(lambda _: self.WEEK)
         assert self.digests(site) == []
-        site.notices.queue_digests(self.WEEK + timedelta(days=7))
+        site.notices.queue_digests(lambda _: self.WEEK + timedelta(days=7))
         assert len(self.digests(site)) == 3
+
+    def test_the_stores_clock_chooses_the_week_and_mutes_no_other(self, site: StoreSite) -> None:
+        tell(site)
+        asked: list[datetime] = []
+
+        def none_at(now: datetime) -> date | None:
+            asked.append(now)
+            return None
+
+        site.notices.queue_digests(none_at)
+        site.wait(3600)
+        site.notices.queue_digests(none_at)
+        assert self.digests(site) == []
+        assert all(each.tzinfo is not None for each in asked)
+        site.notices.queue_digests(lambda _: self.WEEK + timedelta(days=70))
+        site.notices.queue_digests(lambda _: self.WEEK)
+        assert {week for week, *_ in self.digests(site)} == {self.WEEK, self.WEEK + timedelta(days=70)}
 
     def test_a_digest_is_sent_by_one_sender_as_a_notice_is(self, site: StoreSite) -> None:
         tell(site)
-        site.notices.queue_digests(self.WEEK)
+        site.notices.queue_digests(lambda _: self.WEEK)
         first = site.notices.due_notices()[0]
         assert (site.notices.begin_notice(first.id), site.notices.begin_notice(first.id)) == (True, False)
         site.wait(601)
@@ -155,8 +177,8 @@ class TestDigests:
         assert not site.notices.begin_notice(first.id)
 
     def test_without_merged_commits_there_is_no_digest(self, site: StoreSite) -> None:
-        site.notices.queue_digests(self.WEEK)
+        site.notices.queue_digests(lambda _: self.WEEK)
         tell(site, CHAT)
         site.wait(31 * 86400)
-        site.notices.queue_digests(self.WEEK)
+        site.notices.queue_digests(lambda _: self.WEEK)
         assert self.digests(site) == []

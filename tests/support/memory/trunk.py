@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from service.domain.access.audit import AuditKind
@@ -49,7 +50,7 @@ from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.state import InMemory, StoredNotice, StoredRegression, Week
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from datetime import date
 
     from service.domain.trunk.regression import GateSaid
@@ -403,8 +404,10 @@ def _importance(result: SlowerResult) -> tuple[int, float]:
 
 
 class MemoryNotices(InMemory, DueNotices):
-    def queue_digests(self, week: date) -> None:
-        if any(not isinstance(about, int) and about[0] >= week for about, _ in self._m.notices):
+    def queue_digests(self, week_at: Callable[[datetime], date | None]) -> None:
+        week = week_at(datetime.fromtimestamp(self._m.clock, UTC))
+        queued = {about[0] for about, _ in self._m.notices if not isinstance(about, int)}
+        if week is None or week in queued:
             return
         newest: dict[tuple[str, str, str, str], BuildRecord] = {}
         for run_id, build_id in self._m.run_builds:
@@ -428,11 +431,12 @@ class MemoryNotices(InMemory, DueNotices):
         for key, each in self._m.notices.items():
             if each.state is NoticeState.SENDING and each.changed_at < self._m.clock - 600:
                 self._m.notices[key] = replace(each, state=NoticeState.FAILED, note=UNCERTAIN)
-        return [
-            self._due(about, recipient, each)
+        found = [
+            (each.next_at, each.id, self._due(about, recipient, each))
             for (about, recipient), each in self._m.notices.items()
             if each.state is NoticeState.WAITING and each.next_at <= self._m.clock
         ]
+        return [due for *_, due in sorted(found, key=lambda each: each[:2])]
 
     def begin_notice(self, notice_id: int) -> bool:
         return self._change(notice_id, {NoticeState.WAITING}, state=NoticeState.SENDING)

@@ -16,8 +16,8 @@ from service.domain.wording.regressions import UNCERTAIN
 from service.ports.trunk import DueNotice, DueNotices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date
+    from collections.abc import Callable, Sequence
+    from datetime import date, datetime
 
 _LONGEST_SENDING: Final = 600  # seconds: far beyond each sender's own limits
 _LONGEST_NOTE: Final = 500
@@ -33,8 +33,9 @@ FROM notice AS n
 LEFT JOIN regression AS g ON g.id = n.regression_id LEFT JOIN run AS r ON r.id = g.run_id
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
 WHERE n.state = 'waiting' AND n.next_at <= now()
-ORDER BY n.id LIMIT 100
+ORDER BY n.next_at, n.id LIMIT 100
 """)
+_NOW: Final = text("SELECT now()")
 # An owner whom the project file names no more gets no digest, whatever notices there were.
 _QUEUE_DIGESTS: Final = text(f"""
 WITH merged AS (
@@ -52,7 +53,7 @@ SELECT :week, told.* FROM (
     CROSS JOIN LATERAL jsonb_path_query(b.spec -> 'config', '$.keyvalue() ? (@.key == "owners" ||
         @.key == "path_owners").value.*[*]') AS owner
 ) AS told
-WHERE NOT EXISTS (SELECT FROM notice AS earlier WHERE earlier.week >= :week)
+WHERE NOT EXISTS (SELECT FROM notice AS earlier WHERE earlier.week = :week)
 ORDER BY instance, project, channel, address
 ON CONFLICT DO NOTHING
 """)  # noqa: S608 - put together from constants
@@ -79,8 +80,11 @@ class PostgresNotices(ShortTransactions, DueNotices):
     """Rows of the table ``notice``."""
 
     @override
-    def queue_digests(self, week: date) -> None:
-        self._do(_QUEUE_DIGESTS, week=week)
+    def queue_digests(self, week_at: Callable[[datetime], date | None]) -> None:
+        with self._begin() as connection:
+            week = week_at(connection.execute(_NOW).scalar_one())
+            if week is not None:
+                connection.execute(_QUEUE_DIGESTS, {"week": week})
 
     @override
     def due_notices(self) -> Sequence[DueNotice]:

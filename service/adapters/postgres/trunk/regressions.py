@@ -103,7 +103,11 @@ _WEIGHTS: Final = text("SELECT series_id, weight FROM regressed_result WHERE reg
 _RECORD: Final = text(f"""
 INSERT INTO regression (run_id, state, weight) VALUES ({_MERGED}, :state, :weight) RETURNING id
 """)  # noqa: S608 - from above
-_UPDATE: Final = text("UPDATE regression SET state = :state, weight = :weight WHERE id = :regression_id")
+_UPDATE: Final = text("""
+UPDATE regression SET state = :state, weight = :weight,
+    found_at = CASE WHEN :is_news THEN now() ELSE found_at END
+WHERE id = :regression_id
+""")
 _RECORD_RESULT: Final = text("""
 INSERT INTO regressed_result (regression_id, series_id, build_id, weight, gate_said, ratio, low, high)
 VALUES (:regression_id, :series_id, :build_id, :weight, :gate_said, :ratio, :low, :high)
@@ -181,11 +185,12 @@ _LOCK: Final = text("""
 SELECT id, state, assignee, bug, note FROM regression
 WHERE id = ANY(cast(:ids AS bigint[])) ORDER BY id FOR UPDATE
 """)
-_CHANGE: Final = text("""
-UPDATE regression SET changed_by = :person, changed_at = now(),
+_CHANGE: Final = text(f"""
+UPDATE regression SET changed_by = :person, changed_at = now(), fixed_at = CASE
+        WHEN :state <> '{RegressionState.FIXED}' THEN NULL WHEN state = :state THEN fixed_at ELSE now() END,
     state = :state, assignee = :assignee, bug = :bug, note = :note
 WHERE id = :id
-""")
+""")  # noqa: S608 - put together from constants
 
 
 class PostgresRegressions(Connected, Regressions):
@@ -229,7 +234,9 @@ class PostgresRegressions(Connected, Regressions):
         else:
             regression_id = stored.id
             after = state_with(RegressionState(stored.state), state, is_news=news)
-            self._execute(_UPDATE, {"regression_id": regression_id, "state": after, **judged})
+            self._execute(
+                _UPDATE, {"regression_id": regression_id, "state": after, "is_news": news, **judged}
+            )
         rows = [
             {
                 "regression_id": regression_id,

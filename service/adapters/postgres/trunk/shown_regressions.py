@@ -20,7 +20,7 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.trunk.regressions import HEAVIEST_FIRST, OPEN
 from service.domain.failures.known import Scope
-from service.domain.trunk.notice import Channel
+from service.domain.trunk.notice import Channel, NoticeState
 from service.domain.trunk.regression import RegressionList, RegressionState, Weight, list_of
 from service.domain.trunk.week import DAYS, Week
 from service.domain.values.errors import NotFound
@@ -54,10 +54,6 @@ _RESULT: Final = """
 x.series_id, b.job, coalesce(b.external_number, b.number) AS number, s.suite, s.benchmark, s.metric, s.unit,
 s.better, x.ratio, x.low, x.high, x.weight, x.gate_said
 """
-_FOUND_AT: Final = """(
-    SELECT max(b.created_at) FROM regressed_result AS x JOIN build AS b ON b.id = x.build_id
-    WHERE x.regression_id = g.id
-)"""
 _MOST_LATER: Final = 500  # merged commits
 _RECENT: Final = f"now() - interval '{LEDGER_DAYS} days'"
 
@@ -77,8 +73,7 @@ SELECT g.id, g.state, g.weight AS heaviest, r.instance, r.project, r.branch,
            SELECT left(whole.parent, 10) || '..' || left(whole.revision, 10) FROM run AS whole
            WHERE whole.id = g.range_run_id
        ) END AS narrowed_from,
-       {_IS_RANGE} AS is_range, {_FOUND_AT} AS found_at,
-       g.assignee, g.bug, g.note, g.changed_by, g.changed_at,
+       {_IS_RANGE} AS is_range, g.found_at, g.assignee, g.bug, g.note, g.changed_by, g.changed_at,
        (SELECT count(*) FROM regressed_result AS x WHERE x.regression_id = g.id) AS results, worst.*
 FROM regression AS g
 JOIN run AS r ON r.id = g.run_id
@@ -157,16 +152,25 @@ _COUNTS: Final = text(f"""
 SELECT g.state, g.weight, count(*) AS regressions FROM regression AS g JOIN run AS r ON r.id = g.run_id
 WHERE {merged_in_sight("r")} GROUP BY 1, 2
 """)  # noqa: S608 - put together from constants
+
+
+def _has_result(condition: str = "true") -> str:
+    """Return the condition that a run r has a result k of this kind; one is looked up for each build."""
+    return f"""EXISTS (
+    SELECT FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
+    JOIN LATERAL (
+        SELECT FROM comparison AS k
+        WHERE k.build_id = b.id AND k.measured_at = b.created_at AND {condition} LIMIT 1
+    ) AS k ON true
+    WHERE rb.run_id = r.id
+)"""  # noqa: S608 - put together from constants
+
+
 _MEASURED: Final = text(f"""
 SELECT count(*) AS measured, count(g.id) AS regressed
 FROM run AS r LEFT JOIN regression AS g ON g.run_id = r.id AND g.weight = '{Weight.COUNTS}'
-WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at > {_RECENT} AND {merged_in_sight("r")} AND EXISTS (
-    SELECT FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
-    JOIN LATERAL (
-        SELECT FROM comparison AS k WHERE k.build_id = b.id AND k.measured_at = b.created_at LIMIT 1
-    ) AS k ON true
-    WHERE rb.run_id = r.id
-)
+WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at > {_RECENT} AND {merged_in_sight("r")}
+  AND {_has_result()}
 """)  # noqa: S608 - put together from constants
 _OPEN_NOW: Final = f"""
 (g.state = '{RegressionState.CONFIRMED}'
@@ -182,35 +186,40 @@ _TOLD_TO: Final = f"""
 {_IN_PROJECT} AND (:address = '' OR EXISTS (
     SELECT FROM notice AS n
     WHERE n.regression_id = g.id AND n.channel = '{Channel.MAIL}' AND n.address = :address
+      AND n.state = '{NoticeState.SENT}'
 ))
 """
-_IN_WEEK: Final = "> cast(:ends AS timestamptz) - make_interval(days => :days) AND {} <= :ends"
+_IN_WEEK: Final = """
+({0} > cast(:ends AS timestamptz) - make_interval(days => :days) AND {0} <= cast(:ends AS timestamptz))
+"""
+_IS_FASTER: Final = f"""
+k.verdict = '{Verdict.FASTER}' AND (SELECT metric FROM series WHERE id = k.series_id) <> '{INSTRUCTIONS.name}'
+"""  # noqa: S608 - put together from constants
+# A commit that is merged to several branches counts once.
 _COMMITS_OF_WEEK: Final = text(f"""
-SELECT count(*) AS measured, count(*) FILTER (WHERE k.is_faster) AS faster
-FROM run AS r JOIN LATERAL (
-    SELECT count(*) > 0 AS has_results, coalesce(bool_or(
-        k.verdict = '{Verdict.FASTER}'
-        AND (SELECT metric FROM series WHERE id = k.series_id) <> '{INSTRUCTIONS.name}'
-    ), false) AS is_faster
-    FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
-    JOIN comparison AS k ON k.build_id = b.id AND k.measured_at = b.created_at
-    WHERE rb.run_id = r.id
-) AS k ON k.has_results
-WHERE r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at {_IN_WEEK.format("r.created_at")}
-  AND {_IN_PROJECT} AND {merged_in_sight("r")}
+SELECT count(DISTINCT commit) AS measured, count(DISTINCT commit) FILTER (WHERE is_faster) AS faster
+FROM (
+    SELECT (r.instance, r.project, coalesce(nullif(r.merged_as, ''), r.revision)) AS commit,
+           {_has_result(_IS_FASTER)} AS is_faster
+    FROM run AS r
+    WHERE r.kind = '{RunKind.POST_SUBMIT}' AND {_IN_WEEK.format("r.finished_at")}
+      AND {_IN_PROJECT} AND {merged_in_sight("r")} AND {_has_result()}
+) AS measured
 """)  # noqa: S608 - put together from constants
 _REGRESSIONS_OF_WEEK: Final = text(f"""
 SELECT count(*) FILTER (WHERE {_OPEN_NOW}) AS open,
        count(*) FILTER (WHERE {_OPEN_NOW} AND g.state = '{RegressionState.UNTRIAGED}') AS untriaged,
        count(*) FILTER (
-           WHERE g.state = '{RegressionState.FIXED}' AND g.changed_at {_IN_WEEK.format("g.changed_at")}
+           WHERE g.state = '{RegressionState.FIXED}' AND {_IN_WEEK.format("g.fixed_at")}
        ) AS fixed,
        count(*) FILTER (
-           WHERE g.found_at {_IN_WEEK.format("g.found_at")}
+           WHERE {_IN_WEEK.format("g.found_at")}
              AND ({_OPEN_NOW} OR (g.state = '{RegressionState.FIXED}' AND g.weight = '{Weight.COUNTS}'))
        ) AS found
-FROM (SELECT *, {_FOUND_AT} AS found_at FROM regression AS g) AS g JOIN run AS r ON r.id = g.run_id
-WHERE {_TOLD_TO} AND {merged_in_sight("r")}
+FROM regression AS g JOIN run AS r ON r.id = g.run_id
+WHERE ({_OPEN_NOW} OR (g.state = '{RegressionState.FIXED}' AND (
+    {_IN_WEEK.format("g.fixed_at")} OR {_IN_WEEK.format("g.found_at")}
+))) AND {_TOLD_TO} AND {merged_in_sight("r")}
 """)  # noqa: S608 - put together from constants
 _WORST: Final = text(f"""
 {_regressions(f"{_OPEN_NOW} AND {_TOLD_TO}")}

@@ -85,9 +85,7 @@ class Site:
             again = longer(tx, run, rows)
         self._end(again)
 
-    def compare_distant(
-        self, first: int, last: int, rows: Mapping[SeriesKey, Row], path_owners: tuple[str, ...] = ()
-    ) -> None:
+    def compare_distant(self, first: int, last: int, rows: Mapping[SeriesKey, Row]) -> None:
         """Measure an anchor between merged commits, and then its pair again, with these results."""
         base, patch = f"{first:040x}", f"{last:040x}"
         ratios = dict.fromkeys(rows, (1.05, 1.04, 1.06))
@@ -99,7 +97,7 @@ class Site:
             measured(tx, anchor, rows, ratios=ratios)
             tx.runs.end(anchor, RunState.FINISHED)
         with self.store.transaction() as tx:
-            again = longer(tx, anchor, rows, ratios=ratios, path_owners=path_owners)
+            again = longer(tx, anchor, rows, ratios=ratios)
         self._end(again)
 
     def narrow(self, anchor: int, commit: int) -> None:

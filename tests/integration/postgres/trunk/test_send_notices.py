@@ -23,7 +23,7 @@ from service.domain.values.errors import Transient
 from service.domain.verdict.comparison.instruction_counts import METRIC
 from service.domain.wording.digest import NOTHING_TO_TELL
 from service.domain.wording.regressions import UNKNOWN_FAULT
-from service.ports.trunk import RegressionChange, ToldIn, WeekReport
+from service.ports.trunk import RegressionChange, RegressionDetail, ToldIn, WeekReport
 from service.steps.trunk import send_notices as steps
 from service.steps.trunk.send_notices import send_notices
 from tests.integration.postgres.trunk.regression_site import AL, FASTER, UNDECIDED, Site
@@ -88,14 +88,6 @@ def test_each_owner_and_the_chat_get_one_notice(
     assert text.startswith("`BM_a` got slower: ")
     assert {state for _, state, _ in states(site)} == {"sent"}
     assert "Notices: chat sent, 2 e-mails sent." in site.read("/regressions/1")
-
-
-def test_the_owners_of_changed_files_get_no_notice_of_a_range(site: Site) -> None:
-    for _ in range(3):
-        site.merge({key("BM_b"): UNDECIDED})
-    site.compare_distant(1, 3, {key("BM_b"): SLOWER}, path_owners=("bob@example.com",))
-    told = site.database.rows("SELECT address FROM notice WHERE channel = 'mail'")
-    assert told == [("team@example.com",)]
 
 
 def test_a_slow_down_that_is_found_later_makes_a_comment_on_the_change(site: Site) -> None:
@@ -213,7 +205,7 @@ def tell_week(site: Site, notifiers: Mapping[Channel, Notifier]) -> list[tuple[s
     site.database.change("DELETE FROM notice WHERE state <> 'sent'")
     site.database.change("UPDATE run SET created_at = now() - interval '1 day'")
     notices = PostgresNotices(site.database.owner)
-    notices.queue_digests(MONDAY)
+    notices.queue_digests(lambda _: MONDAY)
     send(site, notifiers)
     rows = site.database.rows("SELECT channel, state, note FROM notice WHERE week IS NOT NULL ORDER BY id")
     return [(channel, state, note) for channel, state, note in rows]
@@ -268,6 +260,74 @@ def test_a_week_counts_what_was_found_and_fixed_in_it(site: Site) -> None:
     assert site.reading.week(now, ToldIn("review", "other")) == WeekReport(Week())
 
 
+def test_what_was_found_or_fixed_counts_in_one_week(site: Site) -> None:
+    run = site.merge({key("BM_a"): SLOWER})
+    site.merge({key("BM_b"): SLOWER})
+    with site.store.transaction() as tx:
+        tx.regressions.change([2], RegressionChange(state=RegressionState.FIXED), AL)
+    site.database.change(
+        "UPDATE regression SET found_at = now() - interval '8 days', fixed_at = fixed_at - interval '8 days'"
+    )
+    site.measure_longer(run, {key("BM_a"): SLOWER})
+    with site.store.transaction() as tx:
+        tx.regressions.change([2], RegressionChange(note="it was the allocator"), AL)
+    now = datetime.now(UTC) + timedelta(minutes=1)
+    assert site.reading.week(now).week == Week(measured=2, open=1, untriaged=1)
+    assert site.reading.week(now - timedelta(days=7)).week == Week(found=2, fixed=1, open=1, untriaged=1)
+    site.measure_longer(run, {key("BM_c"): SLOWER})
+    assert site.reading.week(now).week.found == 1, "that is news"
+
+
+def test_a_commit_that_is_merged_twice_counts_once_when_it_was_measured(site: Site) -> None:
+    for _ in range(2):
+        site.merge({key("BM_a"): FASTER})
+    site.database.change("UPDATE run SET merged_as = 'c0ffee', created_at = now() - interval '9 days'")
+    week = site.reading.week(datetime.now(UTC) + timedelta(minutes=1)).week
+    assert week == Week(measured=1, faster=1)
+
+
+@pytest.mark.usefixtures("this_week")
+def test_a_digest_leaves_out_what_later_commits_made_up_for_and_of_what_nobody_was_told(
+    site: Site, inbox: tuple[Inbox, str]
+) -> None:
+    mail: dict[Channel, Notifier] = {Channel.MAIL: MailServer(inbox[1], "benchgate@example.com")}
+    site.merge({key("BM_a"): SLOWER})
+    site.merge({key("BM_w"): SLOWER})
+    site.database.change("UPDATE regressed_result SET ratio = 1.05 WHERE regression_id = 2")
+    send(site, mail)
+    site.merge({key("BM_w"): FASTER})
+    site.database.change("UPDATE comparison SET ratio = 0.95 WHERE verdict = 'faster'")
+    site.database.change("UPDATE notice SET state = 'failed' WHERE address LIKE 'ann%'")
+    site.database.change("UPDATE notice SET state = 'sent' WHERE channel = 'chat'")
+    inbox[0].mails.clear()
+    notices = PostgresNotices(site.database.owner)
+    notices.queue_digests(lambda _: MONDAY)
+    send(site, mail)
+    [of_team] = inbox[0].mails
+    assert of_team["To"] == "team@example.com"
+    assert "your regressions: 2 found, 1 open." in of_team.get_content()
+    assert "BM_w" not in of_team.get_content()
+
+
+def test_a_notice_that_cannot_be_read_now_waits_and_keeps_no_other(
+    site: Site, inbox: tuple[Inbox, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.merge({key("BM_b"): SLOWER})
+    site.merge({key("BM_b"): SLOWER})
+    read = site.reading.regression
+
+    def busy(number: int) -> RegressionDetail:
+        if number == 1:
+            raise Transient("the database is busy")
+        return read(number)
+
+    monkeypatch.setattr(site.reading, "regression", busy)
+    with pytest.raises(Transient, match="busy"):
+        send(site, {Channel.MAIL: MailServer(inbox[1], "benchgate@example.com")})
+    assert len(inbox[0].mails) == 1
+    assert ("mail", "waiting", "the database is busy") in states(site)
+
+
 @pytest.mark.usefixtures("this_week")
 def test_no_digest_leaves_about_a_quiet_week_or_private_change(
     site: Site, room: tuple[ChatRoom, str]
@@ -303,9 +363,9 @@ def test_a_digest_whose_sender_is_killed_never_leaves_twice(
     mail = {Channel.MAIL: MailServer(url, "benchgate@example.com")}
     send(site, mail)
     box.mails.clear()
-    PostgresNotices(site.database.owner).queue_digests(MONDAY)
+    PostgresNotices(site.database.owner).queue_digests(lambda _: MONDAY)
     kill_sender(site, box, moment, url)
-    PostgresNotices(site.database.owner).queue_digests(MONDAY)
+    PostgresNotices(site.database.owner).queue_digests(lambda _: MONDAY)
     send(site, mail)
     site.database.change("UPDATE notice SET changed_at = changed_at - interval '11 minutes'")
     send(site, mail)

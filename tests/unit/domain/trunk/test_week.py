@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from service.domain.trunk.week import Week, end_of, last_week
+from service.domain.trunk.week import Week, end_of, week_to_tell
 
 MONDAY = date(2026, 11, 23)
 
@@ -14,15 +14,16 @@ MONDAY = date(2026, 11, 23)
 @pytest.mark.parametrize(
     ("now", "week"),
     [
-        (datetime(2026, 11, 30, 5, 59, tzinfo=UTC), MONDAY - timedelta(days=7)),
+        (datetime(2026, 11, 30, 5, 59, tzinfo=UTC), None),
         (datetime(2026, 11, 30, 6, 0, tzinfo=UTC), MONDAY),
-        (datetime(2026, 12, 3, 1, 0, tzinfo=UTC), MONDAY),
-        (datetime(2026, 12, 7, 5, 0, tzinfo=UTC), MONDAY),
-        (datetime(2026, 11, 30, 7, 0, tzinfo=timezone(timedelta(hours=2))), MONDAY - timedelta(days=7)),
+        (datetime(2026, 12, 1, 5, 59, tzinfo=UTC), MONDAY),
+        (datetime(2026, 12, 1, 6, 0, tzinfo=UTC), None),
+        (datetime(2026, 12, 3, 1, 0, tzinfo=UTC), None),
+        (datetime(2026, 11, 30, 7, 0, tzinfo=timezone(timedelta(hours=2))), None),
     ],
 )
-def test_digests_of_a_week_leave_from_the_next_monday_morning_on(now: datetime, week: date) -> None:
-    assert last_week(now) == week
+def test_digests_of_a_week_leave_in_the_day_after_monday_morning(now: datetime, week: date | None) -> None:
+    assert week_to_tell(now) == week
 
 
 def test_a_week_has_seven_days() -> None:
