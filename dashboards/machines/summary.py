@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from dashboards.formatting import counted
+from service.domain.runs.health import SILENT_AFTER
 from service.domain.values.text import listed
 
 if TYPE_CHECKING:
@@ -14,22 +14,20 @@ if TYPE_CHECKING:
     from service.domain.runs.health import Condition
     from service.ports.machines import Machine
 
-_SILENT_AFTER: Final = timedelta(minutes=1)
-
 
 def machines_sentence(machines: Sequence[Machine], condition: Condition) -> str:
-    """Summarise machines and queues; an obstacle keeps a machine from builds that compare only."""
+    """Summarise machines and queues; an obstacle keeps a machine from benchmarks."""
     machines = [each for each in machines if not each.is_gone(condition.now)]
-    silent = [each for each in machines if condition.now - each.last_seen_at > _SILENT_AFTER]
+    silent = [each for each in machines if condition.now - each.last_seen_at > SILENT_AFTER]
     hindered = [each for each in machines if each.obstacle and each not in silent]
     able = len(machines) - len(silent) - len(hindered)
-    busy = sum(each.build is not None for each in machines)
+    busy = sum(each.is_busy for each in machines)
     parts = [
         f"{able} of {counted(len(machines), 'machine')} can measure; {busy} busy."
         if machines
         else "No machine has reported in a week."
     ]
-    parts += [f"{each.name} takes only builds that do not compare: {each.obstacle}." for each in hindered]
+    parts += [f"{each.name} takes no benchmarks: {each.obstacle}." for each in hindered]
     if silent:
         verb = "has" if len(silent) == 1 else "have"
         parts.append(f"{listed([each.name for each in silent])} {verb} not reported for a minute.")

@@ -80,10 +80,7 @@ def _beside_vote(standing: Standing) -> Iterator[str]:
         return
     if standing.vote == 1:
         yield from standing.waivers
-        tally = standing.tally
-        if standing.waivers:  # they may stand for slower results that would count
-            tally = replace(tally, slower=len(tally.not_counted))
-        yield from slower_uncounted(tally)
+        yield from slower_uncounted(replace(standing.tally, slower=standing.tally.slower - standing.waived))
         if standing.undecided:
             yield f"{standing.undecided} undecided"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 from typing import Any, Final, Protocol
@@ -152,7 +152,10 @@ class Machine:
     environment_id: int | None
     environment: Mapping[str, Any]
     build: BuildName | None
-    obstacle: str  # why it takes no exclusive builds; empty if it does
+    obstacle: str  # why it takes no benchmarks; empty if it does
+    is_busy: bool = field(
+        default=False, metadata={"exclude": True}
+    )  # builds run on its host, perhaps hidden ones
 
     def is_gone(self, now: datetime) -> bool:
         """Return whether it was probably switched off: it has not reported in :data:`GONE_DAYS`."""

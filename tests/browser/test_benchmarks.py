@@ -123,8 +123,8 @@ def test_a_series_says_why_it_does_not_vote(page: Page) -> None:
 def test_machines_begin_with_those_that_can_measure(page: Page) -> None:
     page.goto("/machines")
     expect(page.locator(".sentence")).to_have_text(
-        "2 of 3 machines can measure; 1 busy. perf-03 takes only builds that do not compare: other work "
-        "takes 100 % of its CPUs. Nothing is queued."
+        "2 of 3 machines can measure; 1 busy. perf-03 takes no benchmarks: other work takes 100 % "
+        "of its CPUs. Nothing is queued."
     )
 
 

@@ -44,7 +44,7 @@ def site() -> Iterator[str]:
     ("address", "table", "words"),
     [
         ("/job/kv-engine-cv-perf/5904/", ".tests", ["✕ failed", "29.5 s", "passed on a retry", "12.8 s"]),
-        ("/machines", ".machines", ["Host perf-01", "takes no builds", "kv-engine-cv-perf/5907", "ago"]),
+        ("/machines", ".machines", ["Host perf-01", "takes no benchmarks", "kv-engine-cv-perf/5907", "ago"]),
     ],
 )
 def test_all_of_a_table_is_in_view_without_scrolling_sideways(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,10 @@ RECONCILE: Final = "reconcile"  # polls the review server for updated changes
 VISIBILITY: Final = "visibility"  # polls what is public, every half hour
 TRIES: Final = 3  # failures after which a step is reported with its error; fewer are normal in an outage
 _MOST_GROUPS: Final = 5  # groups of failing steps that are reported one by one
+
+
+SILENT_AFTER: Final = timedelta(minutes=1)
+"""A machine that has sent no heartbeat for so long begins no build: it sends one every few seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class PoolMachine:
 
 
 def waiting(pool: str, place: int, machines: Sequence[PoolMachine]) -> str:
-    """Say why a build waits: ``2nd in the queue of pool perf; perf-01 takes no builds: …``."""
+    """Say why a build waits: ``2nd in the queue of pool perf; perf-01 takes no benchmarks: …``."""
     queue = f"{ordinal(place)} in the queue of pool {plain(pool, 100)}"
     return "; ".join(filter(None, (queue, hindrance(machines))))
 
@@ -59,7 +59,7 @@ def _hindrance(machine: PoolMachine) -> str:
     name = plain(machine.name, 100)
     if machine.is_busy:
         return f"{name} is busy"
-    return f"{name} takes no builds: {plain(machine.obstacle, 200)}" if machine.obstacle else ""
+    return f"{name} takes no benchmarks: {plain(machine.obstacle, 200)}" if machine.obstacle else ""
 
 
 def ordinal(number: int) -> str:

@@ -163,8 +163,9 @@ class Standing:
     """Facts of a patch set's newest run for its badge.
 
     ``kind`` and ``state`` are None without a run. ``vote`` is that of the newest decision, perhaps of an
-    earlier run; ``waivers`` name why failures do not count. ``place`` is that of the first waiting build, if
-    none is past the queue, and ``wait`` the expected seconds until it begins.
+    earlier run; ``waivers`` name why failures do not count, and ``waived`` slower results with them.
+    ``place`` is that of the first waiting build, if none is past the queue, and ``wait`` the expected seconds
+    until one of them begins.
     """
 
     kind: RunKind | None = None
@@ -174,6 +175,7 @@ class Standing:
     undecided: int = 0
     tally: Tally = Tally()
     waivers: tuple[str, ...] = ()
+    waived: int = 0
     place: int | None = None
     wait: float | None = None
     is_measuring: bool = False
@@ -186,8 +188,7 @@ class Standing:
         found = list(builds)
         results = {each.result for each in found}
         begun = any(each.state in {BuildState.RUNNING, BuildState.EXECUTED} for each in found)
-        places = [] if begun else [(each.place, each.wait) for each in found if each.place is not None]
-        place, wait = min(places, key=lambda each: each[0], default=(None, None))
+        queued = [] if begun else [each for each in found if each.place is not None]
         return Standing(
             kind=kind,
             state=state,
@@ -196,8 +197,9 @@ class Standing:
             undecided=sum(each.undecided for each in found),
             tally=sum((each.tally for each in found), Tally()),
             waivers=tuple(dict.fromkeys(each.waiver for each in found if each.waiver)),
-            place=place,
-            wait=wait,
+            waived=sum(each.tally.slower - len(each.tally.not_counted) for each in found if each.waiver),
+            place=min((each.place for each in queued if each.place is not None), default=None),
+            wait=min((each.wait for each in queued if each.wait is not None), default=None),
             is_measuring=any(each.is_measuring for each in found),
         )
 
@@ -234,7 +236,7 @@ class Build(CountedBuild):
         metadata={
             "description": "why a queued build waits; else empty",
             "examples": [
-                "2nd in the queue of pool perf; perf-01 takes no builds: other work takes 100 % of its CPUs"
+                "2nd in the queue of pool perf; perf-01 takes no benchmarks: work takes 99 % of its CPUs"
             ],
         },
     )

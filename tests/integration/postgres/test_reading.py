@@ -146,7 +146,7 @@ def test_an_obstacle_keeps_a_machine_from_exclusive_builds_only(site: PostgresSi
     name = site.add_build(site.add_run(state=RunState.RUNNING), result=None)
     site.add_machine("perf-01")
     site.database.change("UPDATE machine SET obstacle = 'other work takes 100 % of its CPUs'")
-    why = "; perf-01 takes no builds: other work takes 100 % of its CPUs"
+    why = "; perf-01 takes no benchmarks: other work takes 100 % of its CPUs"
     queue = "1st in the queue of pool perf"
     assert site.reading.build(name.job, name.number).build.waits == queue + why
     site.database.change("UPDATE build SET is_exclusive = false")

@@ -250,7 +250,10 @@ def test_a_machine_that_takes_no_builds_shows_its_obstacle() -> None:
     reading = sample_project()
     reading.machine_rows = [replace(reading.machine_rows[0], build=None, obstacle="others use <all> CPUs")]
 
-    assert "takes no builds: others use &lt;all&gt; CPUs" in call(build_app(reading), "GET", "/machines").text
+    assert (
+        "takes no benchmarks: others use &lt;all&gt; CPUs"
+        in call(build_app(reading), "GET", "/machines").text
+    )
 
 
 def test_machines_that_share_a_host_are_shown_below_its_name() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from service.domain.measuring.metric import Better
 from service.domain.project.job_kinds import JobKind
 from service.domain.review.change import ChangeStatus
-from service.domain.runs.health import Condition, Heartbeat, PoolQueue
+from service.domain.runs.health import SILENT_AFTER, Condition, Heartbeat, PoolQueue
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.values.identity import RunKind
@@ -252,14 +252,13 @@ def machine_view(name: str, **more: object) -> Machine:
         build=None,
         obstacle="",
     )
-    return replace(machine, **more)  # type: ignore[arg-type]
+    return replace(machine, **{"is_busy": more.get("build") is not None, **more})  # type: ignore[arg-type]
 
 
 def pool_machine(machine: Machine) -> PoolMachine:
     """A machine as a waiting build sees it."""
-    is_silent = machine.last_seen_at < NOW - timedelta(minutes=1)
-    is_busy = machine.build is not None
-    return PoolMachine(machine.name, machine.obstacle, is_silent=is_silent, is_busy=is_busy)
+    is_silent = machine.last_seen_at < NOW - SILENT_AFTER
+    return PoolMachine(machine.name, machine.obstacle, is_silent=is_silent, is_busy=machine.is_busy)
 
 
 def trend_point(index: int, value: float, **more: object) -> Point:

@@ -20,6 +20,7 @@ from service.adapters.postgres.access.sight import (
 )
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.failing_steps import failing_steps
+from service.adapters.postgres.runs.machine_states import IS_BUSY
 from service.adapters.postgres.runs.shown_builds import policy_of
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.verdict.measurements import SESSIONS, history_of
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 _MACHINES: Final = text(f"""
 SELECT m.name, m.class AS machine_class, m.pool, m.host, m.first_seen_at, m.last_seen_at, m.environment_id,
-       m.obstacle, coalesce(e.facts, '{{}}') AS environment, b.job, b.number
+       m.obstacle, {IS_BUSY} AS is_busy, coalesce(e.facts, '{{}}') AS environment, b.job, b.number
 FROM machine AS m
 LEFT JOIN environment AS e ON e.id = m.environment_id
 LEFT JOIN lease AS l ON l.machine = m.name AND l.expires_at > now()

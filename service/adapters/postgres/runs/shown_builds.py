@@ -23,6 +23,7 @@ from service.adapters.postgres.failures.look_alikes import look_alikes
 from service.adapters.postgres.failures.parent_failures import failing_on_parent, on_parent
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.decisions import overrides_of
+from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_SILENT, obstacle_to
 from service.adapters.postgres.runs.queue_waits import expected_waits
 from service.adapters.postgres.runs.shown_decisions import decisions_of, waivers_among
 from service.adapters.postgres.runs.standings import STANDING, tally_of
@@ -64,13 +65,9 @@ _BUILD_COLUMNS: Final = f"""
     coalesce(b.spec -> 'permissions', '[]') AS permissions, coalesce(b.spec -> 'groups', '{{}}') AS groups,
     b.spec -> 'config' AS configuration,
     CASE WHEN b.state = 'queued' THEN (
-        -- An obstacle keeps a machine from exclusive builds only.
         SELECT coalesce(jsonb_agg(jsonb_build_object(
-            'name', m.name, 'obstacle', CASE WHEN b.is_exclusive THEN m.obstacle ELSE '' END,
-            'is_silent', m.last_seen_at < now() - interval '1 minute',
-            'is_busy', EXISTS (
-                SELECT FROM machine AS other JOIN lease AS l ON l.machine = other.name
-                WHERE other.host = m.host AND l.expires_at > now())
+            'name', m.name, 'obstacle', {obstacle_to("b.is_exclusive")},
+            'is_silent', {IS_SILENT}, 'is_busy', {IS_BUSY}
         ) ORDER BY m.name), '[]') FROM machine AS m WHERE m.pool = b.pool
     ) END AS machines
 """  # noqa: S608 - put together from constants

@@ -68,3 +68,11 @@ def test_nothing_is_estimated_from_too_little(
 ) -> None:
     database.change(news)
     assert waits(reading) == [None, None, None]
+
+
+def test_an_obstacle_keeps_a_machine_from_no_build_that_need_not_be_alone(
+    reading: PostgresReading, database: Database
+) -> None:
+    database.change("UPDATE machine SET obstacle = 'busy'")
+    database.change("UPDATE build SET is_exclusive = false WHERE number = 5")
+    assert waits(reading) == [None, 360.0, None]

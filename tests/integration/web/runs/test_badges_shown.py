@@ -63,7 +63,7 @@ def test_a_build_says_of_its_slower_results_that_they_do_not_count() -> None:
     assert "… queued, 2nd" in words(call(APP, "GET", "/job/kv-engine-cv-perf/34/").text)
 
 
-WAITS = "1st in the queue of pool perf; perf-01 takes no builds: other work takes 100 % of its CPUs"
+WAITS = "1st in the queue of pool perf; perf-01 takes no benchmarks: other work takes 100 % of its CPUs"
 
 
 def test_the_pages_of_a_change_and_of_a_build_say_why_it_waits() -> None:

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from dashboards.runs.badges import badge_of
-from service.domain.runs.states import RunState
+from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import RunKind
-from service.ports.runs.shown import Standing, Tally
+from service.ports.runs.shown import CountedBuild, Standing, Tally
 
 UNTIL = "not counted until 40 A/A pairs"
 
@@ -31,7 +31,12 @@ def merged(state: RunState = RunState.FINISHED, **more: object) -> Standing:
         ),
         (check(-1, tally=Tally(results=3, slower=2)), "bad", "−1"),
         (check(tally=Tally(results=3, slower=1)), "busy", "+1 · 1 slower, not counted"),
-        (check(tally=Tally(results=3, slower=1), waivers=("accepted",)), "busy", "+1 · accepted"),
+        (check(tally=Tally(results=3, slower=1), waivers=("accepted",), waived=1), "busy", "+1 · accepted"),
+        (
+            check(tally=Tally(results=3, slower=3), waivers=("accepted",), waived=1),
+            "busy",
+            "+1 · accepted · 2 slower, not counted",
+        ),
         (check(None), "quiet", "no vote"),
         (Standing(), "quiet", "no vote"),
         (check(None, RunState.CANCELLED), "quiet", "cancelled"),
@@ -99,3 +104,26 @@ def test_a_merged_change_has_the_result_of_the_run_after_the_merge(
 def test_tallies_add_up_to_the_worst_in_either_direction() -> None:
     parts = [Tally(results=2, slower=1, worst=0.9), Tally(results=3), Tally(results=1, slower=1, worst=1.3)]
     assert sum(parts, Tally()) == Tally(results=6, slower=2, worst=1.3)
+
+
+def test_a_patch_set_waits_for_the_first_of_its_builds_to_begin_whatever_its_place() -> None:
+    queued = [
+        CountedBuild(state=BuildState.QUEUED, result=None, undecided=0, place=place, wait=wait)
+        for place, wait in ((1, 900.0), (2, 120.0), (3, None))
+    ]
+    standing = Standing.of(RunKind.CHECK, RunState.RUNNING, None, queued)
+    assert (standing.place, standing.wait) == (1, 120.0)
+
+
+def test_only_the_slow_downs_of_waived_builds_are_waived() -> None:
+    builds = [
+        CountedBuild(
+            state=BuildState.FINISHED,
+            result=Result.FAILURE,
+            undecided=0,
+            tally=Tally(results=4, slower=2, not_counted=(UNTIL,)),
+            waiver=waiver,
+        )
+        for waiver in ("accepted", "")
+    ]
+    assert Standing.of(RunKind.CHECK, RunState.FINISHED, 1, builds).waived == 1

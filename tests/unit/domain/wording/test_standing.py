@@ -53,8 +53,8 @@ SILENT = replace(FREE, name="perf-03", is_silent=True)
         ([], "; no machine of this pool has registered"),
         ([SILENT], "; no machine of this pool has reported for a minute"),
         ([FREE, BUSY], ""),
-        ([KEPT, SILENT], "; perf-01 takes no builds: other work takes 100 % of its CPUs"),
-        ([KEPT, BUSY], "; perf-01 takes no builds: other work takes 100 % of its CPUs; perf-02 is busy"),
+        ([KEPT, SILENT], "; perf-01 takes no benchmarks: other work takes 100 % of its CPUs"),
+        ([KEPT, BUSY], "; perf-01 takes no benchmarks: other work takes 100 % of its CPUs; perf-02 is busy"),
         ([BUSY] * 5, "; perf-02 is busy; perf-02 is busy; perf-02 is busy; and 2 more"),
     ],
 )

@@ -1,0 +1,19 @@
+"""Tell in SQL what keeps a machine m from a build."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from service.domain.runs.health import SILENT_AFTER
+
+IS_SILENT: Final = f"m.last_seen_at < now() - interval '{SILENT_AFTER.total_seconds():.0f} seconds'"
+# Machines of one host share its CPUs.
+IS_BUSY: Final = """EXISTS (
+    SELECT FROM machine AS other JOIN lease AS held ON held.machine = other.name
+    WHERE other.host = m.host AND held.expires_at > now()
+)"""
+
+
+def obstacle_to(is_exclusive: str) -> str:
+    """Return the obstacle of a machine to a build; there is none to one that need not be alone."""
+    return f"CASE WHEN {is_exclusive} THEN m.obstacle ELSE '' END"
