@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.review.change import ChangeStatus
 from service.domain.values.errors import BadInput
-from service.domain.values.search import EVERYTHING, Words, parse_words
+from service.domain.values.search import EVERYTHING, Words, cleaned, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 class Operator(StrEnum):
-    """Conditions on a change; people write the first four."""
+    """Conditions on a change."""
 
     OWNER = "owner"  # a part of the name
     PROJECT = "project"
@@ -25,15 +25,15 @@ class Operator(StrEnum):
     VOTE = "vote"  # of Benchgate, on the newest patch set: -1, 0 (none) or 1
     STATUS = "status"
     WAITS = "waits"  # a build of its newest patch set waits for a machine
-    MINE = "mine"  # one of these names, each on a line, is the owner
+    MINE = "mine"  # a name of the searching person is the owner
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An operator with its value, in lower case if the operator ignores case."""
+    """An operator with the values of which one must match; text is in lower case."""
 
     operator: Operator
-    value: str = ""
+    values: tuple[str, ...] = ()
     is_wanted: bool = True
 
 
@@ -44,66 +44,84 @@ class ChangeSearch:
     words: Words = EVERYTHING
     terms: tuple[Term, ...] = ()
 
+    @property
+    def is_by_vote(self) -> bool:
+        """Return whether it looks at votes, which it does in the newest :data:`MOST_VOTES` changes only."""
+        return any(each.operator is Operator.VOTE for each in self.terms)
+
 
 EVERY_CHANGE: Final = ChangeSearch()
 """Matches everything."""
+MOST_VOTES: Final = 10_000
+"""Changes, the last updated ones, whose votes are searched: each takes a few looks into indexes."""
 MINE: Final = "is:mine"
-WRITTEN: Final = (
-    "owner:, project:, branch:, vote:+1, vote:-1, vote:none, is:mine, is:open, is:merged, is:waiting"
-)
 _MOST_TERMS: Final = 8
-# A word with a colon is an operator unless it looks like C++ or an address: std::string, https://example.com.
-_TERM: Final = re.compile(r"(?<!\S)(-?)([a-z]+):(?![:/\s])(\"[^\"]*\"|\S+)", re.IGNORECASE)
+_OF_TEXT: Final = (Operator.OWNER, Operator.PROJECT, Operator.BRANCH)
 _VALUES: Final[Mapping[str, Term]] = MappingProxyType(
     {
-        "vote:+1": Term(Operator.VOTE, "1"),
-        "vote:1": Term(Operator.VOTE, "1"),
-        "vote:-1": Term(Operator.VOTE, "-1"),
-        "vote:none": Term(Operator.VOTE, "0"),
-        "vote:0": Term(Operator.VOTE, "0"),
-        "is:open": Term(Operator.STATUS, ChangeStatus.NEW),
-        "is:merged": Term(Operator.STATUS, ChangeStatus.MERGED),
-        "is:abandoned": Term(Operator.STATUS, ChangeStatus.ABANDONED),
+        "vote:+1": Term(Operator.VOTE, ("1",)),
+        "vote:1": Term(Operator.VOTE, ("1",)),  # in an address, + is a blank
+        "vote:-1": Term(Operator.VOTE, ("-1",)),
+        "vote:none": Term(Operator.VOTE, ("0",)),
+        "is:open": Term(Operator.STATUS, (ChangeStatus.NEW,)),
+        "is:merged": Term(Operator.STATUS, (ChangeStatus.MERGED,)),
+        "is:abandoned": Term(Operator.STATUS, (ChangeStatus.ABANDONED,)),
         "is:waiting": Term(Operator.WAITS),
+        MINE: Term(Operator.MINE),
     }
 )
-_OF_TEXT: Final = frozenset({Operator.OWNER, Operator.PROJECT, Operator.BRANCH})
+_WRITTEN: Final = ", ".join((*(f"{each}:" for each in _OF_TEXT), *_VALUES))
+_NAMES: Final = "|".join(dict.fromkeys(each.partition(":")[0] for each in _WRITTEN.split(", ")))
+# A name before a colon is an operator if a value follows; "branch: fix" and "is::x" are words.
+_PART: Final = re.compile(
+    rf"""(?<!\S)(?P<sign>-?)(?:(?P<name>{_NAMES}):(?![:/\s]))?
+    (?:"(?P<quoted>(?:[^"\\]|\\.)*)"(?!\S) | (?P<bare>\S+))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NEEDS_QUOTES: Final = re.compile(r"""[\s"\\]|^[:/]""")
 
 
 def parse_change_search(text: str, names: tuple[str, ...] = ()) -> ChangeSearch:
     """Parse a search: words and ``-words``, and operators, also with a minus before them.
 
     Args:
-        text: ``owner:"Ann Author" vote:-1 hash``.
+        text: ``owner:"Ann Author" vote:-1 hash "two words"``.
         names: the searching person's, for ``is:mine``; none: nobody signed in.
 
     Raises:
-        BadInput: there is no such operator, or nobody signed in whose changes ``is:mine`` could be.
+        BadInput: an operator has no such value, or nobody signed in whose changes ``is:mine`` could be.
     """
-    # PostgreSQL refuses NUL and lone surrogates, as for words.
-    clean = text[:200].replace("\0", "").encode(errors="ignore").decode()
-    found = _TERM.findall(clean)
-    if len(found) > _MOST_TERMS:
+    words: list[str] = []
+    terms: list[Term] = []
+    for part in _PART.finditer(cleaned(text)):
+        quoted = part["quoted"]
+        value = part["bare"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        if part["name"]:
+            terms.append(_term(part["name"].lower(), value, names, is_wanted=not part["sign"]))
+        elif value:
+            words.append(f"{part['sign']}{value}")
+    if len(terms) > _MOST_TERMS:
         raise BadInput(f"at most {_MOST_TERMS} operators can be combined", "search")
-    terms = tuple(_term(sign, name.lower(), value.strip('"'), names) for sign, name, value in found)
-    return ChangeSearch(parse_words(_TERM.sub(" ", clean)), terms)
+    return ChangeSearch(words_of(words), tuple(terms))
 
 
 def written(name: str, value: str) -> str:
     """Write an operator with a value as people write it."""
-    text = value.replace('"', "")
-    return f'{name}:"{text}"' if " " in text or not text else f"{name}:{text}"
+    if not _NEEDS_QUOTES.search(value):
+        return f"{name}:{value}"
+    escaped = re.sub(r"""["\\]""", r"\\\g<0>", value)
+    return f'{name}:"{escaped}"'
 
 
-def _term(sign: str, name: str, value: str, names: tuple[str, ...]) -> Term:
-    written, is_wanted = f"{name}:{value}", not sign
-    if name in _OF_TEXT:
-        return Term(Operator(name), value.lower(), is_wanted)
-    if written.lower() == MINE:
+def _term(name: str, value: str, names: tuple[str, ...], *, is_wanted: bool) -> Term:
+    text, folded = f"{name}:{value}", value.lower()
+    if name in _OF_TEXT and value:
+        return Term(Operator(name), (folded,), is_wanted)
+    found = _VALUES.get(f"{name}:{folded}")
+    if found is None:
+        raise BadInput(f"there is no such operator; there are {_WRITTEN}", text)
+    if found.operator is Operator.MINE:
         if not names:
             raise BadInput("sign in to use it", MINE)
-        return Term(Operator.MINE, "\n".join(each.lower() for each in names), is_wanted)
-    found = _VALUES.get(written.lower())
-    if found is None:
-        raise BadInput(f"there is no such operator; there are {WRITTEN}", written)
+        found = replace(found, values=tuple(each.lower() for each in names))
     return replace(found, is_wanted=is_wanted)

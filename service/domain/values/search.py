@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _MOST_WORDS: Final = 8  # each word is checked in every name
 _LONGEST: Final = 200
@@ -30,9 +33,17 @@ EVERYTHING: Final = Words()
 
 def parse_words(text: str) -> Words:
     """Parse ``words -not``: blanks separate words, and a leading minus excludes a word."""
-    # PostgreSQL refuses NUL and lone surrogates, so no stored name contains them.
-    clean = text[:_LONGEST].replace("\0", "").encode(errors="ignore").decode().lower()
-    words = clean.split()[:_MOST_WORDS]
+    return words_of(cleaned(text).split())
+
+
+def cleaned(text: str) -> str:
+    """Return the beginning of a search without what no stored name contains: NUL and lone surrogates."""
+    return text[:_LONGEST].replace("\0", "").encode(errors="ignore").decode()
+
+
+def words_of(written: Sequence[str]) -> Words:
+    """Return the first words of a search, each as it is written, perhaps with a leading minus."""
+    words = [word.lower() for word in written[:_MOST_WORDS]]
     return Words(
         wanted=tuple(word for word in words if not word.startswith("-")),
         unwanted=tuple(word[1:] for word in words if word.startswith("-") and len(word) > 1),

@@ -22,14 +22,14 @@ def matches(detail: PatchSetDetail, search: ChangeSearch) -> bool:
 
 
 def _has(detail: PatchSetDetail, term: Term) -> bool:
-    row, value = detail.change, term.value
+    row, values = detail.change, term.values
     found = {
-        Operator.OWNER: value in row.owner.lower(),
-        Operator.PROJECT: row.project.lower() == value,
-        Operator.BRANCH: row.branch.lower() == value,
-        Operator.STATUS: row.status == value,
-        Operator.VOTE: str(row.vote or 0) == value,
+        Operator.OWNER: any(each in row.owner.lower() for each in values),
+        Operator.PROJECT: row.project.lower() in values,
+        Operator.BRANCH: row.branch.lower() in values,
+        Operator.STATUS: row.status in values,
+        Operator.VOTE: str(row.vote or 0) in values,
         Operator.WAITS: any(each.state is BuildState.QUEUED for each in detail.builds),
-        Operator.MINE: row.owner.lower() in value.split("\n"),
+        Operator.MINE: row.owner.lower() in values,
     }
     return found[term.operator]

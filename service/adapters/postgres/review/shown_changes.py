@@ -19,8 +19,9 @@ from service.adapters.postgres.runs.shown_decisions import decisions_of, overrid
 from service.adapters.postgres.runs.standings import standings_of
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.adapters.postgres.verdict.shown_comparisons import measured_patch_sets
-from service.domain.review.change_search import EVERY_CHANGE, Operator
+from service.domain.review.change_search import EVERY_CHANGE, MOST_VOTES, Operator
 from service.domain.values.errors import NotFound
+from service.domain.values.search import EVERYTHING
 from service.domain.wording.health import failure_sentences
 from service.ports.reading import ChangeReading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail, ShownRequest
@@ -104,33 +105,44 @@ NOT EXISTS (
        OR EXISTS (SELECT FROM unnest(cast(:unwanted AS text[])) AS word WHERE strpos(text, word) > 0)
 )
 """
-_NEWEST_PATCH_SET: Final = """
-(SELECT id FROM patch_set WHERE change_id = change.id ORDER BY number DESC LIMIT 1)
-"""
-# {} is the name of the value.
+# {} is the name of the values.
 _TERMS: Final[Mapping[Operator, str]] = MappingProxyType(
     {
-        Operator.OWNER: "strpos(lower(owner), :{}) > 0",
-        Operator.PROJECT: "lower(project) = :{}",
-        Operator.BRANCH: "lower(branch) = :{}",
-        Operator.STATUS: "status = :{}",
-        Operator.MINE: r"lower(owner) = ANY(string_to_array(:{}, E'\n'))",
-        Operator.VOTE: f"""
+        Operator.OWNER: (
+            "EXISTS (SELECT FROM unnest(cast(:{} AS text[])) AS part WHERE strpos(lower(owner), part) > 0)"
+        ),
+        Operator.PROJECT: "lower(project) = ANY(cast(:{} AS text[]))",
+        Operator.BRANCH: "lower(branch) = ANY(cast(:{} AS text[]))",
+        Operator.STATUS: "status = ANY(cast(:{} AS text[]))",
+        Operator.MINE: "lower(owner) = ANY(cast(:{} AS text[]))",
+        Operator.VOTE: """
             coalesce((
                 SELECT d.vote FROM decision AS d JOIN run ON run.id = d.run_id
-                WHERE d.patch_set_id = {_NEWEST_PATCH_SET} AND run.kind = 'check'
+                WHERE d.patch_set_id = (
+                    SELECT id FROM patch_set WHERE change_id = change.id ORDER BY number DESC LIMIT 1
+                ) AND run.kind = 'check'
                 ORDER BY d.number DESC LIMIT 1
-            ), 0) = cast(:{{}} AS integer)
-        """,  # noqa: S608 - put together from constants
-        Operator.WAITS: f"""
-            :{{}} = '' AND EXISTS (
-                SELECT FROM run JOIN run_build AS rb ON rb.run_id = run.id
-                JOIN build AS b ON b.id = rb.build_id
-                WHERE run.patch_set_id = {_NEWEST_PATCH_SET} AND run.state = 'running' AND b.state = 'queued'
+            ), 0) = ANY(cast(:{} AS integer[]))
+        """,
+        # The queue is short; there may be very many changes.
+        Operator.WAITS: """
+            id IN (
+                SELECT p.change_id FROM build AS b JOIN run_build AS rb ON rb.build_id = b.id
+                JOIN run ON run.id = rb.run_id AND run.state = 'running'
+                JOIN patch_set AS p ON p.id = run.patch_set_id
+                WHERE b.state = 'queued' AND NOT EXISTS (
+                    SELECT FROM patch_set AS newer
+                    WHERE newer.change_id = p.change_id AND newer.number > p.number
+                )
             )
         """,
     }
 )
+_HAS_RECENT_VOTE: Final = f"""
+updated_at >= coalesce(
+    (SELECT updated_at FROM change ORDER BY updated_at DESC OFFSET {MOST_VOTES} - 1 LIMIT 1), '-infinity'
+)
+"""  # noqa: S608 - put together from constants
 _MOST_QUESTIONS: Final = 3  # per page, which stays shorter if more rows are hidden
 _ONE: Final = _changes(f"WHERE id = ({ID_AT_ADDRESS})")
 _PATCH_SETS: Final = text(f"""
@@ -228,10 +240,12 @@ class PostgresChangeReading(Sighted, ChangeReading):
 def _chosen(search: ChangeSearch) -> tuple[str, dict[str, Any]]:
     """Return the condition of a search, put together from constants, with its values."""
     keys: dict[str, Any] = {"wanted": list(search.words.wanted), "unwanted": list(search.words.unwanted)}
-    conditions = [_MATCHES]
+    conditions = ["true" if search.words == EVERYTHING else _MATCHES]
+    if search.is_by_vote:
+        conditions.append(_HAS_RECENT_VOTE)
     for number, term in enumerate(search.terms):
         name = f"term_{number}"
-        keys[name] = term.value
+        keys[name] = list(term.values)
         condition = f"({_TERMS[term.operator].format(name)})"
         conditions.append(condition if term.is_wanted else f"NOT {condition}")
     return " AND ".join(conditions), keys
