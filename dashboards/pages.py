@@ -27,7 +27,7 @@ from dashboards.verdict import comparison_table
 from dashboards.verdict.exports import add_exports
 from dashboards.verdict.sparkline import COMMITS, sparkline
 from service.domain.review.change import ChangeStatus
-from service.domain.review.change_search import MINE, parse_change_search
+from service.domain.review.change_search import MINE, MOST_VOTES, parse_change_search
 from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
@@ -126,17 +126,22 @@ def _add_list(router: APIRouter, reading_of: ReadingOf, pages: Pages, overview: 
 
     @router.get("/")
     def changes(
-        request: Request, cursor: Annotated[str | None, Query(max_length=200)] = None, q: Search = ""
+        request: Request,
+        cursor: Annotated[str | None, Query(max_length=200)] = None,
+        q: Search = "",
+        part: Annotated[str, Query(pattern="^(list)?$")] = "",
     ) -> HTMLResponse:
         reading = reading_of(request)
         values: dict[str, Any] = {"q": q, "is_first": cursor is None, "problem": "", "week": "", "needs": ()}
-        if cursor is None and not q:
+        values["votes"] = None
+        if cursor is None and not q and not part:  # the list is asked for again every few seconds
             values |= summary_of(reading, overview, request)
         try:
             search = parse_change_search(q, overview.names(request) if MINE in q.lower() else ())
         except BadInput as error:
             values |= {"problem": str(error), "changes": (), "after": None, "is_unfinished": False}
             return pages.render(request, "changes.html", status=400, **values)
+        values["votes"] = MOST_VOTES if search.is_by_vote else None
         newest_first = reading.changes(_PAGE + 1, None if cursor is None else Cursor.decode(cursor), search)
         shown = newest_first[:_PAGE]
         has_more = len(newest_first) > _PAGE

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from dashboards.formatting import counted
+from service.domain.runs.health import SILENT_AFTER
 from service.domain.trunk.regression import RegressionList
 from service.domain.trunk.week import Week
-from service.domain.values.text import duration
 from service.domain.wording.digest import week_sentence
 from service.domain.wording.standing import PoolMachine, hindrance
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 EXPIRING_DAYS: Final = 7
 MOST_LINES: Final = 5  # of known failures: the list has them all
-_SILENT: Final = timedelta(minutes=2)  # as /readyz: a machine reports every few seconds
+_LONG: Final = timedelta(minutes=30)  # a queue whose builds wait longer needs somebody, also if machines work
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +87,32 @@ def _regressions(report: WeekReport) -> Iterator[Need]:
 
 
 def _hindrance(pool: str, machines: Sequence[Machine], now: datetime) -> str:
-    return hindrance(
-        [
-            PoolMachine(
-                each.name,
-                each.obstacle,
-                is_silent=now - each.last_seen_at > _SILENT,
-                is_busy=each.build is not None,
-            )
-            for each in machines
-            if each.pool == pool
-        ]
-    )
+    """Say why no machine begins a build of the pool; empty if one may, or is just busy."""
+    own = [
+        PoolMachine(each.name, each.obstacle, is_silent=_is_silent(each, now), is_busy=each.is_busy)
+        for each in machines
+        if each.pool == pool
+    ]
+    is_at_work = any(each.is_busy and not each.is_silent for each in own)
+    return "" if is_at_work else hindrance(own)
+
+
+def _is_silent(machine: Machine, now: datetime) -> bool:
+    return now - machine.last_seen_at > SILENT_AFTER
+
+
+def _since(moment: datetime, now: datetime) -> str:
+    """Write a moment that stays the same at each refresh: ``since 08:12 UTC``, ``since 27 November``."""
+    moment = moment.astimezone(UTC)
+    is_today = moment.date() == now.astimezone(UTC).date()
+    return f"since {moment:%H:%M} UTC" if is_today else f"since {moment.day} {moment:%B}, {moment:%H:%M} UTC"
 
 
 def _waiting(condition: Condition, hindered: Mapping[str, str]) -> Iterator[Need]:
     for queue in condition.queues:
-        if queue.waiting and queue.oldest_at is not None:
-            since = f"the oldest for {duration((condition.now - queue.oldest_at).total_seconds())}"
+        is_long = queue.oldest_at is not None and condition.now - queue.oldest_at > _LONG
+        if queue.waiting and queue.oldest_at is not None and (is_long or hindered[queue.pool]):
+            since = f"the oldest {_since(queue.oldest_at, condition.now)}"
             text = f"{counted(queue.waiting, 'build waits', 'builds wait')} for pool {queue.pool}"
             yield Need("/?q=is%3Awaiting", text, "; ".join(filter(None, (since, hindered[queue.pool]))))
 
@@ -112,16 +120,16 @@ def _waiting(condition: Condition, hindered: Mapping[str, str]) -> Iterator[Need
 def _unavailable(
     condition: Condition, machines: Sequence[Machine], hindered: Mapping[str, str]
 ) -> Iterator[Need]:
-    """Yield the machines that take no builds, unless the line of their pool names them."""
+    """Yield the machines that take no benchmarks, unless the line of their pool names them."""
     named = {queue.pool for queue in condition.queues if queue.waiting and hindered[queue.pool]}
     for each in machines:
         if each.is_gone(condition.now):
             continue
-        silence = condition.now - each.last_seen_at
-        if silence > _SILENT:
-            yield Need("/machines", each.name, f"has not reported for {duration(silence.total_seconds())}")
-        elif each.obstacle and each.build is None and each.pool not in named:
-            yield Need("/machines", each.name, f"takes no builds: {each.obstacle}")
+        if _is_silent(each, condition.now):
+            since = _since(each.last_seen_at, condition.now)
+            yield Need("/machines", each.name, f"has not reported {since}")
+        elif each.obstacle and not each.is_busy and each.pool not in named:
+            yield Need("/machines", each.name, f"takes no benchmarks: {each.obstacle}")
 
 
 def _ending(found: Sequence[EndingKnown]) -> Iterator[Need]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
 SECONDS = 5  # between two requests of the list while builds run
-FRESH = """<main id="content" data-refresh="5"><h1>Fresh</h1></main>"""
+FRESH = """<main id="content"><section id="list" data-refresh="5">Fresh</section></main>"""
 
 
 def fulfil(status: int, body: str = "") -> Callable[[Route], None]:
@@ -40,7 +40,7 @@ class OpenList:
         self._answer: Callable[[Route], None] = fulfil(200, FRESH)
         stop_clock(page)
         page.goto("/")
-        page.route(f"{site}/", self._reply)
+        page.route(lambda url: url == f"{site}/?part=list", self._reply)
 
     def reply_by(self, answer: Callable[[Route], None]) -> None:
         """Choose the answer to the next requests."""
@@ -66,12 +66,13 @@ def opened(browser: Browser, site: str) -> Iterator[OpenList]:
     context.close()
 
 
-def test_the_content_is_replaced_again_and_again(opened: OpenList) -> None:
+def test_the_list_is_replaced_again_and_again_and_nothing_else(opened: OpenList) -> None:
     for asked in range(3):
         assert opened.waited(*[SECONDS] * (asked + 1))
         assert opened.asked == asked
         opened.let_pass(SECONDS)
-    expect(opened.page.locator("h1")).to_have_text("Fresh")
+    expect(opened.page.locator("#list")).to_have_text("Fresh")
+    expect(opened.page.locator("h1")).to_have_text("Changes")
 
 
 @pytest.mark.parametrize("fault", [fulfil(500), fulfil(503), fulfil(429), hang_up])
@@ -88,7 +89,7 @@ def test_a_page_asks_less_and_less_often_until_there_is_an_answer(
     opened.reply_by(fulfil(200, FRESH))
     opened.let_pass(60)
     assert opened.waited(*expected, SECONDS)
-    expect(opened.page.locator("h1")).to_have_text("Fresh")
+    expect(opened.page.locator("#list")).to_have_text("Fresh")
     opened.reply_by(fault)
     opened.let_pass(SECONDS)
     assert opened.waited(*expected, SECONDS, SECONDS)
@@ -107,7 +108,7 @@ def test_a_page_asks_after_a_refusal_only_when_somebody_returns_to_it(opened: Op
     assert (opened.asked, waits(opened.page)) == (1, [SECONDS])
     opened.reply_by(fulfil(200, FRESH))
     turn(opened.page, "visible")
-    expect(opened.page.locator("h1")).to_have_text("Fresh")
+    expect(opened.page.locator("#list")).to_have_text("Fresh")
     assert opened.waited(SECONDS, SECONDS)
 
 
@@ -119,7 +120,7 @@ def test_a_hidden_page_asks_nothing_until_it_is_shown_again(opened: OpenList) ->
     turn(opened.page, "visible")
     assert opened.waited(SECONDS, SECONDS)
     assert opened.asked == 1
-    expect(opened.page.locator("h1")).to_have_text("Fresh")
+    expect(opened.page.locator("#list")).to_have_text("Fresh")
     opened.let_pass(SECONDS)
     assert opened.waited(SECONDS, SECONDS, SECONDS)
     assert opened.asked == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Final
 
@@ -16,6 +16,7 @@ from service.domain.trunk.week import Week
 from service.ports.failures.reading import EndingKnown
 from service.ports.trunk import Regression, WeekReport
 from tests.support.reading.sample_standings import BUSY, sample_standings
+from tests.support.reading.views import machine_view
 from tests.support.trunk import shown_regression
 from tests.support.web import build_pages, call
 
@@ -39,7 +40,11 @@ def report(week: Week, *worst: Regression) -> Overview:
 
 def needs(overview: Overview | None = None) -> list[str]:
     """The lines about what needs somebody."""
-    section = re.search(r'<section class="needs".*?</section>', page("", overview), re.DOTALL)
+    return lines_in(page("", overview))
+
+
+def lines_in(text: str) -> list[str]:
+    section = re.search(r'<section class="needs".*?</section>', text, re.DOTALL)
     lines = re.findall(r"<li>(.*?)</li>", section[0], re.DOTALL) if section else []
     return [unescape(re.sub("<[^>]+>", "", line)) for line in lines]
 
@@ -68,7 +73,7 @@ def test_operators_find_changes_and_links_write_them() -> None:
 
 @pytest.mark.parametrize(
     ("query", "says"),
-    [("ownr:x", "ownr:x: there is no such operator; there are owner:"), ("is:mine", "sign in")],
+    [("is:x", "is:x: there is no such operator; there are owner:"), ("is:mine", "sign in")],
 )
 def test_an_operator_that_cannot_be_used_says_so_and_stays_in_the_field(query: str, says: str) -> None:
     app = build_pages(sample_standings())
@@ -101,9 +106,47 @@ def test_regressions_are_named_with_the_worst_of_each_list() -> None:
 
 def test_builds_that_wait_say_why_and_machines_that_take_none() -> None:
     assert needs() == [
-        f"2 builds wait for pool perf: the oldest for 30 min; perf-01 takes no builds: {BUSY}",
-        "perf-02: has not reported for 20 min",
+        f"2 builds wait for pool perf: the oldest since 02:06 UTC; perf-01 takes no benchmarks: {BUSY}",
+        "perf-02: has not reported since 02:16 UTC",
     ]
+
+
+def test_builds_that_wait_for_busy_machines_need_nobody_for_half_an_hour() -> None:
+    reading = sample_standings()
+    reading.machine_rows = [machine_view("perf-01", is_busy=True)]
+    assert lines_in(call(build_pages(reading), "GET", "/").text) == []
+    queue = reading.condition().queues[0]
+    assert queue.oldest_at is not None
+    later = replace(reading.condition(), now=queue.oldest_at + timedelta(days=1))
+    reading.machine_rows = [machine_view("perf-01", is_busy=True, last_seen_at=later.now)]
+    reading.condition = lambda: later  # type: ignore[method-assign]
+    [line] = lines_in(call(build_pages(reading), "GET", "/").text)
+    assert line.startswith("2 builds wait for pool perf: the oldest since ")
+    assert ", 02:06 UTC" in line
+
+
+def test_only_the_list_is_asked_for_again_and_not_if_nothing_matches() -> None:
+    week = report(Week(measured=1, open=1, untriaged=1), NEW)
+    assert 'id="list" aria-label="Changes" data-refresh=' in page("", week)
+    again = page("?part=list", week)
+    assert changes_in(again) == changes_in(page("", week))
+    assert "Needs somebody" not in again
+    assert "data-refresh" in page("?q=is:waiting")
+    assert "data-refresh" not in page("?q=no+such")
+
+
+def test_a_search_of_votes_says_how_far_it_looks() -> None:
+    assert "Votes are searched in the 10,000 changes" in page("?q=vote:-1")
+    assert "Votes are searched" not in page("?q=is:open")
+
+
+def test_a_change_without_an_owner_links_to_no_search() -> None:
+    reading = sample_standings()
+    assert "q=owner%3A" in call(build_pages(reading), "GET", "/").text
+    reading.patch_set_rows = [
+        replace(each, change=replace(each.change, owner="")) for each in reading.patch_set_rows
+    ]
+    assert "q=owner%3A" not in call(build_pages(reading), "GET", "/").text
 
 
 def test_known_failures_that_end_are_named_and_the_list_has_the_others() -> None:
