@@ -6,6 +6,8 @@ import asyncio
 import shutil
 import tempfile
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +27,7 @@ from service.adapters.postgres.migrate import migrate
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.trunk.shown_regressions import PostgresRegressionReading
+from service.domain.review.change_search import parse_change_search
 from service.domain.values.identity import ChangeAddress
 from service.steps.access.override_rights import OverrideRights
 from service.web.trunk.regressions import PageRegressions
@@ -145,6 +148,7 @@ def _measure(engine: Engine, filler: Filler) -> dict[str, Timing]:
             runner.run(client.get(path)).raise_for_status()
 
         queries = _queries(reading, filler, _series(engine, LONG), _series(engine, WIDE))
+        queries.append(Probe("last week", lambda _: regressions.week(datetime.now(UTC)), PAGE_GOAL))
         answers = _pages(get, filler, _series(engine, LONG)[0])
         timings = time_in_rounds([*queries, *answers])
         runner.run(client.aclose())
@@ -186,7 +190,15 @@ def _queries(
         Probe(f"series of 2 × {POINTS // 2} points", trend(wide, POINTS // 2), SERIES_GOAL),
         Probe(f"series of {MANY_POINTS:,} points", trend(long, MANY_POINTS)),
         Probe("list of 50 changes", lambda _: reading.changes(51), PAGE_GOAL),
+        *(
+            Probe(f"list of changes: {search}", partial(_found, reading, search), PAGE_GOAL)
+            for search in ("vote:+1", "is:waiting")
+        ),
     ]
+
+
+def _found(reading: PostgresReading, search: str, _: int) -> object:
+    return reading.changes(51, None, parse_change_search(search))
 
 
 def _pages(get: Callable[[str], None], filler: Filler, series: int) -> list[Probe]:

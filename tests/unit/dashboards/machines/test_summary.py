@@ -33,7 +33,7 @@ def unseen(name: str, **since: float) -> Machine:
             ),
         ),
         (
-            [machine_view("a", build=BUSY), machine_view("b", obstacle=HEATED), unseen("c", minutes=2)],
+            [machine_view("a", build=BUSY, is_busy=True), machine_view("b", obstacle=HEATED), unseen("c", minutes=2)],
             (
                 f"1 of 3 machines can measure; 1 busy. b takes no benchmarks: {HEATED}. "
                 "c has not reported for a minute. Nothing is queued."
