@@ -27,13 +27,14 @@ def unseen(name: str, **since: float) -> Machine:
         ([machine_view("a")], "1 of 1 machine can measure; 0 busy. Nothing is queued."),
         (
             [machine_view("a", obstacle=HEATED)],
-            (
-                f"0 of 1 machine can measure; 0 busy. a takes no benchmarks: {HEATED}. "
-                "Nothing is queued."
-            ),
+            (f"0 of 1 machine can measure; 0 busy. a takes no benchmarks: {HEATED}. Nothing is queued."),
         ),
         (
-            [machine_view("a", build=BUSY, is_busy=True), machine_view("b", obstacle=HEATED), unseen("c", minutes=2)],
+            [
+                machine_view("a", build=BUSY, is_busy=True),
+                machine_view("b", obstacle=HEATED),
+                unseen("c", minutes=2),
+            ],
             (
                 f"1 of 3 machines can measure; 1 busy. b takes no benchmarks: {HEATED}. "
                 "c has not reported for a minute. Nothing is queued."
