@@ -6,7 +6,7 @@ A field's ``metadata`` describes the field in the API's document. All times are 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -288,6 +288,11 @@ class Point(Compared):
         """The commit against its parent; None without one."""
         return None if self.parent is None else replace(_step_of(self, self.parent), moment=self.moment)
 
+    @property
+    def is_levelled(self) -> bool:
+        """Return whether it is a merged commit that was measured against its parent."""
+        return self.kind is RunKind.POST_SUBMIT and self.step is not None and self.step.log is not None
+
 
 @dataclass(frozen=True, slots=True)
 class UntouchedCommit:
@@ -347,6 +352,11 @@ class SeriesWithPoints:
     def links(self) -> tuple[Step, ...]:
         """The anchors as steps."""
         return tuple(each.step for each in self.anchors)
+
+    def levelled(self, commits: Iterable[str]) -> Iterator[Point]:
+        """Yield the newest point of each of these merged commits that was measured against its parent."""
+        found = {each.revision: each for each in self.points if each.is_levelled}
+        return (found[commit] for commit in commits if commit in found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ of these steps has no drift of the machine, and a new machine or compiler does n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -60,10 +61,19 @@ class CommitLevel:
 
 @dataclass(frozen=True, slots=True)
 class LevelledLine:
-    """The commits of a branch in their order, the oldest first, and the levels of all of them."""
+    """The commits of a branch in their order, the oldest first, and the levels of all of them.
+
+    ``set_back`` are the last of them, which the branch has no more.
+    """
 
     commits: tuple[str, ...]
     levels: Mapping[str, CommitLevel]
+    set_back: int = 0
+
+    @property
+    def followed(self) -> tuple[str, ...]:
+        """The commits that the branch has, the oldest first."""
+        return self.commits[: len(self.commits) - self.set_back]
 
 
 def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] = ()) -> LevelledLine:
@@ -81,7 +91,8 @@ def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] =
     )
 
     known = [*steps]
-    commits = _in_line(known)
+    followed, set_back = _in_line(known)
+    commits = followed + set_back
     position = {commit: number for number, commit in enumerate(commits)}
     links = pool_errors(
         Link(position[each.parent], position[each.revision], each.log, each.error, each.pairs)
@@ -99,7 +110,7 @@ def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] =
         for place, reached in zip(part, found.levels, strict=True):
             if reached is not None:  # always: links join the whole part
                 levels[commits[place]] = CommitLevel(reached.log, reached.error, commits[first])
-    return LevelledLine(commits, _joined(commits, levels, since))
+    return LevelledLine(commits, _joined(commits, levels, since), len(set_back))
 
 
 def summed_levels(steps: Iterable[Step]) -> Mapping[str, float]:
@@ -113,7 +124,7 @@ def summed_levels(steps: Iterable[Step]) -> Mapping[str, float]:
     made = {each.revision: each for each in known if each.log is not None}
     levels: dict[str, float] = {}
     last = 0.0
-    for commit in _in_line(known):
+    for commit in chain(*_in_line(known)):
         step = made.get(commit)
         if step is not None and step.log is not None and step.parent in levels:
             last = levels[step.parent] + step.log
@@ -121,10 +132,11 @@ def summed_levels(steps: Iterable[Step]) -> Mapping[str, float]:
     return levels
 
 
-def _in_line(steps: Sequence[Step]) -> tuple[str, ...]:
-    """Follow the first parents; parts that nothing joins come in the order of their first moments.
+def _in_line(steps: Sequence[Step]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Follow the first parents; return the line, and the commits that were set back.
 
-    A step may lead over several commits. If these have steps, too, the commit follows the last of them.
+    Parts that nothing joins come in the order of their first moments. A step may lead over several commits.
+    If these have steps, too, the commit follows the last of them.
     """
     moments: dict[str, datetime] = {}
     for each in steps:
@@ -147,9 +159,9 @@ def _in_line(steps: Sequence[Step]) -> tuple[str, ...]:
         while commit is not None and commit not in line:
             line[commit] = None
             commit = after.get(commit)
-    for each in steps:  # commits that were set back, and circles that no history has
-        line |= dict.fromkeys((each.parent, each.revision))
-    return tuple(line)
+    # What is left was set back, or is a circle, which no history has.
+    left = dict.fromkeys(name for each in steps for name in (each.parent, each.revision) if name not in line)
+    return tuple(line), tuple(left)
 
 
 def _parts(of: Sequence[int], links: Sequence[Link]) -> Iterator[tuple[list[int], list[Link]]]:

@@ -70,7 +70,7 @@ def test_a_commit_that_was_measured_twice_counts_by_both() -> None:
 
 def test_a_branch_that_was_set_back_goes_on_with_the_later_commit() -> None:
     line = level_line([_step("a", "b", 0.02, hour=1), _step("a", "c", 0.01, hour=2), _step("c", "d", hour=3)])
-    assert line.commits[:3] == ("a", "c", "d")
+    assert (line.commits, line.followed) == (("a", "c", "d", "b"), ("a", "c", "d"))
     assert _drawn(line)["d"] == 0.01
 
 
