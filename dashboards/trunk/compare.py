@@ -62,7 +62,7 @@ def create_compare(
     ) -> HTMLResponse:
         reading, chosen = reading_of(request), BranchName(instance, project, branch)
         branches = reading.branches()
-        if not any(chosen) and len(branches) == 1:
+        if not branch and len(branches) == 1:
             chosen = branches[0]
         pair = reading.pair(chosen, base, patch) if base and patch else None
         return pages.render(
@@ -70,7 +70,7 @@ def create_compare(
             "compare.html",
             branches=branches,
             chosen=chosen,
-            commits=reading.commits(chosen, _LISTED) if any(chosen) else (),
+            commits=reading.commits(chosen, _LISTED) if chosen.branch else (),
             base=base,
             patch=patch,
             pair=pair,

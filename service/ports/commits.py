@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.reading import Viewer
+from service.ports.runs.shown import PAGES_ONLY
 
 
-class BranchName(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class BranchName:
     """A branch of a project on a review server."""
 
     instance: str
@@ -71,7 +73,7 @@ class CommitPair:
     patch: MergedCommit
     runs: tuple[ComparingRun, ...] = ()
     pools: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
+    groups: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)
 
     @property
     def open_pools(self) -> tuple[str, ...]:
@@ -91,7 +93,7 @@ class CommitReading(Protocol):
         """Return the branches with a commit in the last 30 days, in order."""
 
     def commits(self, branch: BranchName, limit: int) -> Sequence[MergedCommit]:
-        """Return the newest commits of a branch, the newest first."""
+        """Return the newest commits of a branch, newest first."""
 
     def pair(self, branch: BranchName, first: str, second: str) -> CommitPair:
         """Return two commits by their ids or the beginnings of these, the earlier one as the base.

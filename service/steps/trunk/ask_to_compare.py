@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING
 
 from service.domain.access.audit import AuditKind
@@ -28,9 +28,10 @@ def ask_to_compare(store: Store, pair: CommitPair, account: Account, *, signed_i
         BadInput: no pool can take it now.
     """
     started, ends = [], f"{pair.base.revision} to {pair.patch.revision}"
+    branch = astuple(pair.branch)
     with store.transaction() as tx:
         for pool in pair.open_pools:
-            key, patch = BranchKey(pool, *pair.branch), pair.patch.revision
+            key, patch = BranchKey(pool, *branch), pair.patch.revision
             subject = f"{pair.base.revision[:10]} to {patch[:10]} of {pair.branch.branch} in pool {pool}"
             run = run_of_pool(RunKind.ANCHOR, key, patch, subject, parent=pair.base.revision)
             asked = replace(run, requested_by=account.id)
@@ -39,7 +40,7 @@ def ask_to_compare(store: Store, pair: CommitPair, account: Account, *, signed_i
         if started:
             by = {"person": account.name, "signed in as": signed_in_as}
             details = {"commits": ends, "pools": ", ".join(started), **by}
-            tx.audit.record_act(AuditKind.COMPARISON_REQUESTED, account.id, " ".join(pair.branch), details)
+            tx.audit.record_act(AuditKind.COMPARISON_REQUESTED, account.id, " ".join(branch), details)
     if not started:
         raise BadInput(_why_not(pair), "compare")
 

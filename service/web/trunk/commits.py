@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlencode
 
@@ -61,12 +62,12 @@ class PageCommits:
         person = person_of(request)
         # The ticket is not kept: a pool takes one measurement at a time.
         check_ticket(person, f"POST {PATH}", form.get("ticket", ""))
-        branch = BranchName(*(form.get(name, "") for name in BranchName._fields))
+        branch = BranchName(*(form.get(name, "") for name in ("instance", "project", "branch")))
         pair = self.reading_of(request).pair(branch, form.get("base", ""), form.get("patch", ""))
         account = self._rights.account_for(person.email, branch.instance, pair.groups)
         ask_to_compare(self._store, pair, account, signed_in_as=person.subject)
         ends = {"base": pair.base.revision, "patch": pair.patch.revision}
-        return RedirectResponse(f"{PATH}?{urlencode({**branch._asdict(), **ends})}", _SEE_OTHER)
+        return RedirectResponse(f"{PATH}?{urlencode({**asdict(branch), **ends})}", _SEE_OTHER)
 
 
 def create_comparing(page: PageCommits) -> APIRouter:

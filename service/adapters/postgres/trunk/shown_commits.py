@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
@@ -122,12 +123,12 @@ class PostgresCommitReading(Sighted, CommitReading):
                 if reverse or runs:
                     base, patch, runs = patch, base, reverse
             pools = connection.execute(_POOLS, keys).scalars().all()
-            groups = groups_of_scope(connection, Scope(**branch._asdict()), keys)
+            groups = groups_of_scope(connection, Scope(**asdict(branch)), keys)
         return CommitPair(branch, base, patch, runs, tuple(pools), tuple(groups))
 
 
 def _keys(branch: BranchName) -> dict[str, Any]:
-    return {name: text_key(value) for name, value in branch._asdict().items()}
+    return {name: text_key(value) for name, value in asdict(branch).items()}
 
 
 def _runs(

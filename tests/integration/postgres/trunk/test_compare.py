@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
-BRANCH = BranchName("review", "kv_engine", "master")
+PLACE = {"instance": "review", "project": "kv_engine", "branch": "master"}
+BRANCH = BranchName(**PLACE)
 FIRST, SECOND, THIRD = (f"{number:040x}" for number in (1, 2, 3))
 
 
@@ -47,7 +48,7 @@ def site(database: Database) -> Site:
     database.change("UPDATE change SET is_public = true")
     database.change(
         "INSERT INTO public_branch (instance, project, branch) VALUES (:instance, :project, :branch)",
-        **BRANCH._asdict(),
+        **PLACE,
     )
     return site
 
@@ -138,14 +139,14 @@ class TestReading:
 
 class TestPage:
     def test_the_only_branch_is_chosen_and_one_end_is_kept(self, app: FastAPI, site: Site) -> None:
-        shown = page(app, site, **BRANCH._asdict(), base=FIRST)
+        shown = page(app, site, **PLACE, base=FIRST)
 
         assert "kv_engine" in page(app, site)
         assert f'name="base" value="{FIRST}"' in shown
         assert f"base={FIRST}&amp;patch={THIRD}" in shown
 
     def test_two_commits_that_were_never_measured_together_can_be(self, app: FastAPI, site: Site) -> None:
-        shown = page(app, site, **BRANCH._asdict(), base=FIRST[:40], patch=THIRD)
+        shown = page(app, site, **PLACE, base=FIRST[:40], patch=THIRD)
         assert "have not been measured together" in shown
         answer = ask(app, site, shown)
 
@@ -159,10 +160,10 @@ class TestPage:
         assert site.database.value(queued)["task"] == Task.PLAN
         asked = "SELECT count(*) FROM audit.entry WHERE kind = :kind AND actor = '1000003'"
         assert site.database.value(asked, kind=AuditKind.COMPARISON_REQUESTED.value) == 1
-        assert "not measured yet" in page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        assert "not measured yet" in page(app, site, **PLACE, base=FIRST, patch=THIRD)
 
     def test_a_pool_takes_one_measurement_at_a_time(self, app: FastAPI, site: Site) -> None:
-        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        shown = page(app, site, **PLACE, base=FIRST, patch=THIRD)
         ask(app, site, shown)
         answer = ask(app, site, shown, base=SECOND)
 
@@ -170,17 +171,17 @@ class TestPage:
         assert "perf measures other commits already: try again when that has ended" in answer.text
 
     def test_only_members_of_the_group_may_ask(self, app: FastAPI, site: Site) -> None:
-        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
-        refused = page(app, site, "eve", **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        shown = page(app, site, **PLACE, base=FIRST, patch=THIRD)
+        refused = page(app, site, "eve", **PLACE, base=FIRST, patch=THIRD)
 
         assert '<form method="post"' not in refused
         assert "Eve is not one" in refused
-        assert '<form method="post"' not in page(app, site, "ro", **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        assert '<form method="post"' not in page(app, site, "ro", **PLACE, base=FIRST, patch=THIRD)
         assert ask(app, site, shown, "eve").status_code == 403  # with another person's ticket
 
     def test_the_api_has_the_same(self, app: FastAPI, site: Site) -> None:
         site.compare_distant(1, 3, {key("BM_a"): SLOWER})
-        query = urlencode({**BRANCH._asdict(), "base": FIRST, "patch": THIRD})
+        query = urlencode({**PLACE, "base": FIRST, "patch": THIRD})
         answer = call(app, "GET", f"/api/v1/compare?{query}", headers=site.people["ro"])
 
         assert answer.status_code == 200
@@ -191,15 +192,15 @@ class TestPage:
     def test_the_api_lists_what_can_be_compared(self, app: FastAPI, site: Site) -> None:
         headers = site.people["ro"]
         (branch,) = call(app, "GET", "/api/v1/branches", headers=headers).json()["items"]
-        assert branch == BRANCH._asdict()
+        assert branch == PLACE
         path = f"/api/v1/commits?{urlencode(branch)}&limit=2"
         commits = call(app, "GET", path, headers=headers).json()["items"]
         assert [each["revision"] for each in commits] == [THIRD, SECOND]
 
     def test_all_pairs_are_measured_once(self, app: FastAPI, site: Site) -> None:
-        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        shown = page(app, site, **PLACE, base=FIRST, patch=THIRD)
         site.compare_distant(1, 3, {key("BM_a"): SLOWER})
-        measured_already = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        measured_already = page(app, site, **PLACE, base=FIRST, patch=THIRD)
 
         assert "1 slower" in measured_already
         assert '<form method="post"' not in measured_already
@@ -214,16 +215,16 @@ class TestPage:
             "UPDATE build SET outcome = 'cancelled' FROM run_build AS its JOIN run ON run.id = its.run_id"
             " WHERE its.build_id = build.id AND run.kind = 'anchor'"
         )
-        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        shown = page(app, site, **PLACE, base=FIRST, patch=THIRD)
 
         assert "ended early" in shown
         assert ask(app, site, shown).status_code == 303
 
     def test_after_a_refusal_the_opposite_order_is_tried(self, app: FastAPI, site: Site) -> None:
-        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
+        shown = page(app, site, **PLACE, base=FIRST, patch=THIRD)
         ask(app, site, shown)
         site.database.change("UPDATE run SET state = 'refused' WHERE kind = 'anchor'")
-        ask(app, site, page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD))
+        ask(app, site, page(app, site, **PLACE, base=FIRST, patch=THIRD))
 
         ends = "SELECT parent FROM run WHERE kind = 'anchor' ORDER BY id DESC LIMIT 1"
         assert site.database.value(ends) == THIRD
@@ -242,8 +243,8 @@ class TestPage:
     def test_ends_that_cannot_be_compared_are_refused(
         self, app: FastAPI, site: Site, ends: tuple[str, str]
     ) -> None:
-        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
-        query = urlencode({**BRANCH._asdict(), "base": ends[0], "patch": ends[1]})
+        shown = page(app, site, **PLACE, base=FIRST, patch=THIRD)
+        query = urlencode({**PLACE, "base": ends[0], "patch": ends[1]})
 
         assert ask(app, site, shown, base=ends[0], patch=ends[1]).status_code in {400, 404}
         if all(ends):
@@ -253,8 +254,8 @@ class TestPage:
 
     @pytest.mark.parametrize("project", ["", "\0", "other", "x" * 300])
     def test_another_branch_has_no_commit(self, app: FastAPI, site: Site, project: str) -> None:
-        shown = page(app, site, **BRANCH._asdict(), base=FIRST, patch=THIRD)
-        query = urlencode({**BRANCH._asdict(), "project": project, "base": FIRST, "patch": THIRD})
+        shown = page(app, site, **PLACE, base=FIRST, patch=THIRD)
+        query = urlencode({**PLACE, "project": project, "base": FIRST, "patch": THIRD})
 
         assert call(app, "GET", f"/compare?{query}", headers=site.people["al"]).status_code == 404
         assert ask(app, site, shown, project=project).status_code == 404
@@ -274,7 +275,7 @@ def test_an_anchor_that_a_person_asked_for_replaces_no_automatic_one(site: Site)
     with site.store.transaction() as tx:
         new = replace(post_submit_run(THIRD), kind=RunKind.ANCHOR, pool="perf", parent=FIRST)
         assert tx.runs.add(replace(new, requested_by="1000003")) is not None
-        found = tx.branches.anchors(BranchKey("perf", *BRANCH))
+        found = tx.branches.anchors(BranchKey("perf", *PLACE.values()))
 
     assert (dict(found.tries), found.since) == ({}, None)
 
@@ -291,6 +292,6 @@ def test_a_comparison_that_a_person_chose_lists_no_range(site: Site) -> None:
             measured(tx, anchor, {key("BM_a"): SLOWER}, ratios={key("BM_a"): (1.05, 1.04, 1.06)})
             tx.runs.end(anchor, RunState.FINISHED)
             found.append(anchor)
-        ranges = tx.branches.slow_ranges(BranchKey("perf", *BRANCH))
+        ranges = tx.branches.slow_ranges(BranchKey("perf", *PLACE.values()))
 
     assert [each.run_id for each in ranges.anchors] == found[:1]
