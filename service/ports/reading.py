@@ -82,9 +82,9 @@ class BuildReading(Protocol):
         """
 
     def unfinished_builds(self, limit: int, after: int = 0) -> Sequence[Build]:
-        """Return builds that wait or run, by pool: those past the queue, then the queue in its order.
+        """Return builds that wait or run, by pool: running builds first, then queued ones in their order.
 
-        Builds of other CIs and those that are to end are left out; ``after`` skips as many.
+        External and cancelled builds are left out; skips the first ``after``.
         """
 
     def log(self, job: str, number: int) -> StoredLog:

@@ -24,7 +24,7 @@ from tests.contract.reading.benchmarks import BenchmarkReadingContract, measure_
 from tests.contract.reading.builds import NASTY, BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
-from tests.contract.reading.seen_by import ReadingContract
+from tests.contract.reading.seen_by import Person, ReadingContract
 from tests.contract.reading.series import SeriesReadingContract
 from tests.contract.reading.site import ADDRESS, CHANGE, measure
 from tests.integration.postgres.site import PostgresSite
@@ -167,6 +167,18 @@ def test_what_runs_comes_before_the_queue_and_what_is_to_end_is_left_out(site: P
     site.database.change("UPDATE build SET state = 'running', kind = 'external' WHERE number = 2")
     found = site.reading.unfinished_builds(9)
     assert [(each.number, each.place) for each in found] == [(3, None), (5, 1), (4, 2)]
+
+
+def test_a_viewer_sees_the_front_of_a_queue_of_more_changes_than_one_question_holds(
+    site: PostgresSite,
+) -> None:
+    numbers = range(1, 102)
+    for number in numbers:
+        site.add_change(number)
+        site.hide(number)
+        site.add_build(site.add_run(change=number, state=RunState.RUNNING), result=None)
+    found = site.reading.seen_by(Person(numbers)).unfinished_builds(200)
+    assert [each.place for each in found] == [*range(1, 101)]
 
 
 def test_a_verdict_that_this_version_does_not_know_raises(site: PostgresSite) -> None:

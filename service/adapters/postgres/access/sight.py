@@ -83,17 +83,21 @@ OF_NAMED_BUILD: Final = _with_branches(f"""
 OF_HELD_BUILDS: Final = _with_branches(f"""
 {_HIDDEN_OF_RUNS} r.id IN (SELECT rb.run_id FROM lease JOIN run_build AS rb ON rb.build_id = lease.build_id)
 """)  # noqa: S608 - put together from constants
-# The newest changes with unfinished builds, as many as one question holds.
-OF_UNFINISHED_BUILDS: Final = _with_branches("""
-SELECT DISTINCT c.id, c.instance, c.number
-FROM build AS b
+IS_UNFINISHED: Final = "b.state <> 'finished' AND NOT b.cancel_requested AND b.kind <> 'external'"
+QUEUE_ORDER: Final = "b.pool, b.state = 'queued', b.priority, b.id"
+# The first changes in the queue, as many as one question holds.
+OF_UNFINISHED_BUILDS: Final = _with_branches(f"""
+SELECT c.id, c.instance, c.number
+FROM (
+    SELECT b.id, row_number() OVER (ORDER BY {QUEUE_ORDER}) AS place FROM build AS b WHERE {IS_UNFINISHED}
+) AS b
 JOIN run_build AS rb ON rb.build_id = b.id
 JOIN run AS r ON r.id = rb.run_id
 JOIN patch_set AS p ON p.id = r.patch_set_id
 JOIN change AS c ON c.id = p.change_id
-WHERE b.state <> 'finished' AND NOT c.is_public
-ORDER BY c.id DESC LIMIT 100
-""")
+WHERE NOT c.is_public
+GROUP BY c.id ORDER BY min(b.place) LIMIT 100
+""")  # noqa: S608 - put together from constants
 OF_KNOWN: Final = _with_branches("""
 SELECT DISTINCT c.id, c.instance, c.number
 FROM (

@@ -9,10 +9,12 @@ from typing_extensions import override
 
 from service.adapters.postgres.access.lookup_keys import ADDRESS, number_key, text_key
 from service.adapters.postgres.access.sight import (
+    IS_UNFINISHED,
     OF_BUILD,
     OF_NAMED_BUILD,
     OF_RUN,
     OF_UNFINISHED_BUILDS,
+    QUEUE_ORDER,
     Sighted,
     measured_in_sight,
     visible_build,
@@ -107,16 +109,14 @@ FROM build AS b LEFT JOIN environment AS e ON e.id = b.environment_id
 {_NAMED}
 """)  # noqa: S608 - put together from constants
 # The page is chosen before places and results are read.
-_QUEUE_ORDER: Final = "b.pool, b.state = 'queued', b.priority, b.id"
 _UNFINISHED: Final = text(f"""
 SELECT false AS is_reused, {_BUILD_COLUMNS}
 FROM (
     SELECT b.* FROM build AS b
-    WHERE b.state <> 'finished' AND NOT b.cancel_requested AND b.kind <> 'external'
-      AND {visible_build("b.id")}
-    ORDER BY {_QUEUE_ORDER} LIMIT :limit OFFSET :after
+    WHERE {IS_UNFINISHED} AND {visible_build("b.id")}
+    ORDER BY {QUEUE_ORDER} LIMIT :limit OFFSET :after
 ) AS b
-ORDER BY {_QUEUE_ORDER}
+ORDER BY {QUEUE_ORDER}
 """)  # noqa: S608 - put together from constants
 
 _LOG: Final = text(f"""
