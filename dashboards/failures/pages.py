@@ -12,9 +12,6 @@ from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the an
 from dashboards.addresses import Search  # noqa: TC001 - FastAPI reads the annotation
 from dashboards.rendering import NO_URLS, Pages
 from service.domain.failures.evidence import UNSEEN, Rate, is_proposed_for_closing
-from service.domain.failures.failure import FailureKind
-from service.domain.failures.naming import names_cause
-from service.domain.failures.signature import Signature
 from service.domain.values.errors import BadInput
 from service.domain.values.search import parse_words
 from service.domain.values.text import plain
@@ -164,14 +161,7 @@ def _facts_of(detail: KnownDetail) -> Mapping[str, Any]:
         # A build after the submit has no change, and its run has its commit.
         "changes": len({each.change_address or each.run_id for each in detail.sightings}),
         "is_to_close": _is_to_close(detail.row),
-        "is_compared": _is_compared(detail),
     }
-
-
-def _is_compared(detail: KnownDetail) -> bool:
-    """Return whether a person compares the texts before a match counts."""
-    row, line = detail.row, next((each.line for each in detail.sightings), "")
-    return bool(row.kind) and not names_cause(Signature(FailureKind(row.kind), row.subject, row.text), line)
 
 
 def _status(text: str) -> KnownStatus:

@@ -49,7 +49,7 @@ ROW = KnownRow(
     text="Failed: waited D; giving up\nWhich is: N", instance="review", project="kv_engine", branch="master",
     job="kv-engine-cv-perf", host="", bug="MB-37948", tracked=None, reason="known intermittent failure",
     owner="Ada L", assignee="", created_at=NOW, expires_at=NOW + timedelta(days=30), is_expired=False,
-    failed=9, builds=42, since=4, last_seen_at=NOW, is_unseen=False,
+    failed=9, builds=42, since=4, last_seen_at=NOW, is_unseen=False, waives=True,
 )  # fmt: skip
 SEEN = tuple(
     SightingRow(

@@ -59,6 +59,7 @@ class KnownRow:
         since: those after the last that had it.
         last_seen_at: the end of the last build that had it; None: there was none.
         is_unseen: it is older than these 30 days, and none of their builds had it.
+        waives: a build with no other failure passes. The text of one in force may be too vague for that.
     """
 
     id: int
@@ -84,6 +85,7 @@ class KnownRow:
     since: int
     last_seen_at: datetime | None
     is_unseen: bool
+    waives: bool
 
     @property
     def covers_any_failure(self) -> bool:

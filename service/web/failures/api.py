@@ -28,7 +28,7 @@ def create_failures_api(reading_of: FailureReadingOf) -> APIRouter:
     def list_known_failures(
         request: Request,
         status: Annotated[
-            KnownStatus, Query(description="the list: an active one waives builds", examples=["active"])
+            KnownStatus, Query(description="the list; `active`: those in force", examples=["active"])
         ] = KnownStatus.ACTIVE,
         limit: Limit = 50,
         cursor: CursorText = None,

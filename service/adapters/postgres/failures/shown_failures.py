@@ -35,6 +35,9 @@ from service.adapters.postgres.failures.sightings import SIGHTING, sightings_of
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.domain.failures.evidence import Rate, explaining_machines, proposal_of
+from service.domain.failures.failure import FailureKind
+from service.domain.failures.naming import names_cause
+from service.domain.failures.signature import Signature
 from service.domain.values.errors import NotFound
 from service.domain.values.search import EVERYTHING
 from service.ports.failures.reading import (
@@ -50,7 +53,7 @@ from service.ports.failures.reading import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import Connection, TextClause
+    from sqlalchemy import Connection, RowMapping, TextClause
 
     from service.domain.failures.known import Scope
     from service.domain.failures.output.linear import Pattern
@@ -81,8 +84,13 @@ SELECT k.id, k.state, coalesce(s.kind, '') AS kind, coalesce(s.subject, '') AS s
        k.owner, k.assignee, k.created_at, k.expires_at, k.expires_at <= now() AS is_expired,
        coalesce(c.failed, 0) AS failed, coalesce(c.builds, 0) AS builds, coalesce(c.since, 0) AS since,
        c.last_seen_at,
-       coalesce(c.failed = 0 AND k.created_at < {SINCE}, false) AS is_unseen
+       coalesce(c.failed = 0 AND k.created_at < {SINCE}, false) AS is_unseen,
+       {_STATUS} = 'active' AS is_active, coalesce(newest.line, newest.headline, '') AS line
 FROM chosen AS k LEFT JOIN signature AS s ON s.id = k.signature_id LEFT JOIN counts AS c ON c.id = k.id
+LEFT JOIN LATERAL (
+    SELECT had.line, had.headline FROM failure AS had
+    WHERE had.signature_id = k.signature_id ORDER BY had.build_id DESC, had.position LIMIT 1
+) AS newest ON true
 ORDER BY k.id DESC
 """  # noqa: S608 - put together from constants
 
@@ -232,7 +240,14 @@ def _keys_of(words: Words) -> Mapping[str, Sequence[str]]:
 def _known(connection: Connection, query: TextClause, keys: Mapping[str, Any]) -> Sequence[KnownRow]:
     rows = connection.execute(query, keys).mappings().all()
     bugs = noted_bugs(connection, {row["bug"] for row in rows})
-    return [from_row(KnownRow, row, tracked=bugs.get(row["bug"])) for row in rows]
+    return [from_row(KnownRow, row, tracked=bugs.get(row["bug"]), waives=_waives(row)) for row in rows]
+
+
+def _waives(row: RowMapping) -> bool:
+    """Return whether it waives builds by itself: of one that names no cause, a person compares the texts."""
+    if not row["is_active"] or not row["kind"]:
+        return bool(row["is_active"])
+    return names_cause(Signature(FailureKind(row["kind"]), row["subject"], row["text"]), row["line"])
 
 
 def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> KnownDetail:

@@ -89,6 +89,18 @@ class TestLists:
         assert "groups" not in one
         assert call(site.app, "GET", f"{path}/99", headers=headers).status_code == 404
 
+    def test_one_in_force_waives_builds_unless_it_is_too_vague(self, site: Site) -> None:
+        """A pattern is as vague as its author wants it."""
+        node = Failure(FailureKind.TEST, "ep.node", "no answer from node 3", "3/9 Test #3: ep.node")
+        site.fail(7, FLAKY, node)
+        waives = {site.make_known(): True, site.make_known(failure=node): False, site.make_pattern(): True}
+        found = site.reading.known_failures(KnownStatus.ACTIVE, 10)
+        assert {each.id: each.waives for each in found} == waives
+        pages = {known: site.read(f"/failures/{known}") for known in waives}
+        assert {known: "too vague" not in page for known, page in pages.items()} == waives
+        site.database.change("UPDATE known_failure SET expires_at = now()")
+        assert not any(each.waives for each in site.reading.known_failures(KnownStatus.EXPIRED, 10))
+
     def test_a_signature_of_unrelated_changes_is_proposed(self, site: Site) -> None:
         for number in (7, 8):
             site.fail(number)
