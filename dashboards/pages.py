@@ -21,7 +21,6 @@ from dashboards.rendering import Pages, account_link_of, problem_page
 from dashboards.review import patch_set_table
 from dashboards.review.overview import NO_OVERVIEW, summary_of
 from dashboards.runs.next_steps import steps_after
-from dashboards.runs.sentences import verdict_sentence
 from dashboards.trunk.trends import add_trends
 from dashboards.verdict import comparison_table
 from dashboards.verdict.exports import add_exports
@@ -35,6 +34,7 @@ from service.domain.values.search import parse_words
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.review.shown import Cursor
 from service.ports.runs.shown import Standing, leading
+from service.steps.runs.summarise_run import verdict_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
