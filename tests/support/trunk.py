@@ -33,6 +33,7 @@ JOB: Final = {
 }
 ERROR: Final = 0.003  # of results with a ratio
 NO_RATIOS: Final[Mapping[SeriesKey, tuple[float, float, float]]] = {}
+_CHANGED: Final = {Verdict.SLOWER: (1.1, 1.09, 1.11), Verdict.FASTER: (0.9, 0.89, 0.91)}
 WITHHELD: Final = (Verdict.SLOWER, (Reason(ReasonKind.ON_PROBATION, (8, 40, 1, 3)),))
 
 
@@ -63,8 +64,8 @@ def measured(
     found = [compared(each, verdict, *reasons) for each, (verdict, reasons) in rows.items()]
     found = [replace(each, position=place) for place, each in enumerate(found)]
     for place, each in enumerate(found):
-        if each.series in ratios:
-            ratio, low, high = ratios[each.series]
+        if changed := ratios.get(each.series, _CHANGED.get(each.verdict)):
+            ratio, low, high = changed
             found[place] = replace(each, ratio=ratio, low=low, high=high, error=ERROR)
     series = {each: ("s", "higher" if each.metric.endswith("per_second") else "lower") for each in rows}
     tx.measurements.store_results(build, run.kind, series, [], found)

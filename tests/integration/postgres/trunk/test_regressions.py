@@ -43,7 +43,7 @@ class TestReading:
         assert (found.id, found.run_id, found.state, found.weight) == (1, run, "untriaged", Weight.COUNTS)
         assert (found.subject, found.author, found.change_address) == ("Make it quick", "Ann", "11")
         assert (found.revision, found.parent) == (f"{1:040x}", "p" * 40)
-        assert (found.results, found.worst.benchmark, found.worst.ratio) == (2, "BM_a", 1.0)
+        assert (found.results, found.worst.benchmark, found.worst.ratio) == (2, "BM_a", 1.1)
         detail = site.reading.regression(1)
         assert detail.regression == found
         assert [(each.benchmark, each.gate_said) for each in detail.results] == [
@@ -91,7 +91,7 @@ class TestReading:
         site.merge({key("BM_a"): SLOWER, key("BM_b"): SLOWER})
         site.merge({key("BM_a"): FASTER})
         found = {each.benchmark: each.faster_since for each in site.reading.regression(1).results}
-        assert found == {"BM_a": 1.0, "BM_b": None}
+        assert found == {"BM_a": 0.9, "BM_b": None}
         with site.store.transaction() as tx:
             tx.regressions.change([1], RegressionChange(state=RegressionState.FIXED), AL)
         assert {each.faster_since for each in site.reading.regression(1).results} == {None}
@@ -103,7 +103,7 @@ class TestReading:
         [found] = site.reading.regressions(None, ANY, 10)
         assert (found.run_id, found.results) == (run, 2)
         since = {each.benchmark: each.faster_since for each in site.reading.regression(1).results}
-        assert since == {"BM_a": 1.0, "BM_b": None}, "it was merged before that was certain"
+        assert since == {"BM_a": 0.9, "BM_b": None}, "it was merged before that was certain"
         ledger = site.reading.ledger()
         assert (ledger.measured, ledger.regressed) == (2, 1)
 
@@ -112,7 +112,7 @@ class TestReading:
         site.merge({key("BM_a"): FASTER})
         site.measure_longer(run, {key("BM_a"): SLOWER})
         [result] = site.reading.regression(1).results
-        assert result.faster_since == 1.0
+        assert result.faster_since == 0.9
 
     def test_commits_that_are_slower_together_are_listed_as_a_range(self, site: Site) -> None:
         for _ in range(3):
@@ -239,7 +239,7 @@ class TestPages:
         feed = ET.fromstring(site.read("/regressions.atom"))  # noqa: S314 - our own
         names = {"": "http://www.w3.org/2005/Atom"}
         [entry] = feed.findall("entry", names)
-        assert entry.findtext("title", namespaces=names) == "kv_engine: BM_<b>\ufffd ±0.00 %"
+        assert entry.findtext("title", namespaces=names) == "kv_engine: BM_<b>\ufffd +10.0 %"
         assert entry.findtext("id", namespaces=names) == "https://bench.example.com/regressions/1"
         assert feed.findtext("updated", namespaces=names) == entry.findtext("updated", namespaces=names)
 

@@ -79,7 +79,7 @@ def test_each_owner_and_the_chat_get_one_notice(
     assert [send(site, notifiers), send(site, notifiers)] == [3, 0]
     mails = inbox[0].mails
     assert sorted(mail["To"] for mail in mails) == ["ann@example.com", "team@example.com"]
-    assert {mail["Subject"] for mail in mails} == {"[Benchgate] kv_engine: BM_a ±0.00 %"}
+    assert {mail["Subject"] for mail in mails} == {"[Benchgate] kv_engine: BM_a +10.0 %"}
     assert {mail["From"] for mail in mails} == {"benchgate@example.com"}
     assert len({mail["Message-ID"] for mail in mails}) == 2
     assert "The gate had said: undecided." in mails[0].get_content()
@@ -97,7 +97,7 @@ def test_a_slow_down_that_is_found_later_makes_a_comment_on_the_change(site: Sit
     rows = site.database.rows("SELECT dedup_key, payload ->> 'message' FROM outbox WHERE kind = 'review'")
     [(dedup_key, message)] = rows
     assert dedup_key == "regression/1"
-    assert "got slower by this change: ±0.00 %" in message
+    assert "got slower by this change: +10.0 %" in message
     assert message.endswith("\n\nhttps://bench.example.com/regressions/1")
 
 
