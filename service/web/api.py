@@ -12,8 +12,9 @@ from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.domain.values.search import parse_words
 from service.domain.verdict.calibration.usefulness import faults_of
 from service.ports.review.shown import ChangeWithPatchSets, Cursor
-from service.ports.runs.shown import RunWithBuilds
+from service.ports.runs.shown import RunWithBuilds, leading
 from service.ports.verdict import Comparison, Samples, SeriesWithPoints
+from service.steps.runs.summarise_run import verdict_sentence
 from service.steps.verdict.review_benchmarks import measured_lately, votes_of
 from service.web import schemas
 from service.web.conditional import ConditionalRoute
@@ -96,10 +97,12 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf) -> None:
         """The vote on a patch set with its decisions and overrides, its builds and their comparisons."""
         reading = reading_of(request)
         detail = reading.patch_set(ChangeAddress.parse(change), patch_set)
+        decision = next(iter(detail.decisions), None)
         return schemas.PatchSetWithBuilds(
             change=detail.change,
             patch_set=detail.patch_set,
             vote=detail.patch_set.vote,
+            sentence=verdict_sentence(leading(detail.runs), detail.builds, decision),
             decisions=detail.decisions,
             overrides=detail.overrides,
             problems=detail.problems,
@@ -176,14 +179,14 @@ def _add_series(router: APIRouter, reading_of: ReadingOf) -> None:
         since: Annotated[
             str,
             Query(
-                pattern="^[0-9a-f]{0,64}$",
-                description="a whole commit id; default: the oldest of these commits",
-                examples=["f1db58c29f4c40a3a68e1f5d2a0a7f7f7c2d9e10"],
+                pattern="^([0-9a-f]{7,64})?$",
+                description="its id, or the first seven or more digits; default: the oldest",
+                examples=["f1db58c"],
             ),
         ] = "",
         limit: Annotated[int, Query(ge=1, le=2000, description="newest measured commits")] = 200,
     ) -> schemas.SeriesLevels:
-        """The distance of each merged commit from a chosen one, as the page of trends draws it."""
+        """The distance of each measured commit from a chosen one, and what each step and range changed."""
         return schemas.levels_of(reading_of(request).trend(series_id, limit), since)
 
 
@@ -214,7 +217,10 @@ def _add_machines(router: APIRouter, reading_of: ReadingOf) -> None:
 
     @router.get("/queue", operation_id="listQueue", tags=["machines"])
     def list_queue(request: Request, limit: Limit = 50, cursor: CursorText = None) -> schemas.Queue:
-        """Builds that wait or run, by pool: those on a machine, then the queue with place and reason."""
+        """Builds that wait or run, by pool: those on a machine, then the queue with place and reason.
+
+        The cursor is an offset: builds that begin or end meanwhile move the pages.
+        """
         begin = last_id(cursor)
         builds = tuple(reading_of(request).unfinished_builds(limit + 1, begin))
         end = str(begin + limit) if len(builds) > limit else None

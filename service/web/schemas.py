@@ -9,18 +9,28 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field
 
 from service.domain.sources.workspace import Workspace
+from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind, SeriesKey
 from service.domain.verdict.calibration.usefulness import NEWEST, Fault
 from service.domain.verdict.inference.estimate import ratio_of
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.line import level_line
 from service.domain.wording.reasons import sentence
-from service.ports.commits import MergedCommit
+from service.ports.commits import BranchName, MergedCommit
 from service.ports.failures.reading import KnownRow
 from service.ports.machines import Machine
 from service.ports.review.shown import Change, PatchSet
 from service.ports.runs.shown import Build, BuildDetail, BuildOfRun, Decision, Override, Run
 from service.ports.trunk import Regression
-from service.ports.verdict import Comparison, MeasuredPatchSet, Series, SeriesWithPoints
+from service.ports.verdict import (
+    Anchor,
+    Comparison,
+    MeasuredPatchSet,
+    MeasuredRatio,
+    Point,
+    Series,
+    SeriesWithPoints,
+)
 from service.steps.verdict.review_benchmarks import SeriesVote
 
 if TYPE_CHECKING:
@@ -29,6 +39,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from service.domain.verdict.calibration.usefulness import MeasuredSeries
+    from service.domain.verdict.trend.line import Step
 
 T = TypeVar("T")
 _NEXT: Final = {"description": "the cursor of the next page; null on the last page"}
@@ -91,19 +102,10 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
-    """A branch of a project on a review server."""
-
-    instance: str
-    project: str
-    branch: str
-
-
-@dataclass(frozen=True, slots=True)
 class Branches:
     """Branches with a commit in the last 30 days."""
 
-    items: tuple[Branch, ...]
+    items: tuple[BranchName, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +126,41 @@ class Level:
     ratio: float = field(metadata={"description": "value at `revision` divided by that at `since`"})
     low: float = field(metadata={"description": "lower end of the ratio's 95 % interval"})
     high: float = field(metadata={"description": "upper end of the ratio's 95 % interval"})
-    subject: str = field(metadata={"description": "empty if the series was not measured at the commit"})
+    offset: float = field(
+        metadata={"description": "ratio at which `since` is drawn: 1, or where the line ends before the gap"}
+    )
+    subject: str
     author: str
-    measured_at: datetime | None
+    measured_at: datetime
+    run_id: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredStep(MeasuredRatio):
+    """A merged commit against its parent; a range of commits against the commit before it."""
+
+    revision: str
+    parent: str
+    is_range: bool
+    pairs: int
+    verdict: Verdict
+    subject: str
+    author: str
+    measured_at: datetime
     run_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesLevels:
-    """A series with the levels of a branch's commits, the oldest first."""
+    """A series with the levels of the measured commits on its branch, and the steps between these.
+
+    The oldest commit comes first, and ranges after all single commits. Commits that the branch lost when it
+    was set back are left out.
+    """
 
     series: Series
     levels: tuple[Level, ...]
+    steps: tuple[MeasuredStep, ...]
 
 
 class VotingStatus(BaseModel):
@@ -265,6 +290,12 @@ class PatchSetWithBuilds:
     change: Change
     patch_set: PatchSet
     vote: int | None = field(metadata=_VOTE)
+    sentence: str = field(
+        metadata={
+            "description": "the decision with its first cause, or what the run waits for",
+            "examples": ["1 of 20 results is slower"],
+        }
+    )
     decisions: tuple[Decision, ...]
     overrides: tuple[Override, ...]
     problems: tuple[str, ...] = field(
@@ -296,12 +327,16 @@ class BuildWithEnvironment(BuildDetail):
 
 
 def levels_of(trend: SeriesWithPoints, since: str) -> SeriesLevels:
-    """Level the merged commits of a trend relative to ``since``; empty or unknown: the oldest."""
-    points = {each.revision: each for each in trend.points if each.kind is RunKind.POST_SUBMIT}
-    line = level_line(trend.steps, since, trend.links)
+    """Level the merged commits of a trend relative to the one that begins with ``since``; empty: the oldest.
+
+    Raises:
+        NotFound: there is no such commit, or there are several.
+    """
+    line = level_line(trend.steps, _commit_among(trend.steps, since) if since else "", trend.links)
+    points = {each.revision: each for each in trend.levelled(line.followed)}
     levels = []
-    for revision in line.commits:
-        level, point = line.levels[revision], points.get(revision)
+    for revision, point in points.items():
+        level = line.levels[revision]
         levels.append(
             Level(
                 revision=revision,
@@ -309,13 +344,42 @@ def levels_of(trend: SeriesWithPoints, since: str) -> SeriesLevels:
                 ratio=ratio_of(level.log),
                 low=ratio_of(level.low),
                 high=ratio_of(level.high),
-                subject=point.subject if point else "",
-                author=point.author if point else "",
-                measured_at=point.measured_at if point else None,
-                run_id=point.run_id if point else None,
+                offset=ratio_of(level.offset),
+                subject=point.subject,
+                author=point.author,
+                measured_at=point.measured_at,
+                run_id=point.run_id,
             )
         )
-    return SeriesLevels(trend.series, tuple(levels))
+    followed = set(line.followed)
+    ranges = (each for each in trend.anchors if {each.revision, each.parent} <= followed)
+    measured: tuple[Point | Anchor, ...] = (*points.values(), *ranges)
+    steps = tuple(_step(each, points.get(each.revision)) for each in measured)
+    return SeriesLevels(trend.series, tuple(levels), steps)
+
+
+def _step(measured: Point | Anchor, at: Point | None) -> MeasuredStep:
+    """Make the step of a commit or a range; ``at`` is the point of its last commit."""
+    same = ("revision", "parent", "pairs", "verdict", "ratio", "low", "high", "measured_at")
+    values = {name: getattr(measured, name) for name in same}
+    if measured.is_same_program:
+        values |= dict.fromkeys(("ratio", "low", "high"), 1.0)
+    is_range = isinstance(measured, Anchor)
+    return MeasuredStep(
+        **values,
+        is_range=is_range,
+        subject=at.subject if at else "",
+        author=at.author if at else "",
+        run_id=at.run_id if at and not is_range else None,
+    )
+
+
+def _commit_among(steps: Iterable[Step], beginning: str) -> str:
+    found = {name for each in steps for name in (each.revision, each.parent) if name.startswith(beginning)}
+    if len(found) == 1:
+        return found.pop()
+    what = "several commits begin" if found else "no measured commit begins"
+    raise NotFound(f"{what} with {beginning} among those of the trend: a larger limit reaches older ones")
 
 
 def repositories_of(build: BuildDetail) -> tuple[Repository, ...]:

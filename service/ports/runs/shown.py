@@ -240,9 +240,9 @@ class Build(CountedBuild):
             ],
         },
     )
+    compares: bool = field(default=True, metadata={"description": "whether its results compare two sides"})
     notes: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)
     blamed: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)  # from here: for next steps
-    compares: bool = field(default=True, metadata=PAGES_ONLY)  # its rows are comparisons
     seed: str = field(default="", metadata=PAGES_ONLY)
     permissions: tuple[Permission, ...] = field(default=(), metadata=PAGES_ONLY)
     groups: Mapping[str, str] = field(default_factory=dict, metadata=PAGES_ONLY)  # by permission

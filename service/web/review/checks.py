@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 INSTANCE_HEADER: Final = "Benchgate-Instance"
 _MOST_RUNS: Final = 20  # the newest of a patch set: each costs a query
-Number = Annotated[int, Query(ge=1, le=(1 << 31) - 1)]
+Number = Annotated[int, Query(ge=1, le=(1 << 31) - 1, examples=[1])]
 
 
 def create_gerrit_checks(reading_of: ReadingOf, links: Links, origins: Mapping[str, str]) -> APIRouter:

@@ -44,7 +44,7 @@ def create_regressions_api(reading_of: RegressionReadingOf) -> APIRouter:
         limit: Limit = 50,
         cursor: CursorText = None,
     ) -> schemas.Regressions:
-        """Merged commits that made benchmarks slower, each with its worst result, the newest first."""
+        """Merged commits that made benchmarks slower, each with its worst result, newest first."""
         before = None if cursor is None else last_id(cursor)
         found = tuple(reading_of(request).regressions(of, parse_words(q), limit + 1, before))
         page, more = found[:limit], len(found) > limit
@@ -57,14 +57,14 @@ def create_regressions_api(reading_of: RegressionReadingOf) -> APIRouter:
 
     @router.get("/ledger", operation_id="getLedger", tags=["regressions"])
     def get_ledger(request: Request) -> Ledger:
-        """Counts of what the gate had said about results that branches show to be slower, in 30 days."""
+        """Count how the gate had judged the slow-downs found on branches in the last 30 days."""
         return reading_of(request).ledger()
 
     return router
 
 
 def create_commits_api(reading_of: CommitReadingOf) -> APIRouter:
-    """Create the routes of branches, their commits, and two of these; all of them only read.
+    """Create the routes that list branches and commits, and compare two commits.
 
     Args:
         reading_of: returns the commits that the caller of a request may see.
@@ -74,13 +74,13 @@ def create_commits_api(reading_of: CommitReadingOf) -> APIRouter:
     @router.get("/branches", operation_id="listBranches", tags=["commits"])
     def list_branches(request: Request) -> schemas.Branches:
         """Branches with a commit in the last 30 days."""
-        return schemas.Branches(tuple(schemas.Branch(*each) for each in reading_of(request).branches()))
+        return schemas.Branches(tuple(reading_of(request).branches()))
 
     @router.get("/commits", operation_id="listCommits", tags=["commits"])
     def list_commits(
         request: Request, instance: Instance, project: Project, branch: Branch, limit: Limit = 50
     ) -> schemas.Commits:
-        """The newest commits of a branch, the newest first; each may be compared with another."""
+        """The newest commits of a branch, newest first; each may be compared with another."""
         return schemas.Commits(
             tuple(reading_of(request).commits(BranchName(instance, project, branch), limit))
         )

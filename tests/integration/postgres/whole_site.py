@@ -36,6 +36,7 @@ class WholeSite:
     app: FastAPI
     known: int
     regression: int
+    series: int  # of merged commits
 
 
 def fill(database: Database) -> WholeSite:
@@ -52,6 +53,7 @@ def fill(database: Database) -> WholeSite:
     trunk.compare_distant(1, 3, both)
     failures.fail(77)
     known = failures.make_known()
+    database.change("UPDATE comparison SET error = 0.005")
     database.change("UPDATE change SET is_public = true")
     database.change(
         "INSERT INTO public_branch (instance, project, branch)"
@@ -64,4 +66,5 @@ def fill(database: Database) -> WholeSite:
         regressions=PageRegressions(trunk.store, rights, lambda _: trunk.reading),
         commits=PageCommits(trunk.store, rights, lambda _: PostgresCommitReading(database.owner)),
     )
-    return WholeSite(app, known, min(trunk.states()))
+    series = database.value("SELECT id FROM series WHERE instance = 'review' AND benchmark = 'BM_a'")
+    return WholeSite(app, known, min(trunk.states()), series)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
@@ -14,8 +14,11 @@ from service.domain.values.identity import BuildName
 from tests.support.reading.add_patch_set import add_patch_set
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import HOSTILE_NAMES, REBASED, REGRESSION, sample_project
-from tests.support.reading.views import build_view, change_view, machine_view
+from tests.support.reading.views import anchor_between, build_view, change_view, machine_view, trend_point
 from tests.support.web import build_app, call
+
+if TYPE_CHECKING:
+    from service.ports.verdict import Point
 
 READING = sample_project()
 APP = build_app(READING)
@@ -49,6 +52,7 @@ def test_pages_have_no_gap_and_no_overlap() -> None:
 def test_a_patch_set_carries_vote_builds_and_comparisons_with_units() -> None:
     found = get(f"/changes/{REGRESSION}/patch-sets/2")
     assert (found["vote"], [build["result"] for build in found["builds"]]) == (-1, ["FAILURE", "NOT_BUILT"])
+    assert found["sentence"].startswith("2 of 21 results are slower; worst: ")
     worst = found["builds"][0]["comparisons"][0]
     assert (worst["unit"], worst["better"], worst["verdict"], worst["ratio"]) == (
         "1/s",
@@ -91,15 +95,60 @@ def test_levels_are_distances_from_a_commit_with_their_intervals() -> None:
     series = READING.trends[0].series.id
     levels = get(f"/series/{series}/levels")["levels"]
     first, last = levels[0], levels[-1]
-    assert (first["ratio"], first["low"], first["high"]) == (1, 1, 1)
-    assert {each["since"] for each in levels} == {first["revision"]}
+    assert len({each["since"] for each in levels}) == 1
     assert last["low"] < last["ratio"] < last["high"]
     assert last["subject"].startswith("MB-")
     chosen = {
-        each["revision"]: each for each in get(f"/series/{series}/levels?since={last['revision']}")["levels"]
+        each["revision"]: each
+        for each in get(f"/series/{series}/levels?since={last['revision'][:7]}")["levels"]
     }
-    assert chosen[last["revision"]]["ratio"] == 1
-    assert chosen[first["revision"]]["ratio"] == pytest.approx(1 / last["ratio"])
+    assert [chosen[last["revision"]][name] for name in ("ratio", "low", "high", "offset")] == [1, 1, 1, 1]
+    assert chosen[first["revision"]]["ratio"] == pytest.approx(first["ratio"] / last["ratio"])
+    assert get(f"/series/{series}/levels?limit=4")["levels"][-1]["revision"] == last["revision"]
+    assert len(get(f"/series/{series}/levels?limit=4")["levels"]) == 4
+
+
+def test_a_commit_that_was_not_measured_is_no_start_of_levels() -> None:
+    series = READING.trends[0].series.id
+    answer = call(APP, "GET", f"/api/v1/series/{series}/levels?since={'f' * 9}")
+    assert (answer.status_code, answer.json()["detail"][:32]) == (404, "no measured commit begins with f")
+
+
+def levels_of(*points: Point, **more: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    reading = FakeReading()
+    reading.trends = [replace(READING.trends[0], points=points, **more)]
+    path = f"/api/v1/series/{reading.trends[0].series.id}/levels"
+    return call(build_app(reading), "GET", path).json()
+
+
+def test_commits_of_a_branch_before_it_was_set_back_have_no_levels_and_no_steps() -> None:
+    first, lost = trend_point(1, 1.0), trend_point(2, 1.0, ratio=2.0)
+    later = trend_point(3, 1.0, ratio=1.1, low=1.09, high=1.11, parent=first.revision)
+    found = levels_of(first, lost, later)
+    for part in ("levels", "steps"):
+        assert [each["revision"] for each in found[part]] == [first.revision, later.revision]
+    assert found["steps"][-1]["parent"] == first.revision
+
+
+def test_behind_a_gap_the_levels_have_an_offset() -> None:
+    points = [trend_point(k, 1.0, ratio=1.1) for k in range(4)]
+    before, *behind = levels_of(points[0], points[2], points[3])["levels"]
+    assert (before["offset"], before["ratio"]) == (1, pytest.approx(1.1))
+    assert {each["since"] for each in behind} == {points[2].parent}
+    assert [each["offset"] for each in behind] == [pytest.approx(1.1)] * 2
+
+
+def test_an_anchor_is_a_step_that_is_a_range() -> None:
+    first, last = trend_point(1, 1.0), trend_point(9, 1.0)
+    *steps, across = levels_of(first, last, anchors=(anchor_between(first, last, 1.2),))["steps"]
+    assert [each["is_range"] for each in steps] == [False, False]
+    assert (across["is_range"], across["ratio"], across["parent"]) == (True, 1.2, first.revision)
+    assert (across["revision"], across["subject"]) == (last.revision, last.subject)
+
+
+def test_a_commit_with_the_program_of_its_parent_is_a_step_of_one() -> None:
+    (step,) = levels_of(trend_point(1, 1.0, ratio=1.3, low=1.2, high=1.4, is_same_program=True))["steps"]
+    assert (step["ratio"], step["low"], step["high"]) == (1, 1, 1)
 
 
 def test_the_queue_has_what_waits_with_place_and_reason_in_pages() -> None:

@@ -21,7 +21,7 @@ from service.domain.wording.standing import PoolMachine
 from service.ports.machines import Machine
 from service.ports.review.shown import Change, PatchSet
 from service.ports.runs.shown import BuildOfRun, Decision, Override, Run, Tally
-from service.ports.verdict import Comparison, Point, Series
+from service.ports.verdict import Anchor, Comparison, Point, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -289,6 +289,23 @@ def trend_point(index: int, value: float, **more: object) -> Point:
     )
     point = replace(point, **more)  # type: ignore[arg-type]
     return replace(point, change_address=None if point.change is None else str(point.change))
+
+
+def anchor_between(base: Point, patch: Point, ratio: float) -> Anchor:
+    """The commits of two points, measured together."""
+    return Anchor(
+        verdict=Verdict.SAME if ratio == 1 else Verdict.SLOWER,
+        pairs=20,
+        base=1.0,
+        patch=ratio,
+        ratio=ratio,
+        low=ratio - 0.03,
+        high=ratio + 0.03,
+        error=0.01,
+        revision=patch.revision,
+        parent=base.revision,
+        measured_at=patch.measured_at,
+    )
 
 
 def steps_before(moment: datetime, points: Iterable[Point]) -> tuple[Step, ...]:
