@@ -28,7 +28,7 @@ _MOST: Final = (1 << 63) - 1
 Words = Annotated[str, Field(max_length=200, description="each must occur; `-word` must not; empty: all")]
 Limit = Annotated[int, Field(ge=1, le=50, description="most items")]
 Id = Annotated[int, Field(ge=1, le=_MOST)]
-Name = Annotated[str, Field(min_length=1, max_length=300)]
+Name = Annotated[str, Field(min_length=1, max_length=300, description="as `list_changes` has it")]
 Commit = Annotated[str, Field(max_length=100, description="its id, or the first seven or more digits")]
 
 AS_DATA: Final = (
@@ -42,8 +42,7 @@ _ABOUT: Final = (
 _READ_ONLY: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
 )
-_OTHER_FORM: Final = "Benchgate's answer has another form; the server may be of another version"
-_MOST_BUILDS: Final = 3  # of a run that compares two commits; more would not fit
+_UNEXPECTED: Final = "unexpected response format; the server may be of another version"
 
 
 def create_server(api: ServerApi) -> MCPServer:
@@ -62,6 +61,7 @@ def create_server(api: ServerApi) -> MCPServer:
         tools.get_trend,
         tools.compare_commits,
         tools.list_known_failures,
+        tools.list_benchmarks,
     ):
         description = f"{tool.__doc__} {AS_DATA}"
         # As text only: a structured answer would repeat it.
@@ -79,7 +79,7 @@ def _worded(tool: Callable[P, Json]) -> Callable[P, str]:
         except BenchgateError as error:
             raise ToolError(str(error)) from error
         except (KeyError, TypeError) as error:
-            raise ToolError(f"{_OTHER_FORM} ({error!r})") from error
+            raise ToolError(f"{_UNEXPECTED} ({error!r})") from error
 
     return call
 
@@ -92,7 +92,7 @@ class _Tools:
 
     @_worded
     def list_changes(self, words: Words = "", limit: Limit = 20) -> Json:
-        """List changes with the vote on their newest patch set and its cause, the last updated first."""
+        """List changes with the vote on their newest patch set and its cause, last updated first."""
         return answers.change_list(self._api.read("changes", q=words, limit=limit))
 
     @_worded
@@ -112,13 +112,13 @@ class _Tools:
         words: Words = "",
         limit: Limit = 20,
     ) -> Json:
-        """List merged commits that made benchmarks slower, each with its worst result, the newest first."""
+        """List merged commits that made benchmarks slower, each with its worst result, newest first."""
         found = self._api.read("regressions", list=of, q=words, limit=limit)
         return answers.regression_list(found)
 
     @_worded
     def get_regression(self, regression: Id) -> Json:
-        """Get a regression with all its slower results and what the gate had said about each."""
+        """Get a regression with its slower results and what the gate had said about each."""
         return answers.regression(self._api.read("regressions", regression))
 
     @_worded
@@ -129,16 +129,17 @@ class _Tools:
         ] = "",
         series: Annotated[int | None, Field(ge=1, le=_MOST, description="id, if several match")] = None,
         since: Annotated[
-            str, Field(pattern="^[0-9a-f]{0,64}$", description="whole commit id; default: the oldest")
+            str, Field(pattern="^([0-9a-f]{7,64})?$", description="commit; default: the oldest of these")
         ] = "",
+        limit: Annotated[int, Field(ge=1, le=2000, description="newest measured commits")] = 200,
     ) -> Json:
-        """Get how far a benchmark moved, and by which commits, or the list of series if several match."""
+        """Get how far a benchmark moved, and by which commits or ranges, or all series if several match."""
         if series is None:
             found = self._api.read("series", q=words, limit=20)
             if len(found["items"]) != 1:
                 return answers.series_list(found)
             series = found["items"][0]["id"]
-        return answers.trend(self._api.read("series", series, "levels", since=since))
+        return answers.trend(self._api.read("series", series, "levels", since=since, limit=limit))
 
     @_worded
     def compare_commits(
@@ -147,19 +148,25 @@ class _Tools:
         """Compare two commits of a branch by the runs that measured them together; it starts no run."""
         place = {"instance": instance, "project": project, "branch": branch}
         pair = self._api.read("compare", **place, base=first, patch=second)
-        measured = next((each["run_id"] for each in pair["runs"] if each["counts"]), None)
-        rows: list[Json] = []
-        if measured is not None:
-            for build in self._api.read("runs", measured)["builds"][:_MOST_BUILDS]:
-                found = self._api.read("builds", build["job"], build["number"])
-                rows += (dict(row, job=build["job"]) for row in found["comparisons"])
-        return answers.commit_pair(pair, rows)
+        measured = answers.best_run(pair)
+        builds = () if measured is None else self._api.read("runs", measured)["builds"]
+        found = (
+            {**each, **self._api.read("builds", each["job"], each["number"])}
+            for each in builds
+            if each["compares"]
+        )
+        return answers.commit_pair(pair, answers.rows_of(found))
 
     @_worded
     def list_known_failures(
         self,
-        status: Annotated[KnownStatus, Field(description="an active one waives builds")] = KnownStatus.ACTIVE,
+        status: Annotated[KnownStatus, Field(description="`active`: those in force")] = KnownStatus.ACTIVE,
         limit: Limit = 20,
     ) -> Json:
         """List known failures with their bugs and how many builds of the last 30 days had each."""
         return answers.known_list(self._api.read("known-failures", status=status, limit=limit))
+
+    @_worded
+    def list_benchmarks(self, words: Words = "", limit: Limit = 20) -> Json:
+        """List benchmarks that were measured lately: noise, cost, and whether they vote."""
+        return answers.benchmark_list(self._api.read("benchmarks", q=words, limit=limit))

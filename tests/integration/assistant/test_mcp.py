@@ -23,6 +23,7 @@ from service.cli.local import mcp as command
 from service.domain.access.caller import TokenHolder
 from service.domain.access.scopes import parse_scope
 from service.domain.values.errors import Unfit
+from tests.contract.reading.site import CHANGE
 from tests.integration.postgres.whole_site import COMMITS, WholeSite, fill
 from tests.support.access.callers import Callers
 from tests.support.reading.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, REGRESSION, sample_project
@@ -51,6 +52,7 @@ TOOLS: Final[Mapping[str, Mapping[str, Any]]] = {
         "second": COMMITS[2],
     },
     "list_known_failures": {"status": "active"},
+    "list_benchmarks": {"words": "-threads"},
 }
 
 
@@ -114,11 +116,13 @@ def test_each_tool_is_marked_as_reading_only_and_its_texts_as_data(address: str)
 def test_a_change_has_its_verdict_and_the_worst_results(address: str) -> None:
     found = ask(address, "get_change", change=str(REGRESSION))
     assert (found["vote"], found["patch_set"]) == (-1, 2)
-    assert found["verdict"].startswith("Build Failed: ")
+    assert found["verdict"].startswith("2 of 21 results are slower; worst: ")
+    assert "run_state" not in found
     worst = found["worst_results"][0]
     assert (worst["verdict"], worst["change_percent"], worst["better"]) == ("slower", -12.3, "higher")
     assert worst["interval_percent"][0] < -12.3 < worst["interval_percent"][1]
-    assert sum(found["results_by_verdict"].values()) > len(found["worst_results"])
+    assert worst["suite"] == "executor"
+    assert sum(found["benchmarks_by_verdict"].values()) > len(found["worst_results"])
     assert "same" not in {row["verdict"] for row in found["worst_results"]}
 
 
@@ -144,13 +148,16 @@ def test_a_trend_is_summed_up_and_several_series_are_listed(address: str) -> Non
     assert len(several) > 1
     found = ask(address, "get_trend", series=several[0]["id"])
     assert found["series"]["benchmark"] == several[0]["benchmark"]
-    newest, moves = found["newest"], found["largest_moves"]
+    newest = found["newest"]
     low, high = newest["interval_percent"]
     assert low <= newest["change_percent"] <= high
     assert len(newest["since"]) > 7
-    sizes = [abs(each["change_percent"]) for each in moves]
-    assert sizes == sorted(sizes, reverse=True)
-    assert len(moves) < found["commits"]
+    assert len(found["largest_moves"]) < found["steps"] == found["commits"]
+    later = ask(address, "get_trend", series=several[0]["id"], since=newest["revision"][:7], limit=3)
+    assert (later["commits"], later["newest"]["interval_percent"]) == (3, [0, 0])
+    assert " answers 404: no measured commit begins with f" in error_of(
+        address, "get_trend", series=several[0]["id"], since="f" * 8
+    )
 
 
 def test_regressions_commits_and_known_failures_are_read_from_a_database(
@@ -161,16 +168,21 @@ def test_regressions_commits_and_known_failures_are_read_from_a_database(
     assert site.regression in listed
     found = ask(address, "get_regression", regression=site.regression)
     (result,) = found["slower_results"]
-    assert (result["benchmark"], result["change_percent"], result["gate_said"]) == ("BM_a", 0.0, "same")
+    assert (result["benchmark"], result["change_percent"], result["gate_said"]) == ("BM_a", 10.0, "same")
     pair = ask(address, "compare_commits", **TOOLS["compare_commits"])
     assert (pair["base"]["revision"], pair["patch"]["revision"]) == (COMMITS[0], COMMITS[2])
     assert {row["benchmark"] for row in pair["worst_results"]} == {"BM_a"}
+    assert pair["benchmarks_by_verdict"] == pair["runs"][0]["counts"]
     (known,) = ask(address, "list_known_failures")["known_failures"]
     assert (known["id"], known["bug"], known["failed"]) == (site.known, "MB-37948", 1)
+    assert (known["instance"], known["waives"]) == ("review", True)
+    benchmarks = ask(address, "list_benchmarks", words="BM_b")["benchmarks"]
+    assert {each["series"]["benchmark"] for each in benchmarks} == {"BM_b"}
 
 
 def test_no_tool_sends_anything_but_get(stored: tuple[str, WholeSite]) -> None:
     _, site = stored
+    given_here = {"get_change": {"change": f"gerrit~{CHANGE}"}}
     seen: list[tuple[str, str]] = []
 
     async def recorded(scope: Scope, receive: Receive, send: Send) -> None:
@@ -180,7 +192,8 @@ def test_no_tool_sends_anything_but_get(stored: tuple[str, WholeSite]) -> None:
 
     with serving(recorded) as address, closing(ServerApi(address)) as api:  # type: ignore[arg-type]
         for tool, given in TOOLS.items():
-            answer_of(create_server(api), tool, **given)
+            text, is_error = answer_of(create_server(api), tool, **given_here.get(tool, given))
+            assert not is_error, text
     assert {method for method, _ in seen} == {"GET"}
     assert len({path for _, path in seen}) >= len(TOOLS)
     assert all(path.startswith("/api/v1/") for _, path in seen)
