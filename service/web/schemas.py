@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from service.domain.sources.workspace import Workspace
 from service.domain.values.errors import NotFound
-from service.domain.values.identity import RunKind, SeriesKey
+from service.domain.values.identity import SeriesKey
 from service.domain.verdict.calibration.usefulness import NEWEST, Fault
 from service.domain.verdict.inference.estimate import ratio_of
 from service.domain.verdict.inference.verdict import Verdict
