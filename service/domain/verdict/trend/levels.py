@@ -29,6 +29,7 @@ _UPPER: Final = 0.975
 _NORMAL: Final = 1.96  # quantile of the normal distribution
 _LEAST: Final = 1e-12  # variance of an anchor between equal programs: two of them must not be singular
 _PRIOR: Final = 20  # degrees of freedom for which the spread of the others counts
+_BLOCK: Final = 2000  # commits that are adjusted at once: each needs a number for each anchor
 _CHANCE: Final = 0.01  # above it, contradictions count as chance
 
 
@@ -124,11 +125,13 @@ def level(commits: int, links: Sequence[Link], reference: int) -> Levelled:
         closure = np.array([each.log for each in anchors]) - (height[ends] - height[starts])
         own = np.diag([max(each.error**2, _LEAST) for each in anchors])
         weight = np.linalg.inv(own + _shared(spread, (starts[:, None], ends[:, None]), (starts, ends)))
-        commit = np.arange(commits)
-        path = np.minimum(commit, reference)[:, None], np.maximum(commit, reference)[:, None]
-        reach = np.sign(commit - reference)[:, None] * _shared(spread, path, (starts, ends))
-        logs = logs + reach @ (weight @ closure)
-        variance = np.maximum(variance - ((reach @ weight) * reach).sum(axis=1), 0.0)
+        for begin in range(0, commits, _BLOCK):
+            commit = np.arange(begin, min(begin + _BLOCK, commits))
+            path = np.minimum(commit, reference)[:, None], np.maximum(commit, reference)[:, None]
+            reach = np.sign(commit - reference)[:, None] * _shared(spread, path, (starts, ends))
+            logs[commit] += reach @ (weight @ closure)
+            variance[commit] -= ((reach @ weight) * reach).sum(axis=1)
+        variance = np.maximum(variance, 0.0)
         misfit = _misfit(float(closure @ weight @ closure), redundant)
     errors = (misfit * np.sqrt(variance)).tolist()
     levels = (

@@ -173,3 +173,14 @@ def test_the_interval_holds_as_often_as_it_says(spread: float) -> None:
         reached = [(_at(found, k), truth[k] - truth[0]) for k in range(1, 60)]
         inside += [abs(each.log - true) <= 1.96 * each.error for each, true in reached]
     assert 0.9 < np.mean(inside) < 0.99
+
+
+def test_a_long_line_is_adjusted_as_a_short_one_is() -> None:
+    """It is adjusted in blocks; the anchor's 0.1 more is shared by the links that it spans."""
+    commits, first, last = 4501, 1500, 4500
+    links = [*_chain(*[0.0] * (commits - 1)), Link(first, last, 0.1, _ERROR)]
+    found = level(commits, links, reference=0)
+    share = 0.1 * (last - first) / (last - first + 1)
+    for commit in (1500, 1999, 2000, 2001, 3999, 4000, 4500):
+        assert _at(found, commit).log == pytest.approx(share * (commit - first) / (last - first))
+    assert _at(found, last).error < _at(level(commits, links[:-1], 0), last).error
