@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from service.domain.review.change_search import EVERY_CHANGE
 
@@ -97,6 +97,9 @@ class BuildReading(Protocol):
         """Return both sides' samples of one comparison; a side that measured nothing is empty."""
 
 
+MOST_UNTOUCHED: Final = 10_000  # commits of a trend that touch no file of its job
+
+
 class SeriesReading(Protocol):
     """Series and their history."""
 
@@ -116,7 +119,11 @@ class SeriesReading(Protocol):
         """Return a series with the ``limit`` newest points of merged commits, of patch sets, and imported.
 
         The series of a renamed benchmark are one: the newest, with the points of all. ``until`` leaves out
-        later points, and ``within`` those that are older than the newest one by more.
+        later points, and ``within`` those that are older than the newest one by more. Of untouched commits
+        the ``MOST_UNTOUCHED`` newest are read; if there are more, the points before them are left out.
+
+        Of a viewer, the review server is asked about the changes of the newest 400 points of each kind in
+        this range; hidden changes behind them stay hidden.
         """
 
     def merged_steps(

@@ -284,6 +284,13 @@ class Point(Compared):
         return self.committed_at or self.measured_at
 
     @property
+    def is_measured(self) -> bool:
+        """Return whether its step has a length: measured against its parent, or by an equal program."""
+        return self.parent is not None and (
+            self.is_same_program or bool(self.ratio and self.error is not None)
+        )
+
+    @property
     def step(self) -> Step | None:
         """The commit against its parent; None without one."""
         return None if self.parent is None else replace(_step_of(self, self.parent), moment=self.moment)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import event
 
 from bench.plans import scans_of
+from service.adapters.postgres.verdict.shown_series import since_untouched
 from service.domain.runs.health import Patience, Step
 from service.domain.runs.states import RunState
 from service.domain.values.identity import RunKind
@@ -19,15 +20,18 @@ from service.domain.verdict.calibration.usefulness import NEWEST
 from service.domain.verdict.inference.estimate import estimate
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.wording.health import degradation_sentences
+from service.ports.reading import MOST_UNTOUCHED
 from service.ports.runs.shown import Tally
+from service.ports.verdict import UntouchedCommit
 from tests.contract.reading.benchmarks import BenchmarkReadingContract, measure_change
 from tests.contract.reading.builds import NASTY, BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
-from tests.contract.reading.seen_by import Person, ReadingContract
+from tests.contract.reading.seen_by import OTHER, Person, ReadingContract
 from tests.contract.reading.series import SeriesReadingContract
 from tests.contract.reading.site import ADDRESS, CHANGE, measure
 from tests.integration.postgres.site import PostgresSite
+from tests.support.reading.views import trend_point
 
 if TYPE_CHECKING:
     from tests.support.postgres import Database
@@ -52,6 +56,26 @@ class TestPostgresReading(
     ReadingContract,
 ):
     pass
+
+
+def test_a_viewer_is_asked_about_the_changes_in_the_range_of_a_trend(site: PostgresSite) -> None:
+    site.add_change()
+    site.add_change(OTHER)
+    series = site.add_series("BM_x")
+    for change in (OTHER, CHANGE):
+        site.add_build(site.add_run(change=change), benchmarks=["BM_x"])
+    site.hide(OTHER)
+    for within, asked, points in ((timedelta(0), [], 1), (timedelta(9), [{OTHER}], 2)):
+        person = Person([OTHER])
+        assert len(site.reading.seen_by(person).trend(series, 9, within).points) == points
+        assert person.asked == asked
+
+
+def test_a_trend_begins_where_all_commits_that_touch_nothing_are_known() -> None:
+    points = [trend_point(k, 1.0) for k in range(3)]
+    second = UntouchedCommit("a" * 40, "b" * 40, points[1].moment)
+    assert since_untouched(points, [second] * MOST_UNTOUCHED) == tuple(points[1:])
+    assert since_untouched(points, [second]) == tuple(points)
 
 
 def test_patch_sets_side_by_side_are_one_query(site: PostgresSite) -> None:

@@ -120,14 +120,16 @@ SAME_SERIES: Final = """(
         JOIN linked ON other.id = linked.continues OR other.continues = linked.id
     ) SELECT id FROM linked
 )"""
-_MOST_ASKED: Final = 4000  # changes of a kind: a review server is asked about each that is not public
+_MOST_ASKED: Final = 400  # changes of a kind: a review server is asked about each that is not public
 OF_TREND: Final = _with_branches(f"""
 SELECT DISTINCT c.id, c.instance, c.number
 FROM {SAME_SERIES} AS same CROSS JOIN LATERAL (
     (SELECT build_id FROM comparison WHERE series_id = same.id AND kind = 1
+        AND measured_at BETWEEN :begin AND :end
      ORDER BY measured_at DESC LIMIT least(2 * :limit, {_MOST_ASKED}))
     UNION ALL
     (SELECT build_id FROM comparison WHERE series_id = same.id AND kind = 0
+        AND measured_at BETWEEN :begin AND :end
      ORDER BY measured_at DESC LIMIT least(2 * :limit, {_MOST_ASKED}))
 ) AS k
 JOIN run_build AS rb ON rb.build_id = k.build_id

@@ -34,7 +34,7 @@ from service.domain.verdict.inference.estimate import MIN_PAIRS, estimate_of, lo
 from service.domain.verdict.inference.reasons import ReasonKind
 from service.domain.verdict.trend.imported import ImportedValue
 from service.domain.verdict.trend.line import Step
-from service.ports.reading import SeriesReading
+from service.ports.reading import MOST_UNTOUCHED, SeriesReading
 from service.ports.verdict import Anchor, Point, Series, SeriesWithPoints, UntouchedCommit
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 # The commit on the branch of a row of run: a merge commit brought some.
 ON_BRANCH: Final = "coalesce(nullif(run.merged_as, ''), run.revision)"
 _MOST_ANCHORS: Final = 200
-_MOST_UNTOUCHED: Final = 10_000  # commits that touch no file of the job
 _SERIES: Final = """
 SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM series
 """
@@ -190,6 +189,7 @@ ORDER BY k.measured_at, k.build_id
 """)  # noqa: S608 - put together from constants
 _CAME: Final = "coalesce(run.committed_at, b.created_at)"
 _UNTOUCHED: Final = text(f"""
+SELECT * FROM (
 SELECT DISTINCT ON (run.id) {ON_BRANCH} AS revision, run.parent, {_CAME} AS moment
 FROM build AS b JOIN run_build ON run_build.build_id = b.id JOIN run ON run.id = run_build.run_id
 WHERE b.job = :job AND b.result = '{Result.NOT_BUILT}' AND b.created_at >= :begin
@@ -198,7 +198,8 @@ WHERE b.job = :job AND b.result = '{Result.NOT_BUILT}' AND b.created_at >= :begi
        OR run.kind = '{RunKind.ANCHOR}' AND run.pool = :machine_class AND run.committed_at IS NOT NULL)
   AND (run.instance, run.project, run.branch) = (:instance, :project, :branch)
   AND {measured_in_sight("b.id")}
-ORDER BY run.id DESC LIMIT {_MOST_UNTOUCHED}
+ORDER BY run.id
+) AS of_run ORDER BY moment DESC LIMIT {MOST_UNTOUCHED}
 """)  # noqa: S608 - put together from constants
 
 
@@ -256,8 +257,12 @@ class PostgresSeriesReading(Sighted, SeriesReading):
         until: datetime | None = None,
     ) -> SeriesWithPoints:
         keys: dict[str, Any] = {"series_id": number_key(series_id, LARGEST_BIGINT), "limit": limit}
-        keys |= self._sight(OF_TREND, **keys)
         keys |= _ALWAYS if until is None else _ALWAYS | {"end": until}
+        if within is not None and self._viewer is not None:
+            # The viewer may see newer points than everybody, so that the range begins here or later.
+            ((last,),) = self._all(_LAST, **keys | self._sight(OF_BRANCHES) | {"limit": 1})
+            keys["begin"] = keys["begin"] if last is None else last - within
+        keys |= self._sight(OF_TREND, **keys)
         with self._begin() as connection:
             row = connection.execute(_ONE, keys).mappings().first()
             if row is None:
@@ -275,6 +280,7 @@ class PostgresSeriesReading(Sighted, SeriesReading):
             names = ("instance", "project", "branch", "machine_class", "job")
             keys |= {each: getattr(series, each) for each in names} | {"begin": first.moment}
             untouched = tuple(from_rows(UntouchedCommit, connection.execute(_UNTOUCHED, keys)))
+            points = since_untouched(points, untouched)
             # A repetition continues the same pairs.
             found = from_rows(Anchor, connection.execute(_ANCHORS, keys), error=_error)
             anchors = {(each.parent, each.revision): each for each in found}.values()
@@ -290,6 +296,17 @@ class PostgresSeriesReading(Sighted, SeriesReading):
             rows = connection.execute(_STEPS, keys).all()
         by_series = groupby(rows, key=attrgetter("series_id"))
         return {series_id: tuple(map(_step, its)) for series_id, its in by_series}
+
+
+def since_untouched(points: Sequence[Point], untouched: Sequence[UntouchedCommit]) -> tuple[Point, ...]:
+    """Leave out points that are older than all untouched commits, if more of these were not read.
+
+    Without them, the line of older commits would have gaps that are none.
+    """
+    if len(untouched) < MOST_UNTOUCHED:
+        return tuple(points)
+    begin = min(each.moment for each in untouched)
+    return tuple(point for point in points if point.moment >= begin)
 
 
 def _step(row: Row[Any]) -> Step:
