@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -60,7 +61,6 @@ class Guard:
         is_head = scope["method"] == "HEAD"
         # A route that reads much for its body does not do so for HEAD.
         scope.setdefault("state", {}).update(request_id=request_id, is_head=is_head)
-        headers = self._headers(scope["path"], request_id)
         is_started = False
 
         async def send_guarded(message: Message) -> None:
@@ -68,7 +68,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 is_started = True
                 given = MutableHeaders(scope=message)
-                for name, value in headers.items():
+                for name, value in self._headers(scope["path"], request_id, message["status"]).items():
                     given.setdefault(name, value)
                 add_headers(scope, given)
             elif is_head and message["type"] == "http.response.body":
@@ -92,7 +92,7 @@ class Guard:
             answer = unhandled(Request(scope))
             await answer(scope, receive, send_guarded)
 
-    def _headers(self, path: str, request_id: str) -> dict[str, str]:
+    def _headers(self, path: str, request_id: str, status: int) -> dict[str, str]:
         chart = self._chart_paths and self._chart_paths.fullmatch(path)
         style = "'self' 'unsafe-inline'" if chart else "'self'"
         headers = {
@@ -100,7 +100,7 @@ class Guard:
             "Content-Security-Policy": _POLICY.format(style=style, framers="'none'"),
             "X-Request-Id": request_id,
         }
-        if chart and chart["framed"]:
+        if chart and chart["framed"] and status == HTTPStatus.OK:
             headers["Content-Security-Policy"] = _POLICY.format(style=style, framers="*")
             del headers["X-Frame-Options"]
         return headers
