@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from sqlalchemy import text
 
+from dashboards.verdict.trend_view import MOST_POINTS
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.project.project_file import parse_project_file
 from service.domain.review.change import Change, ChangeStatus, PatchSet, Person
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 BENCHMARKS: Final = 500
 SAMPLES: Final = 16
 SIDES: Final = 2
-LONG_BUILDS: Final = 2000
+LONG_BUILDS: Final = MOST_POINTS
 LONG_BENCHMARKS: Final = 5
 DAYS: Final = 360
 CHANGES_IN_ALL: Final = 500  # at least, for the days between them

@@ -20,6 +20,7 @@ from bench.peers import measure_peers
 from bench.plans import indexes_under, scans_of
 from bench.timing import CAVEAT, Probe, Timing, met, quantile, say, say_load, time_in_rounds
 from dashboards.verdict.sparkline import COMMITS
+from dashboards.verdict.trend_view import MOST_POINTS
 from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.postgres.engine import make_engine
@@ -47,7 +48,6 @@ PAGE_GOAL: Final = 0.050
 BENCHMARKS_GOAL: Final = 0.200
 SERIES_GOAL: Final = 0.010
 POINTS: Final = 200
-MANY_POINTS: Final = 2000
 _TABLES: Final = text("""
 SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
 """)
@@ -188,7 +188,7 @@ def _queries(
         Probe(f"series of {POINTS} points", trend(long, POINTS), SERIES_GOAL),
         # As many of merged commits and of patch sets.
         Probe(f"series of 2 × {POINTS // 2} points", trend(wide, POINTS // 2), SERIES_GOAL),
-        Probe(f"series of {MANY_POINTS:,} points", trend(long, MANY_POINTS)),
+        Probe(f"series of {MOST_POINTS:,} points", trend(long, MOST_POINTS)),
         Probe("list of 50 changes", lambda _: reading.changes(51), PAGE_GOAL),
         *(
             Probe(f"list of changes: {search}", partial(_found, reading, search), PAGE_GOAL)
@@ -226,7 +226,7 @@ def _pages(get: Callable[[str], None], filler: Filler, series: int) -> list[Prob
         Probe("/trends?series=n", trend("/trends?series={}"), PAGE_GOAL),
         Probe("/trends/n/figure.json (90 days)", trend(figure), PAGE_GOAL),
         Probe(f"/api/v1/series/n ({POINTS} points)", trend("/api/v1/series/{}"), PAGE_GOAL),
-        Probe(f"/trends/n/figure.json ({MANY_POINTS:,} points)", trend(f"{figure}?range=all")),
+        Probe(f"/trends/n/figure.json ({MOST_POINTS:,} points)", trend(f"{figure}?range=all")),
     ]
 
 

@@ -80,35 +80,24 @@ function spotOf(event) {
   return verdictNear(event.event) || { curveNumber, pointNumber };
 }
 
-// The policy of the page allows no images from blobs, so Plotly's own download cannot make a PNG.
-async function save(format, title) {
+async function save(title) {
   const text = title.slice(0, 120).replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`);
   const layout = { ...chart.layout, title: { text, font: { size: 14 } }, margin: { ...chart.layout.margin, t: 110 } };
   const size = { width: 1200, height: 520 };
   const address = await window.Plotly.toImage({ data: chart.data, layout }, { format: "svg", ...size });
-  let content = new Blob([decodeURIComponent(address.slice(address.indexOf(",") + 1))], { type: "image/svg+xml" });
-  if (format === "png") {
-    const image = new Image();
-    image.src = address;
-    await image.decode();
-    const canvas = Object.assign(document.createElement("canvas"), { width: 2 * size.width, height: 2 * size.height });
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    content = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
-  }
+  const content = new Blob([decodeURIComponent(address.slice(address.indexOf(",") + 1))], { type: "image/svg+xml" });
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);
-  link.download = `${title.replace(/[^A-Za-z0-9]+/g, "-").slice(0, 60) || "trend"}.${format}`;
+  link.download = `${title.replace(/[^A-Za-z0-9]+/g, "-").slice(0, 60) || "trend"}.svg`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-function offerDownloads() {
+function offerDownload() {
   const offered = document.getElementById("downloads");
   if (!offered) return;
   offered.hidden = false;
-  offered.addEventListener("click", ({ target }) => {
-    if (target.dataset.format) save(target.dataset.format, document.getElementById("series").textContent.trim());
-  });
+  offered.firstElementChild.addEventListener("click", () => save(document.getElementById("series").textContent.trim()));
 }
 
 async function draw() {
@@ -124,7 +113,7 @@ async function draw() {
     modeBarButtons: [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
   });
   await window.Plotly.relayout(chart, themed());
-  const card = new TrendCard(chart, document.getElementById("card"), placeOf);
+  const card = new TrendCard(chart, document.getElementById("card"), document.getElementById("announced"), placeOf);
   card.cards = figure.cards;
   chart.on("plotly_relayout", rememberZoom);
   chart.on("plotly_afterplot", () => card.place());
@@ -134,7 +123,9 @@ async function draw() {
   chart.tabIndex = 0;
   chart.role = "application";
   chart.ariaLabel = "Chart: the arrow keys go from commit to commit, Enter opens one, Escape closes its card";
-  offerDownloads();
+  offerDownload();
+  const notes = document.getElementById("chart-notes");
+  if (notes) figure.notes.forEach((text) => (element("p", text, notes).className = "hint"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => window.Plotly.relayout(chart, themed()));
   chart.dataset.state = "drawn";
 }

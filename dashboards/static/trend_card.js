@@ -17,9 +17,10 @@ function link(text, address, parent) {
 
 class TrendCard {
   // `placeOf` returns the pixels of a spot ({curveNumber, pointNumber}) in the chart, or null outside of it.
-  constructor(chart, box, placeOf) {
+  constructor(chart, box, status, placeOf) {
     this.chart = chart;
     this.box = box;
+    this.status = status; // says what the keys reach; the pointer's way is not read out
     this.placeOf = placeOf;
     this.isEmbedded = "embedded" in chart.dataset;
     this.spot = null;
@@ -84,7 +85,6 @@ class TrendCard {
     if (number === null) return;
     this.spot = spot;
     this.isHeld = isHeld;
-    this.box.dataset.curve = spot.curveNumber;
     this.write(this.cards[number]);
     this.place();
   }
@@ -96,7 +96,10 @@ class TrendCard {
       const close = element("button", "×", this.box);
       close.type = "button";
       close.ariaLabel = "Close the card";
-      close.addEventListener("click", () => this.release());
+      close.addEventListener("click", () => {
+        this.release();
+        this.chart.focus();
+      });
     }
     if (card.series) element("small", card.series, this.box);
     element("strong", card.title, this.box);
@@ -127,14 +130,16 @@ class TrendCard {
     this.ring.style.left = `${x}px`;
     this.ring.style.top = `${y}px`;
     this.box.style.left = `${Math.max(4, Math.min(x - this.box.offsetWidth / 2, width - this.box.offsetWidth - 4))}px`;
-    this.box.style.top = `${y > height / 2 ? y - FAR - this.box.offsetHeight : y + FAR}px`;
+    const top = y > height / 2 ? y - FAR - this.box.offsetHeight : y + FAR;
+    this.box.style.top = `${Math.max(4, Math.min(top, height - this.box.offsetHeight - 4))}px`;
   }
 
   // Left and right lead along a line, up and down to another series.
   move(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Enter" && this.isHeld) return this.open();
-    const lines = this.chart.data.flatMap((trace, number) => (trace.mode === "lines+markers" ? [number] : []));
+    const isLine = (trace) => trace.mode === "lines+markers" && trace.visible !== "legendonly";
+    const lines = this.chart.data.flatMap((trace, number) => (isLine(trace) ? [number] : []));
     const points = (line) => this.chart.data[line].customdata.flatMap((card, number) => (card === null ? [] : [number]));
     const keys = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"];
     if (!keys.includes(event.key) || !lines.length) return;
@@ -153,6 +158,9 @@ class TrendCard {
     }
     const found = points(line);
     const pointNumber = found[Math.max(0, Math.min(place, found.length - 1))];
-    if (pointNumber !== undefined) this.show({ curveNumber: line, pointNumber }, true);
+    if (pointNumber === undefined) return;
+    this.show({ curveNumber: line, pointNumber }, true);
+    const { series, title, level, value, verdict } = this.cards[this.numberOf(this.spot)];
+    this.status.textContent = [series, title, level || value, verdict].filter(Boolean).join(", ");
   }
 }

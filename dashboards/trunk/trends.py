@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import replace
 from functools import partial
@@ -12,10 +13,11 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from dashboards.rendering import query_of
 from dashboards.verdict.imported_values import proposals_of, with_imported
-from dashboards.verdict.trend_cards import level_text, page_of
-from dashboards.verdict.trend_figure import STYLES, figure_of
-from dashboards.verdict.trend_lines import has_levels, lines_of
+from dashboards.verdict.trend_cards import page_of
+from dashboards.verdict.trend_figure import figure_of
+from dashboards.verdict.trend_lines import begun_together, has_levels
 from dashboards.verdict.trend_view import (
+    CONTROLS,
     MOST_POINTS,
     MOST_SERIES,
     OtherIds,
@@ -24,10 +26,12 @@ from dashboards.verdict.trend_view import (
     TrendView,
     view_of,
 )
+from service.domain.values.identity import RunKind
 from service.domain.values.search import parse_words
+from service.domain.values.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dashboards.rendering import Pages
     from service.domain.review.links import Links
@@ -37,13 +41,7 @@ if TYPE_CHECKING:
 # Plotly sets styles on the elements that it draws; only the page for it may be framed by other sites.
 CHART_PATHS: Final = re.compile(r"/trends(?P<framed>/[0-9]{1,19}/embed)?")
 _MOST_FOUND: Final = 50
-_MOST_ROWS: Final = 200  # of the table of points
-_CHIPS: Final = (
-    ("range", "How far back", (("30d", "30 d"), ("90d", "90 d"), ("1y", "1 y"), ("all", "All"))),
-    ("shown", "What is drawn", (("change", "Change since a commit"), ("values", "Measured values"))),
-    ("by", "Order", (("date", "By date"), ("commit", "By commit"))),
-    ("axis", "Axis", (("linear", "Linear"), ("log", "Logarithmic"))),
-)
+_MOST_ROWS: Final = 200  # of each table
 View = Annotated[TrendView, Depends(view_of)]
 
 
@@ -59,7 +57,7 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], Reading], page
     ) -> HTMLResponse:
         reading = reading_of(request)
         matching = reading.series(parse_words(q), _MOST_FOUND + 1)
-        chosen = _read(reading, series, view)
+        chosen = _read(reading, series, view, _MOST_ROWS + 1)
         ids = tuple(each.series.id for each in chosen)
         return pages.render(
             request,
@@ -72,10 +70,8 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], Reading], page
             here=partial(_address, q, ids, view),
             can_add=0 < len(ids) < MOST_SERIES,
             kept=[*(("series", each) for each in ids), *view.query.items()],
-            styles=STYLES,
             page_of=page_of,
-            level_text=level_text,
-            **_drawn(chosen, view, pages.links),
+            **_drawn(reading, chosen, view, pages.links),
         )
 
     _add_figures(router, reading_of, pages)
@@ -89,7 +85,8 @@ def _add_figures(router: APIRouter, reading_of: Callable[[Request], Reading], pa
         view: View,
         series: OtherIds = [],  # noqa: B006 - FastAPI copies it
     ) -> JSONResponse:
-        chosen = _read(reading_of(request), [series_id, *series], view)
+        ids = dict.fromkeys((series_id, *series))
+        chosen = _read(reading_of(request), ids, view, MOST_POINTS // len(ids))
         drawn = figure_of(chosen, view, partial(_review_of, pages))
         for each in _with_imported(chosen, view):
             drawn = with_imported(drawn, each)
@@ -122,28 +119,37 @@ def _review_of(pages: Pages, point: Point, series: Series) -> str:
     return review.patch_set(series.project, point.change, point.patch_set)
 
 
-def _drawn(chosen: Sequence[SeriesWithPoints], view: TrendView, links: Links) -> dict[str, Any]:
-    """Return what the page says of a figure, its rows, and its addresses."""
+def _drawn(
+    reading: SeriesReading, chosen: Sequence[SeriesWithPoints], view: TrendView, links: Links
+) -> dict[str, Any]:
+    """Return the newest points, what is imported, and the addresses of a figure, which draws itself."""
     ids = tuple(each.series.id for each in chosen)
-    lines = lines_of(chosen, view) if chosen else []
-    levels = any(line.since for line in lines)
-    spots = [(line.series, spot) for line in lines for spot in (*line.spots, *line.proposed)]
-    shown = next(_with_imported(chosen, view), None)
-    newest = max((spot.point.measured_at for _, spot in spots), default=None)
+    has_steps = any(map(has_levels, chosen))
+    points = [point for each in chosen for point in each.points]
+    # Patch sets of several series are not drawn.
+    rows = [
+        (each.series, point)
+        for each in chosen
+        for point in each.points
+        if len(ids) == 1 or point.kind is RunKind.POST_SUBMIT
+    ]
+    imported = [each for shown in _with_imported(chosen, view) for each in shown.imported]
+    proposals = [each for shown in _with_all_imported(reading, chosen, view) for each in proposals_of(shown)]
+    moments = [*(point.measured_at for point in points), *(each.moment for each in imported)]
+    newest = max(moments, default=None)
     drawn = {"series": ids[1:], **view.query}
     pinned = {"range": view.range, **replace(view, until=view.until or newest).query}
     return {
         "view": view,
-        "chips": [each for each in _CHIPS if each[0] != "shown" or any(map(has_levels, chosen))],
-        "is_unknown": bool(view.since) and levels and all(line.since != view.since for line in lines),
-        "levels": levels,
-        "thinned": sum(line.measured for line in lines) - sum(1 for line in lines for _ in line.spots),
-        "rows": sorted(spots, key=lambda row: row[1].point.moment, reverse=True)[:_MOST_ROWS],
-        "points": len(spots),
-        "imported": shown.imported if shown else (),
-        "proposals": proposals_of(shown) if shown else [],
+        "chips": [(name, of) for name, of in CONTROLS.items() if name != "shown" or has_steps],
+        "levels": has_steps and view.shown == "change",
+        "rows": sorted(rows, key=lambda row: row[1].moment, reverse=True)[:_MOST_ROWS],
+        "has_older": max(len(rows), len(imported)) > _MOST_ROWS,
+        "imported": imported[-_MOST_ROWS:],
+        "proposals": proposals,
         "figure": ids and f"/trends/{ids[0]}/figure.json{query_of(**drawn)}",
-        "embed": ids and f"{links.trends}/{ids[0]}/embed{query_of(**drawn)}",
+        "frame": ids
+        and _frame(f"{links.trends}/{ids[0]}/embed{query_of(**drawn)}", chosen[0].series.benchmark),
         "permalink": f"{links.trends}{query_of(series=ids, **pinned)}",
     }
 
@@ -155,11 +161,25 @@ def _with_imported(chosen: Sequence[SeriesWithPoints], view: TrendView) -> Itera
         yield chosen[0]
 
 
-def _read(reading: SeriesReading, ids: Sequence[int], view: TrendView) -> list[SeriesWithPoints]:
+def _with_all_imported(
+    reading: SeriesReading, chosen: Sequence[SeriesWithPoints], view: TrendView
+) -> Iterator[SeriesWithPoints]:
+    """Yield the same with all imported values: a new level is sought among those that the figure draws."""
+    for each in _with_imported(chosen, view):
+        is_all = len(each.imported) <= _MOST_ROWS
+        yield each if is_all else reading.trend(each.series.id, MOST_POINTS, view.within, view.until)
+
+
+def _read(reading: SeriesReading, ids: Iterable[int], view: TrendView, limit: int) -> list[SeriesWithPoints]:
     """Read series, each once; a former name is the series of the newest one."""
-    wanted = list(dict.fromkeys(ids))
-    found = [reading.trend(each, MOST_POINTS // len(wanted), view.within, view.until) for each in wanted]
-    return list({each.series.id: each for each in found}.values())
+    found = [reading.trend(each, limit, view.within, view.until) for each in dict.fromkeys(ids)]
+    return begun_together(list({each.series.id: each for each in found}.values()), view.within)
+
+
+def _frame(address: str, title: str) -> str:
+    """Return the HTML that another site pastes; the name of a benchmark is other people's text."""
+    source, name = html.escape(address), html.escape(plain(title, 100))
+    return f'<iframe src="{source}" width="900" height="480" title="{name}"></iframe>'
 
 
 def _address(

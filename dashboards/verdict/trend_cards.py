@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 _SHORT = 10  # characters of a revision
 
 
-def card_of(spot: Spot, series: Series, review_of: Callable[[Point, Series], str]) -> dict[str, Any]:
+def card_of(
+    spot: Spot, series: Series, name: str, review_of: Callable[[Point, Series], str]
+) -> dict[str, Any]:
     """Return the texts and links of a point's card; none of the texts is HTML.
 
-    ``review_of`` returns the page of a point on the review server, or nothing.
+    ``name`` is that of the series in a figure of several, else empty. ``review_of`` returns the page of a
+    point on the review server, or nothing.
     """
     point = spot.point
     is_merged = point.kind is RunKind.POST_SUBMIT
@@ -36,10 +39,11 @@ def card_of(spot: Spot, series: Series, review_of: Callable[[Point, Series], str
     if point.committed_at is not None:
         base, later = (point.parent or "")[:_SHORT], f", measured {moment(point.measured_at)} UTC"
     return {
+        "series": name,
         "title": plain(point.subject, 90) or plain(point.revision, 12),
         "author": plain(point.author, 60),
         "commit": f"{change_of}{of} · {plain(point.revision, _SHORT + 1)[:_SHORT]}",
-        "level": "" if spot.level is None else level_text(spot.level),
+        "level": "" if spot.level is None else _level_text(spot.level),
         "value": plain(labelled_quantity(point.patch, series.unit, series.metric), 100),
         "verdict": f"{measured} against {base}, {point.pairs} pairs on {plain(point.machine, 60)}",
         "moment": f"{moment(point.moment)} UTC{later}",
@@ -49,7 +53,7 @@ def card_of(spot: Spot, series: Series, review_of: Callable[[Point, Series], str
     }
 
 
-def level_text(level: CommitLevel) -> str:
+def _level_text(level: CommitLevel) -> str:
     """Write how far a commit is from another one: ``+3.2 % [2.1, 4.4] since 0123456789``."""
     low, high, ratio = ratio_of(level.low), ratio_of(level.high), ratio_of(level.log)
     return f"{change(ratio)} {interval(low, high, ratio)} since {level.since[:_SHORT]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,10 +12,13 @@ from dashboards.formatting import metric_label, middle_cut
 from dashboards.verdict.comparison_table import sign_of
 from dashboards.verdict.trend_cards import card_of
 from dashboards.verdict.trend_lines import JUDGED, lines_of
+from dashboards.verdict.trend_view import MOST_POINTS
+from service.domain.values.identity import RunKind
 from service.domain.values.text import plain
+from service.ports.reading import MOST_UNTOUCHED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dashboards.verdict.trend_lines import Line, Spot
     from dashboards.verdict.trend_view import TrendView
@@ -30,7 +34,7 @@ _GREEN: Final = "#009E73"
 GREY: Final = "#8a8f98"
 _BAND: Final = "rgba(0, 114, 178, 0.16)"
 # Colour, shape and dash of each of several series: never colour alone.
-STYLES: Final = (
+_STYLES: Final = (
     (_BLUE, "circle", "solid"),
     (_ORANGE, "square", "dash"),
     ("#CC79A7", "diamond", "dot"),
@@ -59,44 +63,80 @@ def figure_of(
     comparable, while levels go on across it.
     """
     lines = lines_of(trends, view)
-    cards = _Cards(review_of)
+    names = _names_of(lines)
+    cards = _Cards(review_of, names if len(lines) > 1 else {})
     if len(lines) == 1:
         traces, layout = _alone(lines[0], cards), _layout_alone(lines[0], view)
     else:
         traces = [
             trace
-            for line, name, style in zip(lines, _names_of(lines), STYLES, strict=False)
+            for line, style in zip(lines, _STYLES, strict=False)
+            if line.merged
             for trace in (
-                _merged(line, cards, name, *style),
-                *_judged(line.spots, line.series, cards, name, ending=""),
+                _merged(line, cards, _unmarked(names[line.series.id]), *style),
+                *_judged(line.spots, line.series, cards, _unmarked(names[line.series.id]), ending=""),
             )
         ]
         layout = _layout(lines, view, _together(lines), {"tickprefix": "×", "tickformat": "~r"})
     # What is drawn last is above the others.
     traces.sort(key=lambda trace: trace["name"] == _JUDGED_NAME)
-    return {"data": traces, "layout": layout, "cards": cards.found}
+    notes = [*_notes(trends, view, lines, names)]
+    return {"data": traces, "layout": layout, "cards": cards.found, "notes": notes}
+
+
+def _notes(
+    trends: Sequence[SeriesWithPoints], view: TrendView, lines: Sequence[Line], names: Mapping[int, str]
+) -> Iterator[str]:
+    """Say in plain text what a figure leaves out."""
+    if view.since and any(line.since not in {"", view.since} for line in lines):
+        yield (
+            f"Commit {view.since[:10]} is not in the range of each series: "
+            "where it is missing, changes are since the oldest commit."
+            if len(lines) > 1
+            else f"Commit {view.since[:10]} is not in this range, so changes are since the oldest commit."
+        )
+    if len(lines) > 1:
+        for line in lines:
+            if not line.merged:
+                yield f"{names[line.series.id]} is not drawn: in this range it is empty, or begins with 0."
+    if any(map(_is_cut, trends, repeat(MOST_POINTS // len(trends)))):
+        yield "Older commits are left out: a figure holds no more."
+    if thinned := sum(line.measured - sum(1 for _ in line.spots) for line in lines):
+        yield (
+            f"Not drawn, because the screen has no room: {thinned} commit{'s' * (thinned > 1)}. The highest "
+            "and lowest of each section stay, and what is slower or faster. The line is computed from all."
+        )
+
+
+def _is_cut(trend: SeriesWithPoints, most: int) -> bool:
+    merged = sum(point.kind is RunKind.POST_SUBMIT for point in trend.points)
+    return max(merged, len(trend.points) - merged) >= most or len(trend.untouched) >= MOST_UNTOUCHED
 
 
 @dataclass(slots=True)
 class _Cards:
-    """The cards of points, each once."""
+    """The cards of points, each once; ``names`` are those of several series, by id."""
 
     review_of: ReviewOf
+    names: Mapping[int, str]
     found: list[dict[str, Any]] = field(default_factory=list)
-    _numbers: dict[int, int] = field(default_factory=dict)
+    _numbers: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def number_of(self, spot: Spot, series: Series) -> int:
         """Return the position of a point's card."""
-        number = self._numbers.setdefault(id(spot.point), len(self.found))
+        number = self._numbers.setdefault((series.id, id(spot.point)), len(self.found))
         if number == len(self.found):
-            self.found.append(card_of(spot, series, self.review_of))
+            self.found.append(card_of(spot, series, self.names.get(series.id, ""), self.review_of))
         return number
 
 
 def escaped(text: str, limit: int = 160) -> str:
     """Escape a text, because Plotly interprets ``<b>``, ``<a>`` and entities in every label."""
-    shown = middle_cut(plain(text, 2000), limit)
-    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _unmarked(middle_cut(plain(text, 2000), limit))
+
+
+def _unmarked(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _alone(line: Line, cards: _Cards) -> list[dict[str, Any]]:
@@ -113,7 +153,7 @@ def _alone(line: Line, cards: _Cards) -> list[dict[str, Any]]:
     }
     return [
         *([_band(line.merged)] if line.since else []),
-        _merged(line, cards, "merged", *STYLES[0]),
+        _merged(line, cards, "merged", *_STYLES[0]),
         proposed,
         *_judged(line.spots, line.series, cards, "merged", ending=""),
         *_judged(line.proposed, line.series, cards, "patch sets", ending="-open"),
@@ -214,14 +254,23 @@ def _together(lines: Sequence[Line]) -> str:
     return f"ratio to the {first} ({better[0]} is better)" if len(better) == 1 else f"ratio to the {first}"
 
 
-def _names_of(lines: Sequence[Line]) -> list[str]:
-    """Name each series by its benchmark, and by what else tells it from the others."""
+def _names_of(lines: Sequence[Line]) -> dict[int, str]:
+    """Name each series by its benchmark, and by what else tells it from the others; by id.
+
+    Names that are equal after they were cut get numbers.
+    """
     all_series = [line.series for line in lines]
     told_by = [each for each in _TELLING if len({getattr(series, each) for series in all_series}) > 1]
-    return [
-        escaped(" · ".join((middle_cut(plain(series.benchmark, 500), 36), *_parts_of(series, told_by))), 80)
-        for series in all_series
-    ]
+    names: dict[int, str] = {}
+    for series in all_series:
+        parts = (middle_cut(plain(series.benchmark, 500), 36), *_parts_of(series, told_by))
+        name = middle_cut(" · ".join(parts), 80)
+        numbered, number = name, 1
+        while numbered in names.values():
+            number += 1
+            numbered = f"{name} ({number})"
+        names[series.id] = numbered
+    return names
 
 
 def _parts_of(series: Series, names: Sequence[str]) -> list[str]:
@@ -270,7 +319,7 @@ def _scaled(layout: dict[str, Any], line: Line) -> dict[str, Any]:
 def _layout(lines: Sequence[Line], view: TrendView, title: str, axis: Mapping[str, Any]) -> dict[str, Any]:
     """Return the layout of a figure, with a line at each new environment."""
     by_date = view.by == "date"
-    epochs = [epoch for line in lines for epoch in line.epochs][-_MOST_EPOCHS:]
+    epochs = sorted({epoch for line in lines for epoch in line.epochs})[-_MOST_EPOCHS:]
     return {
         "hovermode": "closest",
         "dragmode": "zoom",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,6 +15,7 @@ from service.domain.verdict.trend.thinning import thinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from datetime import timedelta
 
     from dashboards.verdict.trend_view import TrendView
     from service.domain.verdict.trend.line import CommitLevel
@@ -75,14 +76,31 @@ class _Course:
 
 def has_levels(trend: SeriesWithPoints) -> bool:
     """Return whether a merged commit was measured against its parent."""
-    return any(each.kind is RunKind.POST_SUBMIT and _is_measured(each) for each in trend.points)
+    return any(each.kind is RunKind.POST_SUBMIT and each.is_measured for each in trend.points)
+
+
+def begun_together(trends: Sequence[SeriesWithPoints], within: timedelta | None) -> list[SeriesWithPoints]:
+    """Leave out what is older than the newest point of all series by more than ``within``."""
+    newest = max((point.moment for each in trends for point in each.points), default=None)
+    if within is None or newest is None or len(trends) == 1:
+        return list(trends)
+    begin = newest - within
+    return [
+        replace(
+            each,
+            points=tuple(point for point in each.points if point.moment >= begin),
+            untouched=tuple(commit for commit in each.untouched if commit.moment >= begin),
+        )
+        for each in trends
+    ]
 
 
 def lines_of(trends: Sequence[SeriesWithPoints], view: TrendView) -> list[Line]:
     """Return the lines of series that are drawn together.
 
     Levels are heights in percent; as ratios with several series, or on a logarithmic axis. Of several series
-    also the values become ratios, to the first of them, and patch sets are left out.
+    also the values become ratios, to the first of them, and patch sets are left out. One whose first value is
+    0 has no ratios, and an empty line.
     """
     is_alone = len(trends) == 1
     courses = [_course(each, view) for each in trends]
@@ -94,7 +112,11 @@ def lines_of(trends: Sequence[SeriesWithPoints], view: TrendView) -> list[Line]:
 def _course(trend: SeriesWithPoints, view: TrendView) -> _Course:
     if view.shown == "values" or not has_levels(trend):
         merged = [
-            each for each in trend.points if each.kind is RunKind.POST_SUBMIT and each.patch is not None
+            each
+            for each in trend.points
+            if each.kind is RunKind.POST_SUBMIT
+            and each.patch is not None
+            and (each.revision or view.by == "date")  # without its commit, it has no place among them
         ]
         return _Course(
             trend, merged, [each.patch or 0.0 for each in merged], [_epoch(each) for each in merged]
@@ -102,9 +124,7 @@ def _course(trend: SeriesWithPoints, view: TrendView) -> _Course:
     line = level_line(trend.steps, view.since, trend.links)
     levels = line.levels
     newest = {
-        each.revision: each
-        for each in trend.points
-        if each.kind is RunKind.POST_SUBMIT and _is_measured(each)
+        each.revision: each for each in trend.points if each.kind is RunKind.POST_SUBMIT and each.is_measured
     }
     merged = [newest[commit] for commit in line.commits if commit in newest]
     found = [levels[each.revision] for each in merged]
@@ -121,7 +141,9 @@ def _course(trend: SeriesWithPoints, view: TrendView) -> _Course:
 
 def _line(course: _Course, place: Place, most: int, is_alone: bool, in_percent: bool) -> Line:  # noqa: FBT001
     merged, levels = course.merged, course.levels
-    first = next((each for each in course.heights if each > 0), 1.0)
+    first = next(iter(course.heights), 0.0)
+    if not (is_alone or levels) and first <= 0:
+        return Line(course.trend.series, (), (), 0, ())
 
     def height(value: float) -> float:
         if levels:
@@ -146,7 +168,7 @@ def _line(course: _Course, place: Place, most: int, is_alone: bool, in_percent: 
         tuple(parts),
         tuple(Spot(others[k][0], place(others[k][0]), height(others[k][1])) for k in chosen),
         len(merged),
-        tuple(epochs) if is_alone else (),
+        tuple(epochs) if is_alone or not levels else (),
         course.since,
     )
 
@@ -198,9 +220,3 @@ def _judged(found: Sequence[tuple[Point, float]]) -> list[int]:
 
 def _epoch(point: Point) -> int | None:
     return point.environment_id
-
-
-def _is_measured(point: Point) -> bool:
-    return point.parent is not None and (
-        point.is_same_program or bool(point.ratio and point.error is not None)
-    )

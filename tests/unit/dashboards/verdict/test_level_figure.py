@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dashboards.verdict.trend_figure import figure_of
-from dashboards.verdict.trend_lines import MOST_DRAWN, has_levels
-from dashboards.verdict.trend_view import TrendView
+from dashboards.verdict.trend_lines import MOST_DRAWN, begun_together, has_levels
+from dashboards.verdict.trend_view import MOST_POINTS, TrendView
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
+from service.ports.reading import MOST_UNTOUCHED
 from service.ports.verdict import UntouchedCommit
 from tests.support.reading.sample_project import sample_project
 from tests.support.reading.views import trend_point
@@ -165,6 +166,67 @@ def test_values_of_several_series_are_ratios_to_their_first_value() -> None:
     other = replace(one, series=replace(one.series, id=2, benchmark="BM_Other"))
     figure = figure_of([one, other], TrendView(shown="values"))
     assert figure["data"][0]["y"] == [1.0, 1.5, 2.0]
+
+
+def series_of(number: int, *points: Point, name: str = "BM_x") -> SeriesWithPoints:
+    return replace(trend_of(*points), series=replace(READING.trends[0].series, id=number, benchmark=name))
+
+
+def test_values_of_several_series_have_a_gap_and_a_line_at_a_new_environment() -> None:
+    points = [trend_point(k, 1.0 + k, environment_id=1 + k // 2) for k in range(3)]
+    figure = figure_of([series_of(k, *points) for k in (1, 2)], TrendView(shown="values"))
+    assert figure["data"][1]["y"] == [1.0, 2.0, None, 3.0]
+    assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [figure["data"][0]["x"][3]]
+
+
+def test_a_series_that_begins_with_0_has_no_ratios_and_is_named_instead() -> None:
+    zero = series_of(1, trend_point(0, 0.0), trend_point(1, 2.0), name="BM_zero")
+    figure = figure_of([zero, series_of(2, trend_point(0, 2.0))], TrendView(shown="values"))
+    assert [trace["name"] for trace in figure["data"]] == ["BM_x"]
+    assert figure["notes"] == ["BM_zero is not drawn: in this range it is empty, or begins with 0."]
+
+
+def test_several_series_begin_together() -> None:
+    ended = series_of(1, *(trend_point(k, 1.0) for k in range(3)))
+    newer = series_of(2, *(trend_point(k, 1.0) for k in range(2, 9)))
+    moments = [point.moment for point in newer.points]
+    between = UntouchedCommit("a" * 40, "b" * 40, moments[0])
+    begun = begun_together([ended, replace(newer, untouched=(between,))], moments[-1] - moments[1])
+    assert [(each.points, each.untouched) for each in begun] == [((), ()), (newer.points[1:], ())]
+    assert begun_together([ended], timedelta(0)) == [ended]
+
+
+def test_names_that_are_equal_after_the_cut_have_numbers_in_legend_and_cards() -> None:
+    names = [f"BM_{'x' * 30}{k}{'y' * 30}" for k in range(3)]
+    figure = figure_of(
+        [series_of(k, trend_point(0, 1.0), name=name) for k, name in enumerate(names)], TrendView()
+    )
+    first, second, third = (trace["name"] for trace in figure["data"])
+    assert (second, third) == (f"{first} (2)", f"{first} (3)")
+    assert [card["series"] for card in figure["cards"]] == [first, second, third]
+
+
+def test_a_commit_that_one_of_several_series_misses_is_named() -> None:
+    points = [trend_point(k, 1.0, ratio=1.1) for k in range(3)]
+    view = TrendView(since=points[0].revision)
+    one, other = series_of(1, *points), series_of(2, *points[2:])
+    assert figure_of([one, one], view)["notes"] == []
+    (note,) = figure_of([one, other], view)["notes"]
+    assert points[0].revision[:10] in note
+
+
+def test_merged_points_without_their_commit_are_not_placed_among_commits() -> None:
+    points = [trend_point(k, 1.0, revision="" if k == 1 else f"{k:040x}") for k in range(3)]
+    for by, count in (("commit", 2), ("date", 3)):
+        assert len(figure_of([trend_of(*points)], TrendView(shown="values", by=by))["data"][0]["x"]) == count
+
+
+def test_a_figure_says_that_older_commits_are_left_out() -> None:
+    point = trend_point(0, 1.0, ratio=1.0)
+    untouched = (UntouchedCommit("a" * 40, "b" * 40, point.moment),) * MOST_UNTOUCHED
+    for trend in (trend_of(*[point] * MOST_POINTS), replace(trend_of(point), untouched=untouched)):
+        assert any("Older commits are left out" in note for note in level_figure(trend)["notes"])
+    assert level_figure(trend_of(point))["notes"] == []
 
 
 @pytest.mark.parametrize("more", [{"parent": None}, {"error": None}, {"ratio": None}])
