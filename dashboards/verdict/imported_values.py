@@ -55,7 +55,8 @@ def with_imported(figure: dict[str, Any], trend: SeriesWithPoints) -> dict[str, 
         }
     )
     if shown := figure["layout"]["yaxis"].get("range"):
-        values = [each.value for each in trend.imported]
+        is_log = figure["layout"]["yaxis"]["type"] == "log"  # then the ends are powers of ten
+        values = [math.log10(each.value) if is_log else each.value for each in trend.imported]
         figure["layout"]["yaxis"]["range"] = [min(*shown, *values), max(*shown, *values)]
     for each in proposals_of(trend):
         at = stamp(each.value.moment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -53,6 +54,21 @@ def test_imported_values_are_inside_the_scale_of_merged_commits() -> None:
     drawn = figure_of([trend], VALUES)
     drawn["layout"]["yaxis"]["range"] = [1.9, 2.1]
     assert with_imported(drawn, trend)["layout"]["yaxis"]["range"] == [1.84, 2.1]
+
+
+def test_on_a_logarithmic_axis_the_scale_is_of_powers_of_ten() -> None:
+    trend = replace(_imported(), points=READING.trend(1, 200).points)
+    drawn = figure_of([trend], replace(VALUES, axis="log"))
+    drawn["layout"]["yaxis"]["range"] = [0.28, 0.3]
+    low, high = with_imported(drawn, trend)["layout"]["yaxis"]["range"]
+    assert (round(10**low, 2), high) == (1.84, math.log10(2.0))
+
+
+def test_many_imported_values_are_listed_up_to_a_limit_and_a_change_is_sought_among_all() -> None:
+    reading = FakeReading(trends=[_imported(400, step_at=100)])
+    page = call(build_app(reading), "GET", "/trends?series=1").text
+    assert "200 points as a table" in page
+    assert "looks like −8.0 %" in page
 
 
 def test_a_figure_without_imported_values_stays_as_it_is() -> None:
