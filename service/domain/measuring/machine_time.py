@@ -47,9 +47,20 @@ class MachineTime:
         return self.seconds - (self.elapsed - self.added_by_patch)
 
     @property
+    def wall_left(self) -> float:
+        """Seconds until it is used up if launches go on like this: some seconds are not charged."""
+        charged = self.elapsed - self.added_by_patch
+        left = self.left * self.elapsed / charged if charged > 0 else self.left
+        return max(0.0, min(left, self._most - self.elapsed))
+
+    @property
+    def _most(self) -> float:
+        return (1 if self.is_strict else STRETCH) * self.seconds
+
+    @property
     def is_overdrawn(self) -> bool:
         """Return whether no further pair may begin, no matter which side took the time."""
-        return self.elapsed > (1 if self.is_strict else STRETCH) * self.seconds
+        return self.elapsed > self._most
 
     @property
     def is_used_up_by_patch(self) -> bool:

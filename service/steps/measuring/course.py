@@ -121,11 +121,11 @@ class Course:
         most = allowance(max(self.spec.job.policy.base_pairs, count + 1))
         disturbed = f" ({pair - count} of at most {most} repeated)" if pair > count else ""
         last = self.last if self.spec.longer else min(self.last, self.base_pairs)
-        left = max(time.left, 0.0)
+        left = time.wall_left
         if count >= last:
             return f"pair {count + 1}{disturbed}, at most {duration(left)} more"
         pace = time.elapsed / measured if measured else 0.0
-        more = f", about {duration(min(pace * (last - count), left))} more" if pace and left else ""
+        more = f", at most about {duration(min(pace * (last - count), left))} more" if pace and left else ""
         return f"pair {count + 1} of at most {last}{disturbed}{more}"
 
     def done(self, count: int, time: MachineTime) -> float:

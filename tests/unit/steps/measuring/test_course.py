@@ -92,17 +92,26 @@ class TestPlace:
         course = Course.of(SPEC, (OTHER,))
         last = course.base_pairs
         said = course.place(4, 4, MachineTime(3600.0, 240.0, 0.0), 4)
-        assert said == f"pair 5 of at most {last}, about {last - 4} min more"
+        assert said == f"pair 5 of at most {last}, at most about {last - 4} min more"
 
     def test_pairs_of_a_worker_that_died_do_not_make_the_pace_look_faster(self) -> None:
         course = Course.of(SPEC, (OTHER,))
         said = course.place(5, 4, MachineTime(3600.0, 120.0, 0.0), 1)
-        assert said.endswith(f"repeated), about {2 * (course.base_pairs - 4)} min more")
+        assert said.endswith(f"repeated), at most about {2 * (course.base_pairs - 4)} min more")
 
     def test_no_more_than_the_machine_time_is_announced(self) -> None:
         course = Course.of(SPEC, (OTHER,))
-        assert course.place(4, 4, MachineTime(600.0, 480.0, 0.0), 4).endswith(", about 2 min more")
+        assert course.place(4, 4, MachineTime(600.0, 480.0, 0.0), 4).endswith(", at most about 2 min more")
         assert course.place(99, 99, MachineTime(600.0, 480.0, 0.0), 9) == "pair 100, at most 2 min more"
+
+    @pytest.mark.parametrize(("elapsed", "added", "minutes"), [(480.0, 240.0, 12), (1200.0, 960.0, 20)])
+    def test_minutes_are_those_that_pass_and_not_those_that_are_charged(
+        self, elapsed: float, added: float, minutes: int
+    ) -> None:
+        """Half of the time of a slow patch is not charged; all of it takes at most four times the seconds."""
+        course = Course.of(SPEC, (OTHER,))
+        said = course.place(99, 99, MachineTime(600.0, elapsed, added), 9)
+        assert said == f"pair 100, at most {minutes} min more"
 
     def test_before_the_first_pair_nobody_knows(self) -> None:
         course = Course.of(SPEC, (OTHER,))
