@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         SeriesWithPoints,
     )
 
+STEP_DAYS: Final = 90
+
 
 class Viewer(Protocol):
     """A person, or a program with a token, who may see more on a review server than the public."""
@@ -126,13 +128,11 @@ class SeriesReading(Protocol):
         this range; hidden changes behind them stay hidden.
         """
 
-    def merged_steps(
-        self, series: Collection[int], before: datetime, limit: int
-    ) -> Mapping[int, Sequence[Step]]:
-        """Return the steps of the last ``limit`` merged commits measured before a moment, by series id.
+    def merged_steps(self, before: Mapping[int, datetime], limit: int) -> Mapping[int, Sequence[Step]]:
+        """Return the steps of the merged commits that were last measured before the moment of each series.
 
-        The oldest comes first. The steps have no standard errors. A series without steps is left out, and so
-        is what a benchmark measured under a former name.
+        By the series' id, at most ``limit``, of ``STEP_DAYS``, the oldest first, without standard errors. A
+        series without steps is left out, and so is what a benchmark measured under a former name.
         """
 
 

@@ -102,7 +102,7 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
     "trend": lambda reading, secret: is_there(lambda: reading.trend(secret.series, 9)),
     "measured_series": lambda reading, _: bool(reading.measured_series(LONG_AGO)),
     "merged_steps": lambda reading, secret: bool(
-        reading.merged_steps([secret.series], secret.build.created_at + timedelta(days=1), 9)
+        reading.merged_steps({secret.series: secret.build.created_at + timedelta(days=1)}, 9)
     ),
     "machines": lambda reading, _: any(machine.build for machine in reading.machines()),
     "condition": lambda reading, _: names_a_step(reading),

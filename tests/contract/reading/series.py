@@ -12,6 +12,8 @@ from service.domain.runs.vote import Result
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.values.search import parse_words
+from service.domain.verdict.inference.verdict import Verdict
+from service.ports.reading import STEP_DAYS
 from tests.contract.reading.seen_by import Person
 from tests.contract.reading.site import ADDRESS, CHANGE, OTHER_PARENT, measure
 
@@ -238,14 +240,19 @@ class SeriesReadingContract:
         x, y, z = (site.add_series(name) for name in ("BM_x", "BM_y", "BM_z"))
         later = site.reading.build(checked.job, checked.number).build.created_at
         last = site.reading.build("perf", 4).build.created_at
-        found = site.reading.merged_steps([x, y, z], later, 3)
+        found = site.reading.merged_steps(dict.fromkeys((x, y, z), later), 3)
         assert {key: [step.parent[0] for step in steps] for key, steps in found.items()} == {
             x: ["b", "c", "d"],
             y: ["b", "c", "d"],
         }
         assert found[y][0].revision == "7-2"
         assert found[y][0].log == pytest.approx(math.log(0.9))
-        assert [step.parent[0] for step in site.reading.merged_steps([y], last, 9)[y]] == ["b", "c"]
+        assert found[y][0].verdict is Verdict.SLOWER
+        found = site.reading.merged_steps({x: later, y: last}, 9)
+        assert [step.parent[0] for step in found[x]] == ["a", "b", "c", "d"]
+        assert [step.parent[0] for step in found[y]] == ["b", "c"]
+        assert site.reading.merged_steps({}, 9) == {}
+        assert site.reading.merged_steps({x: later + timedelta(days=STEP_DAYS)}, 9) == {}
 
     def test_the_step_of_a_hidden_commit_is_seen_by_readers_of_its_branch_only(
         self, site: ReadingSite
@@ -259,7 +266,7 @@ class SeriesReadingContract:
         moment = site.reading.build(checked.job, checked.number).build.created_at
 
         def shown(reading: Reading) -> list[str]:
-            return [step.revision for step in reading.merged_steps([series], moment, 9).get(series, ())]
+            return [step.revision for step in reading.merged_steps({series: moment}, 9).get(series, ())]
 
         site.hide(OTHER)
         assert shown(site.reading) == ["7-1", "8-1"]

@@ -377,11 +377,12 @@ class FakeReading(Reading):
         )
 
     @override
-    def merged_steps(
-        self, series: Collection[int], before: datetime, limit: int
-    ) -> Mapping[int, Sequence[Step]]:
+    def merged_steps(self, before: Mapping[int, datetime], limit: int) -> Mapping[int, Sequence[Step]]:
         stored = {trend.series.id: trend.points for trend in self.trends}
-        found = {each: steps_before(before, stored.get(each) or self._points([each])) for each in series}
+        found = {
+            each: steps_before(moment, stored.get(each) or self._points([each]))
+            for each, moment in before.items()
+        }
         return {each: steps[-limit:] for each, steps in found.items() if steps}
 
     def _imported(self, series: Sequence[int]) -> tuple[ImportedValue, ...]:

@@ -19,6 +19,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.line import Step
 from service.domain.wording.standing import PoolMachine
 from service.ports.machines import Machine
+from service.ports.reading import STEP_DAYS
 from service.ports.review.shown import Change, PatchSet
 from service.ports.runs.shown import BuildOfRun, Decision, Override, Run, Tally
 from service.ports.verdict import Anchor, Comparison, Point, Series
@@ -309,10 +310,19 @@ def anchor_between(base: Point, patch: Point, ratio: float) -> Anchor:
 
 
 def steps_before(moment: datetime, points: Iterable[Point]) -> tuple[Step, ...]:
-    """Return the steps of merged commits that were measured before a moment, the oldest first."""
-    merged = [each for each in points if each.kind is RunKind.POST_SUBMIT and each.measured_at < moment]
+    """Return the steps of merged commits in the ``STEP_DAYS`` before a moment, the oldest first."""
+    begin = moment - timedelta(days=STEP_DAYS)
+    merged = [
+        each for each in points if each.kind is RunKind.POST_SUBMIT and begin < each.measured_at < moment
+    ]
     return tuple(
-        Step(each.revision, each.parent, each.measured_at, math.log(each.ratio) if each.ratio else None)
+        Step(
+            each.revision,
+            each.parent,
+            each.measured_at,
+            math.log(each.ratio) if each.ratio else None,
+            verdict=each.verdict,
+        )
         for each in sorted(merged, key=lambda point: point.measured_at)
         if each.parent
     )

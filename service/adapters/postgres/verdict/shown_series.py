@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -32,14 +32,14 @@ from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.estimate import MIN_PAIRS, estimate_of, log_ratios
 from service.domain.verdict.inference.reasons import ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.imported import ImportedValue
 from service.domain.verdict.trend.line import Step
-from service.ports.reading import MOST_UNTOUCHED, SeriesReading
+from service.ports.reading import MOST_UNTOUCHED, STEP_DAYS, SeriesReading
 from service.ports.verdict import Anchor, Point, Series, SeriesWithPoints, UntouchedCommit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from datetime import timedelta
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Row
 
@@ -214,9 +214,13 @@ ORDER BY value.moment DESC, value.commit DESC LIMIT :limit
 # Each series takes one look at the index of each partition, and each build is looked up once for all series.
 _STEPS: Final = text(f"""
 WITH newest AS MATERIALIZED (
-    SELECT k.* FROM unnest(cast(:series AS bigint[])) AS wanted (id) CROSS JOIN LATERAL (
-        SELECT series_id, build_id, measured_at, ratio, reasons FROM comparison
-        WHERE series_id = wanted.id AND kind = 1 AND measured_at < :before
+    SELECT k.* FROM unnest(cast(:series AS bigint[]), cast(:before AS timestamptz[])) AS wanted (id, before)
+    CROSS JOIN LATERAL (
+        SELECT series_id, build_id, measured_at, ratio, verdict FROM comparison
+        WHERE series_id = wanted.id AND kind = 1
+          AND measured_at < wanted.before AND measured_at > wanted.before - interval '{STEP_DAYS} days'
+          -- As values, so that the planner opens the partitions in between only.
+          AND measured_at < :end AND measured_at > cast(:begin AS timestamptz)
         ORDER BY measured_at DESC LIMIT :limit
     ) AS k
 ), merged AS (
@@ -227,7 +231,7 @@ WITH newest AS MATERIALIZED (
     WHERE run.kind = '{RunKind.POST_SUBMIT}' AND run.parent IS NOT NULL AND {merged_in_sight("run")}
     ORDER BY held.build_id, run.id
 )
-SELECT k.series_id, merged.revision, merged.parent, k.measured_at, k.ratio, {_SAME_PROGRAM}
+SELECT k.series_id, merged.revision, merged.parent, k.measured_at, k.ratio, k.verdict
 FROM newest AS k JOIN merged ON merged.build_id = k.build_id
 ORDER BY k.series_id, k.measured_at, k.build_id
 """)  # noqa: S608 - put together from constants
@@ -287,10 +291,11 @@ class PostgresSeriesReading(Sighted, SeriesReading):
             return SeriesWithPoints(series, points, untouched, tuple(anchors), imported)
 
     @override
-    def merged_steps(
-        self, series: Collection[int], before: datetime, limit: int
-    ) -> Mapping[int, Sequence[Step]]:
-        keys: dict[str, Any] = {"series": sorted(series), "before": before, "limit": limit}
+    def merged_steps(self, before: Mapping[int, datetime], limit: int) -> Mapping[int, Sequence[Step]]:
+        if not before:
+            return {}
+        keys: dict[str, Any] = {"series": [*before], "before": [*before.values()], "limit": limit}
+        keys |= {"begin": min(before.values()) - timedelta(days=STEP_DAYS), "end": max(before.values())}
         keys |= self._sight(OF_BRANCHES)
         with self._begin() as connection:
             rows = connection.execute(_STEPS, keys).all()
@@ -310,9 +315,8 @@ def since_untouched(points: Sequence[Point], untouched: Sequence[UntouchedCommit
 
 
 def _step(row: Row[Any]) -> Step:
-    is_measured = row.ratio is not None and 0 < row.ratio < math.inf
-    log = math.log(row.ratio) if is_measured else None
-    return Step(row.revision, row.parent, row.measured_at, 0.0 if row.is_same_program else log)
+    log = math.log(row.ratio) if row.ratio else None
+    return Step(row.revision, row.parent, row.measured_at, log, verdict=Verdict(row.verdict))
 
 
 def _error(row: Row[Any]) -> float | None:

@@ -7,13 +7,13 @@ of these steps has no drift of the machine, and a new machine or compiler does n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from service.domain.verdict.inference.verdict import Verdict
     from service.domain.verdict.trend.levels import Link
 
 _SURE: Final = 1.96  # standard errors, for 95 %
@@ -24,7 +24,7 @@ class Step:
     """A commit against its first parent: ``log`` is ln(commit ÷ parent), with its standard error.
 
     Both are None if that was not measured, and 0 if it cannot have changed. ``moment`` is when the commit
-    came to the branch, as far as Benchgate knows.
+    came to the branch, as far as Benchgate knows. ``verdict`` is None where only levels are wanted.
     """
 
     revision: str
@@ -33,6 +33,7 @@ class Step:
     log: float | None = None
     error: float | None = None
     pairs: int = 0
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,9 @@ def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] =
     )
 
     known = [*steps]
-    followed, set_back = _in_line(known)
-    commits = followed + set_back
+    line = followed(known)
+    set_back = _set_back(known, {*line})
+    commits = line + set_back
     position = {commit: number for number, commit in enumerate(commits)}
     links = pool_errors(
         Link(position[each.parent], position[each.revision], each.log, each.error, each.pairs)
@@ -113,30 +115,11 @@ def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] =
     return LevelledLine(commits, _joined(commits, levels, since), len(set_back))
 
 
-def summed_levels(steps: Iterable[Step]) -> Mapping[str, float]:
-    """Add up the steps along the branch: ln(commit ÷ oldest commit) of each, in the order of the branch.
+def followed(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Follow the first parents to the tip of the branch, without commits that were set back.
 
-    They are the levels of :func:`level_line` where each commit was measured once and no anchor contradicts,
-    without errors, in a hundredth of the time. Of several steps of one commit the last counts. Behind a gap
-    the line goes on where it stopped.
-    """
-    known = [*steps]
-    made = {each.revision: each for each in known if each.log is not None}
-    levels: dict[str, float] = {}
-    last = 0.0
-    for commit in chain(*_in_line(known)):
-        step = made.get(commit)
-        if step is not None and step.log is not None and step.parent in levels:
-            last = levels[step.parent] + step.log
-        levels[commit] = last
-    return levels
-
-
-def _in_line(steps: Sequence[Step]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Follow the first parents; return the line, and the commits that were set back.
-
-    Parts that nothing joins come in the order of their first moments. A step may lead over several commits.
-    If these have steps, too, the commit follows the last of them.
+    A step may lead over several commits. If these have steps, too, the commit follows the last of them. Parts
+    that nothing joins come in the order of their first moments.
     """
     moments: dict[str, datetime] = {}
     for each in steps:
@@ -159,9 +142,13 @@ def _in_line(steps: Sequence[Step]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         while commit is not None and commit not in line:
             line[commit] = None
             commit = after.get(commit)
-    # What is left was set back, or is a circle, which no history has.
-    left = dict.fromkeys(name for each in steps for name in (each.parent, each.revision) if name not in line)
-    return tuple(line), tuple(left)
+    return tuple(line)
+
+
+def _set_back(steps: Sequence[Step], line: Collection[str]) -> tuple[str, ...]:
+    """Return the commits that the followed line lacks: they were set back, or are a circle."""
+    names = (name for each in steps for name in (each.parent, each.revision))
+    return tuple(dict.fromkeys(name for name in names if name not in line))
 
 
 def _parts(of: Sequence[int], links: Sequence[Link]) -> Iterator[tuple[list[int], list[Link]]]:

@@ -3,87 +3,134 @@
 from __future__ import annotations
 
 import math
+import random
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboards.verdict.sparkline import HEIGHT, WIDTH, Sparkline, sparkline
+from dashboards.verdict.sparkline import Sparkline, sparkline
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.line import Step
+from tests.support.reading.views import comparison
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 FLOOR = 0.01
+SAME, UNDECIDED = (1.001, Verdict.SAME), (0.97, Verdict.UNDECIDED)
+Change = tuple[float | None, Verdict]
 
 
-def steps(*ratios: float | None) -> list[Step]:
+def step(parent: object, commit: object, hour: int, change: Change) -> Step:
+    ratio, verdict = change
+    log = math.log(ratio) if ratio else None
+    return Step(str(commit), str(parent), START + timedelta(hours=hour), log, verdict=verdict)
+
+
+def steps(*changes: Change) -> list[Step]:
     """The steps from commit 0 to 1, from 1 to 2, and so on."""
-    return [
-        Step(f"{k + 1}", f"{k}", START + timedelta(hours=k), math.log(ratio) if ratio else None)
-        for k, ratio in enumerate(ratios)
-    ]
+    return [step(k, k + 1, k, change) for k, change in enumerate(changes)]
 
 
-def drawn(*ratios: float | None, parent: str | None = None, value: float = 0.9) -> Sparkline:
-    line = sparkline(steps(*ratios), parent, value, FLOOR)
+def line_of(made: list[Step], parent: str, ratio: float | None = 0.9, metric: str = "") -> Sparkline | None:
+    more = {"metric": metric} if metric else {}
+    return sparkline(made, comparison(1, "BM", ratio, Verdict.SLOWER, **more), parent, FLOOR)
+
+
+def drawn(made: list[Step], parent: str, ratio: float = 0.9, metric: str = "") -> Sparkline:
+    line = line_of(made, parent, ratio, metric)
     assert line is not None
     return line
 
 
-def corners(line: Sparkline) -> list[tuple[float, float]]:
-    return [(float(x), float(y)) for x, _, y in (each.partition(",") for each in line.line.split())]
+def heights(line: Sparkline) -> list[float]:
+    """The levels of a path in their order, each once."""
+    return [float(each) for each in re.findall(r"(?:M\S+ |V)(\S+)", line.path)]
+
+
+def test_a_commit_that_got_faster_is_one_step_up() -> None:
+    line = drawn(steps(SAME, SAME, (1.2, Verdict.FASTER), UNDECIDED, SAME), "5", 1.0)
+    before, after = heights(line)
+    assert after < before
+    assert line.y == line.parent_y == after
+    assert line.words == (
+        "Of the last 5 measured commits, 0 were slower and 1 faster: by +20.0 %. This one: ±0.00 %"
+    )
+
+
+def test_noise_of_which_nothing_was_decided_is_a_flat_line() -> None:
+    draw = random.Random(7)  # noqa: S311 - repeatable on purpose
+    noise = [
+        (draw.lognormvariate(0.0, 0.02), draw.choice([Verdict.SAME, Verdict.UNDECIDED])) for _ in range(30)
+    ]
+    line = drawn(steps(*noise), "30")
+    assert len(heights(line)) == 1
+    assert line.words == "Of the last 30 measured commits, 0 were slower and 0 faster. This one: −10.0 %"
+
+
+def test_the_largest_change_is_named() -> None:
+    made = steps((0.95, Verdict.SLOWER), (0.8, Verdict.SLOWER), (1.1, Verdict.FASTER))
+    assert drawn(made, "3").words == (
+        "Of the last 3 measured commits, 2 were slower and 1 faster: at most by −20.0 %. This one: −10.0 %"
+    )
+    heap = drawn(steps((1.3, Verdict.SLOWER)), "1", 1.2, "max_bytes_used")
+    assert heap.words == "Of one measured commit, 1 was worse and 0 better: by +30.0 %. This one: +20.0 %"
+
+
+def test_of_a_commit_that_was_measured_again_the_newest_verdict_counts_once() -> None:
+    made = [*steps((0.8, Verdict.SLOWER), SAME), step(0, 1, 9, SAME)]
+    line = drawn(made, "2")
+    assert len(heights(line)) == 1
+    assert line.words.startswith("Of the last 2 measured commits, 0 were slower")
+
+
+def test_a_commit_that_was_not_measured_is_a_gap() -> None:
+    made = steps((0.8, Verdict.SLOWER), (None, Verdict.BROKEN), SAME)
+    line = drawn(made, "3")
+    assert line.path.count("M") == 2
+    assert heights(line)[-1] == heights(line)[-2]
+    assert line.words.startswith("Of the last 2 measured commits, 1 was slower and 0 faster: by −20.0 %.")
+    assert drawn([*made[:1], *made[2:]], "3").path.count("M") == 2
+
+
+def test_an_identical_program_is_no_gap() -> None:
+    assert drawn(steps((None, Verdict.SAME), SAME), "2").path.count("M") == 1
+
+
+def test_a_commit_that_was_set_back_is_left_out() -> None:
+    """Also if it was measured last."""
+    made = [step("a", "b", 1, (0.5, Verdict.SLOWER)), step("a", "c", 2, SAME), step("a", "b", 3, UNDECIDED)]
+    line = drawn(made, "c")
+    assert len(heights(line)) == 1
+    assert line.words == "Of one measured commit, 0 were slower and 0 faster. This one: −10.0 %"
+    assert drawn(made, "b").y is None
 
 
 def test_the_value_is_drawn_at_the_level_of_its_parent_times_its_ratio() -> None:
     """The newest commit is 10 % up; the value's parent is the one before it."""
-    line = drawn(1.0, 1.1, parent="1", value=1.1)
-    assert line.y == corners(line)[-1][1]
-    assert line.parent_y == corners(line)[0][1] > line.y
+    line = drawn(steps(SAME, (1.1, Verdict.FASTER)), "1", 1.1)
+    low, high = heights(line)
+    assert (line.parent_y, line.y) == (low, high)
 
 
-def test_a_value_with_an_unknown_parent_follows_the_last_commit() -> None:
-    line = drawn(1.0, 1.1, parent="elsewhere", value=1.05)
-    assert line.parent_y == corners(line)[-1][1] > line.y
-    assert line.words == (
-        "Against the last of them, the last 2 merged commits were between −9.1 % and ±0.00 %; this is +5.0 %"
-    )
-
-
-def test_a_level_holds_until_a_commit_changes_it() -> None:
-    xs, ys = zip(*corners(drawn(1.0, 1.2, 1.0)), strict=True)
-    assert xs == tuple(sorted(xs))
-    assert len(set(ys)) == 2
-    assert all(a == b or c == d for a, b, c, d in zip(xs, xs[1:], ys, ys[1:], strict=False))
-
-
-def test_noise_within_the_floor_is_not_magnified() -> None:
-    """The band in which nothing matters takes the whole drawing, and the line stays inside."""
-    line = drawn(1.001, 0.999, parent="2", value=1.002)
-    assert line.floor_height == pytest.approx(HEIGHT - 10, abs=0.2)
-    ys = [y for _, y in corners(line)]
-    assert max(ys) - min(ys) < line.floor_height / 8
+def test_a_value_whose_parent_is_no_commit_of_the_line_has_no_place() -> None:
+    line = drawn(steps(SAME, (1.1, Verdict.FASTER)), "elsewhere")
+    assert (line.parent_y, line.y) == (None, None)
+    assert line.words.endswith("1 faster: by +10.0 %. This one's parent is not among them")
 
 
 def test_everything_stays_inside_the_drawing() -> None:
-    for value in (1e-6, 0.5, 1.0, 1e6):
-        line = drawn(*(1.0 + k / 100 for k in range(30)), parent="30", value=value)
-        assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in corners(line))
-        assert 3 <= line.y <= HEIGHT - 3
-        assert line.x <= WIDTH - 3
-
-
-def test_a_commit_that_was_not_measured_does_not_break_the_line() -> None:
-    words = drawn(1.02, None, 1.0, parent="3").words
-    assert "the last 3 merged commits were between −2.0 % and ±0.00 %" in words
-
-
-def test_one_commit_is_worded_as_one() -> None:
-    words = drawn(1.0, parent="1").words
-    assert words == "Against the parent, the last merged commit was at ±0.00 %; this is −10.0 %"
+    for ratio in (1e-6, 0.5, 1.0, 1e6):
+        line = drawn(steps(*((1.0 + k / 100, Verdict.FASTER) for k in range(30))), "30", ratio)
+        assert line.y is not None
+        assert all(3 <= y <= Sparkline.HEIGHT - 3 for y in (*heights(line), line.y))
+        assert all(0 <= float(x) <= Sparkline.X for x in re.findall(r"[MH](\S+)", line.path))
 
 
 @pytest.mark.parametrize("ratio", [None, math.nan, math.inf, 0.0])
 def test_what_has_no_ratio_has_no_line(ratio: float | None) -> None:
-    assert sparkline(steps(1.0), "1", ratio, FLOOR) is None
+    assert line_of(steps(SAME), "1", ratio) is None
 
 
-def test_a_benchmark_without_history_has_no_line() -> None:
-    assert sparkline([], "1", 0.9, FLOOR) is None
+@pytest.mark.parametrize("made", [[], steps((None, Verdict.BROKEN), (None, Verdict.NEW))])
+def test_a_benchmark_that_was_never_measured_has_no_line(made: list[Step]) -> None:
+    assert line_of(made, "1") is None

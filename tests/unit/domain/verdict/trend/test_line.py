@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.verdict.trend.line import LevelledLine, Step, level_line, summed_levels
+from service.domain.verdict.trend.line import LevelledLine, Step, followed, level_line
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -72,6 +72,12 @@ def test_a_branch_that_was_set_back_goes_on_with_the_later_commit() -> None:
     line = level_line([_step("a", "b", 0.02, hour=1), _step("a", "c", 0.01, hour=2), _step("c", "d", hour=3)])
     assert (line.commits, line.followed) == (("a", "c", "d", "b"), ("a", "c", "d"))
     assert _drawn(line)["d"] == 0.01
+
+
+def test_the_followed_line_ends_at_the_tip() -> None:
+    """Also if a commit that was set back was measured last."""
+    back = [_step("a", "b", hour=1), _step("a", "b", hour=4)]
+    assert followed([_step("a", "c", hour=2), _step("c", "d", hour=3), *back]) == ("a", "c", "d")
 
 
 def test_the_spread_of_a_few_pairs_is_drawn_to_that_of_the_others() -> None:
@@ -141,27 +147,6 @@ def test_an_anchor_joins_both_sides_of_a_gap() -> None:
     line = level_line(steps, anchors=[_step("b", "d", 0.04)])
     assert _drawn(line) == {"a": 0, "b": 0.02, "c": 0.01, "d": 0.06}
     assert {each.since for each in line.levels.values()} == {"a"}
-
-
-@given(st.lists(st.none() | st.floats(-0.2, 0.2), min_size=1, max_size=30))
-def test_summed_levels_are_those_of_a_line_without_anchors(logs: list[float | None]) -> None:
-    """A commit that could not be measured is a gap in both."""
-    steps = [
-        Step(f"{k + 1}", f"{k}", START + timedelta(hours=k), log, None if log is None else 0.003)
-        for k, log in enumerate(logs)
-    ]
-    drawn = _drawn(level_line(reversed(steps)))
-    summed = summed_levels(reversed(steps))
-    assert [*summed] == [*drawn]
-    assert {each: round(log, 6) for each, log in summed.items()} == pytest.approx(drawn, abs=2e-6)
-
-
-def test_of_two_measurements_of_a_commit_the_summed_levels_take_the_last() -> None:
-    assert summed_levels([_step("a", "b", 0.02), _step("a", "b", 0.04), _step("b", "c", 0.01)]) == {
-        "a": 0,
-        "b": 0.04,
-        "c": 0.05,
-    }
 
 
 @pytest.mark.parametrize("first", [0, 1])
