@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from typing import TYPE_CHECKING, Final
 
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
 from service.domain.values.text import plain
 
@@ -40,14 +39,6 @@ def csv_response(name: str, columns: Sequence[str], rows: Iterable[Row]) -> Resp
     return Response("".join(csv_lines(columns, rows)), headers=headers, media_type="text/csv; charset=utf-8")
 
 
-def json_response(columns: Sequence[str], rows: Iterable[Row]) -> Response:
-    """Return a table as a list of objects; a number that JSON has not is null."""
-    return JSONResponse(
-        [dict(zip(columns, map(_finite, row), strict=True)) for row in rows],
-        headers={"Cache-Control": "no-cache"},
-    )
-
-
 def markdown_response(columns: Sequence[str], rows: Iterable[Row]) -> Response:
     """Return a table in Markdown, to be copied into a comment."""
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
@@ -66,10 +57,6 @@ def _taken(buffer: io.StringIO) -> str:
 def _cell(value: Cell) -> Cell:
     # A negative number is no formula.
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-
-
-def _finite(value: Cell) -> Cell:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _marked(value: Cell) -> str:

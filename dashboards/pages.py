@@ -24,7 +24,7 @@ from dashboards.runs.next_steps import steps_after
 from dashboards.trunk.trends import add_trends
 from dashboards.verdict import comparison_table
 from dashboards.verdict.exports import add_exports
-from dashboards.verdict.sparkline import COMMITS, sparkline
+from dashboards.verdict.sparkline import COMMITS, ROWS, sparkline
 from service.domain.review.change import ChangeStatus
 from service.domain.review.change_search import MINE, MOST_VOTES, parse_change_search
 from service.domain.runs.states import UNFINISHED
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from service.domain.building.logs.stored_log import Stream
     from service.ports.reading import ChangeReading, Reading, SeriesReading
     from service.ports.runs.shown import Build, BuildOfRun, Run
-    from service.ports.verdict import Comparison
 
     ReadingOf = Callable[[Request], Reading]
 
@@ -62,12 +61,12 @@ Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
 class ShownBuild:
     """A build with its table, None if it compared nothing. ``waived_by`` is as in ``BuildOfRun``.
 
-    ``lines`` has what the benchmarks did before, by series, for rows that changed or are undecided.
+    ``lines`` has what the benchmarks did before, by series, for the first rows that are not the same.
     """
 
     build: Build
-    table: ComparisonTable | None
     waived_by: str
+    table: ComparisonTable | None
     lines: Mapping[int, Sparkline]
 
 
@@ -265,36 +264,45 @@ def _tables(
     is_open: bool,
 ) -> dict[str, Any]:
     words, row_filter = parse_words(chosen.q), comparison_table.filter_named(chosen.show)
-    parent = run.parent if run else None
-    shown, compared = [], []
+    compared, tables = [], []
     for build, waived_by in builds:
         rows = reading.comparisons(build.id, build.created_at) if build.compares else []
         table = comparison_table.lay_out(rows, row_filter, words, build.floor, chosen.sort) if rows else None
-        lines = _lines(reading, build, table.rows, parent) if table else {}
-        shown.append(ShownBuild(build, table, waived_by, lines))
         compared.append((build, waived_by, rows))
-    bad = [(build, row) for build, _, rows in compared for row in rows if comparison_table.is_bad(row)]
+        tables.append(table)
+    shown = [(*of, table) for of, table in zip(builds, tables, strict=True)]
+    of_tables = [(build, table) for build, _, table in shown if table]
+    lines = _lines(reading, of_tables, run.parent if run else None)
     return {
-        "builds": shown,
+        "builds": [ShownBuild(*each, lines.get(each[0].id, {})) for each in shown],
         "compared": compared,
         "steps": steps_after(compared, is_open=is_open),
-        "worst": sorted(bad, key=lambda of: comparison_table.urgency(of[1]))[: comparison_table.WORST_ROWS],
+        "worst": comparison_table.worst_of(compared),
         "at": {
             "q": chosen.q,
             "show": row_filter,
-            "sort": next((each.table.sort for each in shown if each.table), ""),
+            "sort": next((table.sort for table in tables if table), ""),
         },
     }
 
 
 def _lines(
-    reading: SeriesReading, build: Build, rows: Sequence[Comparison], parent: str | None
-) -> Mapping[int, Sparkline]:
-    """Draw what the benchmarks of rows that are not the same did before the build."""
-    drawn = {row.series_id: row.ratio for row in rows if row.ratio and row.verdict is not Verdict.SAME}
-    steps = reading.merged_steps(drawn, build.created_at, COMMITS) if drawn else {}
-    lines = ((each, sparkline(steps[each], parent, drawn[each], build.floor)) for each in steps)
-    return {each: line for each, line in lines if line is not None}
+    reading: SeriesReading, tables: Sequence[tuple[Build, ComparisonTable]], parent: str | None
+) -> Mapping[int, Mapping[int, Sparkline]]:
+    """Draw what the benchmarks of rows that are not the same did before, by build and series."""
+    drawn = {
+        row.series_id: (build, row)
+        for build, table in tables
+        for row in table.rows[:ROWS]
+        if row.ratio and row.verdict is not Verdict.SAME
+    }
+    found = reading.merged_steps({each: of[0].created_at for each, of in drawn.items()}, COMMITS)
+    lines: dict[int, dict[int, Sparkline]] = {}
+    for series, steps in found.items():
+        build, row = drawn[series]
+        if line := sparkline(steps, row, parent, build.floor):
+            lines.setdefault(build.id, {})[series] = line
+    return lines
 
 
 class _PageRoute(APIRoute):

@@ -19,7 +19,7 @@ from dashboards.machines.environment import build_facts, machine_facts, stages
 from dashboards.runs.badges import badge_of, slower_uncounted
 from dashboards.runs.next_steps import button_of, row_offers, title_of
 from dashboards.runs.sentences import delivery, override_text
-from dashboards.verdict.comparison_table import Mark, RowFilter, sign_of, word_of
+from dashboards.verdict.comparison_table import Mark, RowFilter, search_for, sign_of, word_of
 from dashboards.verdict.sparkline import COMMITS
 from service.domain.failures.known import DEFAULT_DAYS
 from service.domain.project.policy import MOST_PAIRS
@@ -228,7 +228,6 @@ def _environment() -> Environment:
         MAX_REASON=MAX_REASON,
         MIN_REASON=MIN_REASON,
         DEFAULT_DAYS=DEFAULT_DAYS,
-        COMMITS=COMMITS,
     )
     environment.globals.update(
         COMMITS=COMMITS, MAX_CLAUSE=MAX_CLAUSE, MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS
@@ -254,6 +253,7 @@ def _environment() -> Environment:
         shortened=shortened,
         plain_lines=plain_lines,
         sign=sign_of,
+        search_for=search_for,
         word=word_of,
         override_text=override_text,
         sentence=sentence,

@@ -63,8 +63,11 @@ document.addEventListener("click", (event) => {
     return;
   }
   const button = event.target.closest("button.expand");
-  if (button) toggle(button.closest("tr"), true);
+  if (button) toggleAll([button.closest("tr")]);
 });
+
+// The key that opens all rows is in keys.js.
+document.addEventListener("toggle-rows", (event) => toggleAll(event.detail));
 
 document.addEventListener("input", (event) => {
   if (!(event.target instanceof HTMLInputElement) || event.target.id !== "search") return;
@@ -88,10 +91,15 @@ function openRows() {
   return (new URL(location.href).searchParams.get("open") || "").split(",").filter(Boolean);
 }
 
-function remember(series, isOpen) {
-  const rows = openRows().filter((open) => open !== series);
-  if (isOpen) rows.push(series);
-  const url = changed("open", rows.join(","), rows.length === 0);
+// The address is written once.
+function toggleAll(rows) {
+  const open = new Set(openRows());
+  for (const row of rows) {
+    toggle(row);
+    const isOpen = row.querySelector("button.expand").getAttribute("aria-expanded") === "true";
+    open[isOpen ? "add" : "delete"](row.dataset.series);
+  }
+  const url = changed("open", [...open].join(","), open.size === 0);
   history.replaceState(null, "", url.href.replaceAll("%2C", ","));
 }
 
@@ -99,17 +107,16 @@ function openNamedRows() {
   for (const series of openRows()) {
     if (!/^\d+$/.test(series)) continue;
     for (const row of document.querySelectorAll(`tr.row[data-series="${series}"]`)) {
-      if (!row.nextElementSibling?.classList.contains("samples")) toggle(row, false);
+      if (!row.nextElementSibling?.classList.contains("samples")) toggle(row);
     }
   }
 }
 
-async function toggle(row, isAsked) {
+async function toggle(row) {
   const button = row.querySelector("button.expand");
   if (!button || button.disabled) return;
   const isOpen = button.getAttribute("aria-expanded") !== "true";
   button.setAttribute("aria-expanded", String(isOpen));
-  if (isAsked) remember(row.dataset.series, isOpen);
   const next = row.nextElementSibling;
   if (next && next.classList.contains("samples")) next.remove();
   if (!isOpen) return;
@@ -133,7 +140,7 @@ async function toggle(row, isAsked) {
   } catch (error) {
     const again = htmlElement("button", "Try again");
     again.type = "button";
-    again.addEventListener("click", () => { place.remove(); button.setAttribute("aria-expanded", "false"); toggle(row, false); });
+    again.addEventListener("click", () => { place.remove(); button.setAttribute("aria-expanded", "false"); toggle(row); });
     show(htmlElement("p", `The samples could not be read: ${error.message} `, "hint"), again);
   }
 }
@@ -229,7 +236,7 @@ function numbers(samples, count, format) {
 function openTarget() {
   const row = document.getElementById(location.hash.slice(1));
   if (!row?.matches("tr.row")) return;
-  if (!row.nextElementSibling?.classList.contains("samples")) toggle(row, false);
+  if (!row.nextElementSibling?.classList.contains("samples")) toggle(row);
   row.scrollIntoView({ block: "center" });
 }
 

@@ -2,10 +2,14 @@
 
 const dialog = document.getElementById("keys");
 const choice = document.getElementById("use-keys");
-const MOST = 30; // rows that one key opens: each reads its samples
+const MOST = 30; // rows that one key opens: each reads its samples; base.html names it
 
-function handleOf(row) {
-  return row.querySelector("button.expand:not(:disabled)") || row.querySelector('th[scope="row"] a');
+function opener(row) {
+  return row.querySelector("button.expand:not(:disabled)") || (row.matches("tr.row") ? null : linkOf(row));
+}
+
+function linkOf(row) {
+  return row.querySelector(".permalink") || row.querySelector('th[scope="row"] a');
 }
 
 function currentRow() {
@@ -14,33 +18,44 @@ function currentRow() {
 }
 
 function move(by) {
-  const rows = [...document.querySelectorAll("[data-row]")].filter(handleOf);
-  if (rows.length === 0) return;
+  const rows = [...document.querySelectorAll("[data-row]")].filter(linkOf);
+  if (rows.length === 0) return false;
   const at = rows.indexOf(currentRow());
-  const next = at < 0 && by < 0 ? rows.length - 1 : Math.min(Math.max(at + by, 0), rows.length - 1);
-  handleOf(rows[next]).focus();
+  const next = rows[at < 0 && by < 0 ? rows.length - 1 : Math.min(Math.max(at + by, 0), rows.length - 1)];
+  (opener(next) || linkOf(next)).focus();
+  return true;
 }
 
+function open() {
+  const row = currentRow();
+  const handle = row?.matches("[data-row]") && opener(row);
+  handle?.click();
+  return Boolean(handle);
+}
+
+// comparison.js opens the rows and writes the address once.
 function openAll() {
-  const buttons = [...document.querySelectorAll("button.expand:not(:disabled)")];
-  const closed = buttons.filter((button) => button.getAttribute("aria-expanded") !== "true");
-  for (const button of closed.length ? closed.slice(0, MOST) : buttons) button.click();
+  const isOpen = document.querySelector('button.expand[aria-expanded="true"]') !== null;
+  const buttons = [...document.querySelectorAll(`button.expand[aria-expanded="${isOpen}"]:not(:disabled)`)];
+  const rows = (isOpen ? buttons : buttons.slice(0, MOST)).map((button) => button.closest("tr"));
+  document.dispatchEvent(new CustomEvent("toggle-rows", { detail: rows }));
+  return rows.length > 0;
 }
 
 function search() {
   const field = document.getElementById("search");
   field?.focus();
   field?.select();
+  return field !== null;
 }
 
-const KEYS = {
-  "/": search,
-  j: () => move(1),
-  k: () => move(-1),
-  o: () => currentRow()?.matches("[data-row]") && handleOf(currentRow())?.click(),
-  e: openAll,
-  "?": () => dialog.showModal(),
-};
+function list() {
+  dialog.showModal();
+  return true;
+}
+
+// Each returns whether it did something.
+const KEYS = { "/": search, j: () => move(1), k: () => move(-1), o: open, e: openAll, "?": list };
 
 function isTyping(target) {
   const field = 'input:not([type="checkbox"], [type="radio"]), textarea, select';
@@ -51,12 +66,21 @@ document.addEventListener("keydown", (event) => {
   const key = Object.hasOwn(KEYS, event.key) && KEYS[event.key];
   if (!key || !choice.checked || dialog.open || isTyping(event.target)) return;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  key();
+  if (key()) event.preventDefault();
 });
 
-document.querySelector("button[data-keys]").addEventListener("click", () => dialog.showModal());
+document.querySelector("button[data-keys]").addEventListener("click", list);
 
-// Who speaks to a computer, or types with a hand that shakes, can switch the keys off.
-choice.checked = localStorage.getItem("keys") !== "off";
-choice.addEventListener("change", () => localStorage.setItem("keys", choice.checked ? "on" : "off"));
+// Who speaks to a computer, or types with a hand that shakes, can switch the keys off. A browser may refuse to store it.
+try {
+  choice.checked = localStorage.getItem("keys") !== "off";
+} catch {
+  choice.checked = true;
+}
+choice.addEventListener("change", () => {
+  try {
+    localStorage.setItem("keys", choice.checked ? "on" : "off");
+  } catch {
+    // It holds for this page.
+  }
+});

@@ -18,6 +18,7 @@ function replaceContent(page) {
   // A form that a person opened stays until they close it.
   const isUsed = shown.contains(document.activeElement) || shown.querySelector("details.action[open]");
   const fresh = page.getElementById(shown.id);
+  if (shown.querySelector(".next-steps[open]")) fresh?.querySelector(".next-steps")?.setAttribute("open", "");
   if (!isUsed && fresh && fresh.outerHTML !== shown.outerHTML) shown.replaceWith(fresh);
   return secondsToWait();
 }

@@ -9,7 +9,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.measuring.metric import metric_named
+from service.domain.measuring.metric import Better, metric_named
+from service.domain.values.search import parse_words
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.judgement import verdict_word
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from service.domain.values.search import Words
+    from service.ports.runs.shown import Build
     from service.ports.verdict import Compared, Comparison
 
 
@@ -36,7 +38,7 @@ class Mark(StrEnum):
     DOT = "dot"
 
 
-WORST_ROWS: Final = 3  # what a phone shows before everything else
+_WORST_ROWS: Final = 3  # what a phone shows before everything else
 MOST_ROWS: Final = 1000  # a page of more is neither read nor drawn
 # The worst verdict first. Never colour alone: each verdict has a sign and a word of its own.
 _SIGNS: Final[Mapping[Verdict, str]] = MappingProxyType(
@@ -66,17 +68,18 @@ _MARKS: Final[Mapping[Verdict, Mark]] = MappingProxyType(
 _ORDER: Final = tuple(_SIGNS)
 _JUDGED: Final = frozenset({Verdict.SLOWER, Verdict.FASTER})
 _DECISIVE: Final = frozenset({Verdict.BROKEN, Verdict.SLOWER, Verdict.FASTER})
-_BAD: Final = frozenset(_ORDER[: _ORDER.index(Verdict.FASTER)])
+_BAD: Final = frozenset({Verdict.BROKEN, Verdict.REMOVED, Verdict.SLOWER, Verdict.FAILING, Verdict.UNDECIDED})
 # Values of different units are no more or less than each other.
 _COLUMNS: Final[Mapping[str, Callable[[Comparison], tuple[str, str | float | None]]]] = MappingProxyType(
     {
         "benchmark": lambda row: ("", row.benchmark),
-        "change": lambda row: ("", row.ratio),
+        "change": lambda row: ("", _goodness(row)),
         "base": lambda row: (row.unit, row.base),
         "patch": lambda row: (row.unit, row.patch),
         "pairs": lambda row: ("", row.pairs),
     }
 )
+_LONGEST_SEARCH: Final = 200
 _NARROWEST: Final = 0.03  # on a scale that magnifies noise below it, noise would look like news
 _WIDEST: Final = 1.0  # no time and no rate can fall by more
 WIDTH: Final = 240  # of the drawing, in its own units
@@ -177,9 +180,26 @@ def lay_out(
     )
 
 
-def is_bad(row: Comparison) -> bool:
-    """Return whether the author of a patch must look at a row: it is worse, or not known."""
-    return row.verdict in _BAD
+def worst_of(
+    builds: Sequence[tuple[Build, str, Sequence[Comparison]]],
+) -> tuple[Sequence[tuple[Build, Comparison]], int]:
+    """Choose the worst rows that count of builds with their waivers and rows; count the others.
+
+    These are worse, or not known.
+    """
+    bad = [
+        (build, row)
+        for build, waived_by, rows in builds
+        for row in rows
+        if row.verdict in _BAD and not waived_by and not row.not_counted
+    ]
+    return sorted(bad, key=lambda of: urgency(of[1]))[:_WORST_ROWS], max(0, len(bad) - _WORST_ROWS)
+
+
+def search_for(name: str) -> str:
+    """Return a search that finds a benchmark; empty if its name has words that would be excluded."""
+    found = name[:_LONGEST_SEARCH]
+    return found if parse_words(found).matches(name) else ""
 
 
 def sign_of(verdict: Verdict, row: Compared | None = None, metric: str = "") -> str:
@@ -210,6 +230,13 @@ def _sorted(rows: Sequence[Comparison], sort: str) -> list[Comparison]:
     without = [row for row in worst_first if _is_empty(value_of(row)[1])]
     rest = [row for row in worst_first if not _is_empty(value_of(row)[1])]
     return sorted(rest, key=value_of, reverse=sort.startswith("-")) + without
+
+
+def _goodness(row: Comparison) -> float | None:
+    # Ratios of times and rates are of speed; those of other metrics are of the value.
+    if not row.ratio or metric_named(row.metric).is_speed or row.better is Better.HIGHER:
+        return row.ratio
+    return 1 / row.ratio
 
 
 def _is_empty(value: str | float | None) -> bool:

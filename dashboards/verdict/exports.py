@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request  # noqa: TC002 - FastAPI reads the annota
 from fastapi.responses import Response  # noqa: TC002 - FastAPI reads the annotation
 
 from dashboards.addresses import ChosenRows, JobName, Number  # noqa: TC001 - FastAPI reads the annotations
-from dashboards.export import csv_response, json_response, markdown_response
+from dashboards.export import csv_response, markdown_response
 from dashboards.verdict.comparison_table import filter_named, lay_out
 from service.domain.values.search import parse_words
 
@@ -27,7 +27,7 @@ _COLUMNS: Final = (
 
 
 def add_exports(router: APIRouter, reading_of: Callable[[Request], BuildReading]) -> None:
-    """Add a build's comparisons as CSV, as JSON and as Markdown."""
+    """Add a build's comparisons as CSV and as Markdown."""
 
     def rows_of(request: Request, job: str, number: int, chosen: RowChoice) -> Sequence[Row]:
         reading = reading_of(request)
@@ -39,10 +39,6 @@ def add_exports(router: APIRouter, reading_of: Callable[[Request], BuildReading]
     @router.get("/job/{job}/{number}/comparisons.csv")
     def as_csv(request: Request, job: JobName, number: Number, chosen: ChosenRows) -> Response:
         return csv_response(f"{job}-{number}", _COLUMNS, rows_of(request, job, number, chosen))
-
-    @router.get("/job/{job}/{number}/comparisons.json")
-    def as_json(request: Request, job: JobName, number: Number, chosen: ChosenRows) -> Response:
-        return json_response(_COLUMNS, rows_of(request, job, number, chosen))
 
     @router.get("/job/{job}/{number}/comparisons.md")
     def as_markdown(request: Request, job: JobName, number: Number, chosen: ChosenRows) -> Response:

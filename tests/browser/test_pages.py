@@ -182,7 +182,8 @@ def test_a_hostile_name_is_shown_as_it_is_written(page: Page, index: int) -> Non
 )
 def test_hostile_text_adds_no_element_and_no_redirect(page: Page, address: str) -> None:
     page.goto(address)
-    expect(page.locator("img[src=x], a[href*=evil], main b, main i, main script")).to_have_count(0)
+    leading = 'a[href*=evil]:not([href^="?"])'  # a card searches its own page for the name
+    expect(page.locator(f"img[src=x], {leading}, main b, main i, main script")).to_have_count(0)
     expect(page.locator("main")).not_to_contain_text("49")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -233,6 +234,7 @@ def test_a_phone_shows_project_owner_and_date_of_each_change(page: Page) -> None
 
 def test_the_lines_of_what_now_are_selected_by_one_click(page: Page) -> None:
     page.goto(f"/changes/{REGRESSION}")
+    page.get_by_text("What now?").click()
     line = page.locator(".next-steps code", has_text="benchgate gate")
     line.click()
     selected = page.evaluate("getSelection().toString()")

@@ -57,7 +57,6 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/runs/{run_id}"): Need.READ,
         ("GET", "/job/{job}/{number}"): Need.READ,
         ("GET", "/job/{job}/{number}/comparisons.csv"): Need.READ,
-        ("GET", "/job/{job}/{number}/comparisons.json"): Need.READ,
         ("GET", "/job/{job}/{number}/comparisons.md"): Need.READ,
         ("GET", "/job/{job}/{number}/"): Need.READ,
         ("GET", "/job/{job}/{number}/log"): Need.READ,

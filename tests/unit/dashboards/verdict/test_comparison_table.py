@@ -13,14 +13,16 @@ from dashboards.verdict.comparison_table import (
     Mark,
     RowFilter,
     filter_named,
-    is_bad,
     lay_out,
+    search_for,
     sign_of,
     word_of,
+    worst_of,
 )
+from service.domain.measuring.metric import Better
 from service.domain.values.search import parse_words
 from service.domain.verdict.inference.verdict import Verdict
-from tests.support.reading.views import comparison
+from tests.support.reading.views import build_view, comparison
 
 if TYPE_CHECKING:
     from service.ports.verdict import Comparison
@@ -35,6 +37,7 @@ ROWS = [
     comparison(7, "BM_Broken/1", None, Verdict.BROKEN, reason="boom"),
 ]
 ALL_WORDS = parse_words("")
+BUILD, OTHER = build_view(1, 1), build_view(2, 2)
 
 
 def names(show: str, words: str = "") -> list[str]:
@@ -174,7 +177,40 @@ def test_values_of_one_unit_stay_together_in_the_order() -> None:
     assert table.sort == "base"
 
 
-@pytest.mark.parametrize("verdict", Verdict)
-def test_what_is_worse_or_unknown_is_bad(verdict: Verdict) -> None:
-    good = {Verdict.FASTER, Verdict.NEW, Verdict.SAME}
-    assert is_bad(comparison(1, "BM_a", 0.9, verdict)) is (verdict not in good)
+def test_the_order_of_changes_begins_with_what_got_worse_most() -> None:
+    """Bytes get worse by growing, and times by less speed."""
+    rows = [
+        comparison(1, "BM_faster", 1.3, Verdict.FASTER),
+        comparison(2, "BM_slower", 0.9, Verdict.SLOWER),
+        replace(comparison(3, "BM_heap", 1.5, Verdict.SLOWER, metric="max_bytes_used"), better=Better.LOWER),
+        replace(comparison(4, "BM_hits", 0.8, Verdict.SLOWER, metric="hits"), better=Better.HIGHER),
+        replace(comparison(5, "BM_time", 0.95, Verdict.SLOWER, metric="cpu_time"), better=Better.LOWER),
+    ]
+    table = lay_out(rows, RowFilter.ALL, ALL_WORDS, 0.01, "change")
+    assert [row.series_id for row in table.rows] == [3, 4, 2, 5, 1]
+
+
+class TestWorst:
+    @pytest.mark.parametrize("verdict", Verdict)
+    def test_what_is_worse_or_unknown_is_among_them(self, verdict: Verdict) -> None:
+        good = {Verdict.FASTER, Verdict.NEW, Verdict.SAME}
+        shown, _ = worst_of([(BUILD, "", [comparison(1, "BM_a", 0.9, verdict)])])
+        assert bool(shown) is (verdict not in good)
+
+    def test_they_are_three_of_all_builds_and_the_others_are_counted(self) -> None:
+        shown, more = worst_of([(BUILD, "", ROWS[:4]), (OTHER, "", ROWS[4:])])
+        assert [(build, row.series_id) for build, row in shown] == [(OTHER, 7), (BUILD, 4), (BUILD, 3)]
+        assert more == 1
+
+    def test_what_does_not_count_is_left_out(self) -> None:
+        waiting = replace(ROWS[3], not_counted="waits for a calibration")
+        assert worst_of([(BUILD, "waived by Dana", ROWS), (OTHER, "", [waiting])]) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "search"),
+    [("BM_a/threads:4", "BM_a/threads:4"), ("BM_a -fast", ""), ("-fast", ""), ("x" * 300, "x" * 200)],
+)
+def test_a_search_finds_the_benchmark(name: str, search: str) -> None:
+    assert search_for(name) == search
+    assert parse_words(search_for(name)).matches(name)
