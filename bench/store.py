@@ -19,7 +19,7 @@ from bench.filling import BENCHMARKS, LONG, SAMPLES, WIDE, Filler
 from bench.peers import measure_peers
 from bench.plans import indexes_under, scans_of
 from bench.timing import CAVEAT, Probe, Timing, met, quantile, say, say_load, time_in_rounds
-from dashboards.verdict.sparkline import COMMITS
+from dashboards.verdict.sparkline import COMMITS, ROWS
 from dashboards.verdict.trend_view import MOST_POINTS
 from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.embedded.postgres import EmbeddedPostgres
@@ -181,8 +181,10 @@ def _queries(
         ),
         Probe("500 comparisons", lambda _: reading.comparisons(build.id, build.created_at), PAGE_GOAL),
         Probe(
-            f"last {COMMITS} commits of {len(wide[::25])} benchmarks",
-            lambda k: reading.merged_steps(wide[k % 25 :: 25], build.created_at, COMMITS),
+            f"last {COMMITS} commits of {ROWS} benchmarks",
+            lambda k: reading.merged_steps(
+                dict.fromkeys(wide[k % 10 :: 10][:ROWS], build.created_at), COMMITS
+            ),
             SERIES_GOAL,
         ),
         Probe(f"series of {POINTS} points", trend(long, POINTS), SERIES_GOAL),
