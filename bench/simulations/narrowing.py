@@ -3,6 +3,9 @@
 A range has 8, 16, 32 or 64 commits that are 2 to 5 % slower together: by one step, by two, or each by the
 same little. Each link has 20 pairs that follow the normal distribution. The range was listed because the link
 over all of it was slower by at least 2 %. An answer is right if its commits have at least half of that.
+
+In some rows the link layout adds to the time of each program. One commit in eight draws a new one, which all
+its links share: they are not relinked, so a layout looks like a step.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ if TYPE_CHECKING:
 
 LENGTHS: Final = (8, 16, 32, 64)
 SIZES: Final = (0.02, 0.05)  # ln(slow-down)
-ERRORS: Final = (0.003, 0.005, 0.01)  # of a link
+# The error of a link, and the standard deviation of ln(time) over layouts.
+NOISES: Final = ((0.003, 0.0), (0.005, 0.0), (0.01, 0.0), (0.005, 0.01))
+_NEW_LAYOUT: Final = 1 / 8  # of the commits
 PAIRS: Final = 20
 _ENDS: Final = ("right commit", "right group", "wrong", "not told")  # right: it has at least half of it
 KINDS: Final = ("one step", "two steps", "creep")
@@ -33,22 +38,22 @@ KINDS: Final = ("one step", "two steps", "creep")
 
 def main(ranges: int) -> None:
     """Print a table: what the answers are, and how many links they take."""
-    columns = ("range", "error of a link", *_ENDS, "commits left", "links")
+    columns = ("range", "error of a link", "layout", *_ENDS, "commits left", "links")
     sys.stdout.write(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}\n")
     for kind in KINDS:
-        for error in ERRORS:
-            rng = np.random.default_rng((KINDS.index(kind), round(1000 * error)))
-            cells = _row(rng, kind, error, ranges)
-            sys.stdout.write(f"| {kind} | {error:.1%} | {' | '.join(cells)} |\n")
+        for error, layout in NOISES:
+            rng = np.random.default_rng((KINDS.index(kind), round(1000 * error), round(1000 * layout)))
+            cells = _row(rng, kind, error, layout, ranges)
+            sys.stdout.write(f"| {kind} | {error:.1%} | {layout:.1%} | {' | '.join(cells)} |\n")
             sys.stdout.flush()
 
 
-def _row(rng: Generator, kind: str, error: float, ranges: int) -> Sequence[str]:
+def _row(rng: Generator, kind: str, error: float, layout: float, ranges: int) -> Sequence[str]:
     ends, shares, counts = [], [], []
     for _ in range(ranges):
         commits = int(rng.choice(LENGTHS))
         steps = _steps(rng, kind, commits)
-        found, links = _narrowed(rng, steps, error)
+        found, links = _narrowed(rng, steps, error, _layouts(rng, commits, layout))
         ends.append(_end(found, steps))
         shares.append(found.commits / commits)
         counts.append(links)
@@ -68,12 +73,23 @@ def _steps(rng: Generator, kind: str, commits: int) -> Sequence[float]:
     return steps
 
 
-def _narrowed(rng: Generator, steps: Sequence[float], error: float) -> tuple[Narrowing, int]:
+def _layouts(rng: Generator, commits: int, layout: float) -> Sequence[float]:
+    """Return what the layout of each commit's program adds to ln(time)."""
+    added = [float(rng.normal(0.0, layout))]
+    for is_new in rng.random(commits) < _NEW_LAYOUT:
+        added.append(float(rng.normal(0.0, layout)) if is_new else added[-1])
+    return added
+
+
+def _narrowed(
+    rng: Generator, steps: Sequence[float], error: float, layouts: Sequence[float]
+) -> tuple[Narrowing, int]:
     """Measure until the answer is final; return it, and the number of links."""
     commits = len(steps)
 
     def measure(base: int, patch: int) -> Link:
-        pairs = rng.normal(sum(steps[base:patch]), error * PAIRS**0.5, PAIRS)
+        step = sum(steps[base:patch]) + layouts[patch] - layouts[base]
+        pairs = rng.normal(step, error * PAIRS**0.5, PAIRS)
         return Link(base, patch, float(pairs.mean()), float(pairs.std(ddof=1)) / PAIRS**0.5, PAIRS)
 
     whole = measure(0, commits)

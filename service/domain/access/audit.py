@@ -28,6 +28,7 @@ class AuditKind(StrEnum):
     KNOWN_CLOSED = "known failure closed"
     REGRESSION_CHANGED = "regression changed"
     COMPARISON_REQUESTED = "comparison requested"
+    COMPARISON_ENDED = "comparison ended"
     TOKEN_CREATED = "token created"
     TOKEN_REVOKED = "token revoked"
     SESSIONS_ENDED = "sessions ended"

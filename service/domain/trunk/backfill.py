@@ -1,8 +1,4 @@
-"""Choose which commits of a branch are measured in pairs though they were merged long ago.
-
-A link compares two commits. It never leads over a commit that was measured after its merge, so that the
-trends have all of them in one line.
-"""
+"""Choose which commits of a branch are measured in pairs though they were merged long ago."""
 
 from __future__ import annotations
 
@@ -22,25 +18,20 @@ _MOST_TRIES: Final = 20  # including those that another build ended: their pairs
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """A request to measure the last ``commits`` commits of a branch.
-
-    Each is compared with its first parent, or only every ``every``-th with the one as far before it.
-    """
+    """A request to measure each of the last ``commits`` commits of a branch against its first parent."""
 
     instance: str
     project: str
     branch: str
     commits: int
-    every: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillLink:
-    """Two commits of a branch to measure together; ``commits`` of them lead from base to patch."""
+    """A commit of a branch to measure against its first parent."""
 
     base: BranchCommit
     patch: BranchCommit
-    commits: int
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -69,10 +60,7 @@ class LinkTries:
 
 
 def backfill_links(
-    backfill: Backfill,
-    line: Sequence[BranchCommit],
-    measured: Collection[str],
-    known: Collection[tuple[str, str]],
+    backfill: Backfill, line: Sequence[BranchCommit], measured: Collection[str]
 ) -> tuple[BackfillLink, ...]:
     """Return all links of a backfill, the newest first, also those that are measured.
 
@@ -80,23 +68,11 @@ def backfill_links(
         backfill: what somebody asked for.
         line: the first parents of the branch's head, the newest first.
         measured: the IDs of those that were measured against their parent after their merge.
-        known: the links of the branch that have runs, by the IDs of their commits, the base first.
     """
-    ends = {end for link in known for end in link}
-    asked = range(0, min(backfill.commits, len(line) - 1) + 1, backfill.every)
-    last = asked[-1] if asked else 0
-    points = [
-        place
-        for place, each in enumerate(line[: last + 1])
-        if place in asked
-        or each.revision in measured
-        or each.revision in ends
-        or (place and line[place - 1].revision in measured)
-    ]
     return tuple(
-        BackfillLink(line[older], line[newer], older - newer)
-        for newer, older in pairwise(points)
-        if line[newer].revision not in measured
+        BackfillLink(base, patch)
+        for patch, base in pairwise(line[: backfill.commits + 1])
+        if patch.revision not in measured
     )
 
 
@@ -105,3 +81,19 @@ def links_to_measure(
 ) -> tuple[BackfillLink, ...]:
     """Return the links that are still to be measured; those that cannot be built are left out."""
     return tuple(each for each in links if each.ends not in tries or not tries[each.ends].is_over)
+
+
+def first_run_with(revision: str, runs: Mapping[str, int], children: Mapping[str, str]) -> int | None:
+    """Return the first run after the merge whose commit has an older commit; None: no run yet.
+
+    Args:
+        revision: the older commit.
+        runs: the first run of each commit that has one.
+        children: the commit after each one whose first parent is known.
+    """
+    commit: str | None = revision
+    for _ in range(len(children) + 1):  # no history has circles
+        if commit is None or commit in runs:
+            break
+        commit = children.get(commit)
+    return None if commit is None else runs.get(commit)

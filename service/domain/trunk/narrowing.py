@@ -9,8 +9,9 @@ size; its size is integrated out.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain, combinations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from service.domain.verdict.trend.levels import Link
 
 SECONDS_A_DAY: Final = 2 * 3600.0  # in a pool: a dozen links, and most of an idle night is left for others
+MOST_CUT_SHORT: Final = 5  # comparisons of a range that other builds ended: the pool is not idle enough
 SURE: Final = 0.99  # probability of the commits that are left
 _CONTRADICTION: Final = (
     0.002  # below it, one step does not explain the links: errors are estimated by 20 pairs
@@ -26,6 +28,7 @@ _CONTRADICTION: Final = (
 _MOST_ELSEWHERE: Final = 0.5  # times the step: what the other commits may have together
 _SURE_ERRORS: Final = 1.96  # for 97.5 %
 _MORE: Final = 6  # links beyond two for each halving: then the machine time is better spent elsewhere
+_MOST_LOST: Final = 2  # pairs with a commit that were lost: it does not build, or does not run
 _LAST: Final = 3  # further links, to compare what is left then directly
 _LEAST_ERROR: Final = 1e-4  # of equal programs
 
@@ -50,7 +53,7 @@ class Narrowing:
 
 
 def most_links(commits: int) -> int:
-    """Return how many links a range of commits may take."""
+    """Return how many links a range of commits may take, with those that are lost."""
     return 2 * math.ceil(math.log2(max(commits, 2))) + _MORE
 
 
@@ -63,7 +66,7 @@ def narrow(commits: int, links: Sequence[Link], lost: Collection[tuple[int, int]
         commits: of the range.
         links: measured with a fixed number of pairs each, one of them over the whole range. ``log`` is that
             of a slow-down.
-        lost: pairs of commits that cannot be measured.
+        lost: pairs of commits that were tried and cannot be measured.
 
     Raises:
         ValueError: no link is over the whole range.
@@ -76,19 +79,32 @@ def narrow(commits: int, links: Sequence[Link], lost: Collection[tuple[int, int]
     best = max(likelihood for _, likelihood in fits)
     weights = [math.exp(likelihood - best) for _, likelihood in fits]
     below = [each / sum(weights) for each in accumulate(weights, initial=0.0)]
+    measured = {(each.base, each.patch) for each in links}
+    ends = _ends(commits, measured, lost)
     begin, end = _shortest(below)
-    measured = {*lost, *((each.base, each.patch) for each in links)}
+    begin, end = max(each for each in ends if each <= begin), min(each for each in ends if each >= end)
+    pairs = [pair for pair in combinations(ends, 2) if pair not in measured and pair not in lost]
+    spent = len(links) + len(lost)
+    is_told = (begin, end) in measured and _has_most(begin, end, commits, links)
     then = None
-    if len(links) <= most_links(commits) + _LAST:
-        if begin + 1 < end and len(links) <= most_links(commits):
-            then = _halving(below, measured)
-        elif (begin, end) not in measured:  # compared directly, whatever the others say
-            then = begin, end
-        elif not _has_most(begin, end, commits, links):
-            then = _without(begin, end, commits, measured)
-    if then is None and not _has_most(begin, end, commits, links):
+    if any(begin < each < end for each in ends) and spent <= most_links(commits):
+        then = _halving(below, pairs)
+    elif (begin, end) not in measured and spent <= most_links(commits) + _LAST:
+        then = _direct(begin, end, pairs)  # whatever the others say
+    elif not is_told and spent <= most_links(commits) + _LAST:
+        then = _without(begin, end, pairs)
+    if then is None and not is_told:
         return Narrowing(0, commits, None, is_one_step=False)
     return Narrowing(begin, end, then)
+
+
+def _ends(
+    commits: int, measured: Collection[tuple[int, int]], lost: Collection[tuple[int, int]]
+) -> Sequence[int]:
+    """Return the commits that pairs may begin or end at: those that were lost twice are left out."""
+    losses = Counter(chain.from_iterable(lost))
+    can_be_built = {*chain.from_iterable(measured)}
+    return [each for each in range(commits + 1) if each in can_be_built or losses[each] < _MOST_LOST]
 
 
 def _fit(place: int, links: Sequence[Link]) -> tuple[float, float]:
@@ -138,17 +154,16 @@ def _has_most(begin: int, end: int, commits: int, links: Sequence[Link]) -> bool
     return elsewhere + _SURE_ERRORS * math.sqrt(own / determinant) <= _MOST_ELSEWHERE * step
 
 
-def _without(
-    begin: int, end: int, commits: int, measured: Collection[tuple[int, int]]
-) -> tuple[int, int] | None:
-    """Return the longest pair of commits that does not lead over some; None: all were measured."""
-    pairs = (
-        (first, last)
-        for first in range(commits)
-        for last in range(first + 1, commits + 1)
-        if (last <= begin or first >= end) and (first, last) not in measured
-    )
-    return max(pairs, key=lambda pair: pair[1] - pair[0], default=None)
+def _direct(begin: int, end: int, pairs: Collection[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the pair over some commits; if that was lost, one that tells which end cannot be built."""
+    wanted = ((begin, end), (begin, end + 1), (begin - 1, end))
+    return next((pair for pair in wanted if pair in pairs), None)
+
+
+def _without(begin: int, end: int, pairs: Collection[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the longest pair of commits that does not lead over some; None: there is none."""
+    others = (pair for pair in pairs if pair[1] <= begin or pair[0] >= end)
+    return max(others, key=lambda pair: pair[1] - pair[0], default=None)
 
 
 def _shortest(below: Sequence[float]) -> tuple[int, int]:
@@ -161,15 +176,8 @@ def _shortest(below: Sequence[float]) -> tuple[int, int]:
     return 0, commits
 
 
-def _halving(below: Sequence[float], measured: Collection[tuple[int, int]]) -> tuple[int, int] | None:
-    """Return the shortest pair of commits that has the step in one of two cases; None: all were measured."""
-    commits = len(below) - 1
-    pairs = (
-        (first, last)
-        for first in range(commits)
-        for last in range(first + 1, commits + 1)
-        if (first, last) not in measured
-    )
+def _halving(below: Sequence[float], pairs: Collection[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the shortest pair of commits that has the step in one of two cases; None: there is none."""
     return min(
         pairs,
         key=lambda pair: (round(abs(below[pair[1]] - below[pair[0]] - 0.5), 2), pair[1] - pair[0], pair),

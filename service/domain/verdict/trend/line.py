@@ -80,9 +80,9 @@ class LevelledLine:
 def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] = ()) -> LevelledLine:
     """Level the commits of a branch relative to ``since``; empty or unknown: the oldest.
 
-    Of several steps of one commit all count, also those that lead over other commits. ``anchors`` compare
-    commits that are not neighbours, with the older one as parent; those of commits without steps are left
-    out. Takes O(n log n) for n steps, and O(n a²) with a anchors.
+    Of several steps of one commit all count. ``anchors`` compare commits that are not neighbours, with the
+    older one as parent; those of commits without steps are left out. Takes O(n log n) for n steps, and
+    O(n a²) with a anchors.
     """
     from service.domain.verdict.trend.levels import (  # noqa: PLC0415 - loads SciPy
         Link,
@@ -118,20 +118,14 @@ def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] =
 def followed(steps: Sequence[Step]) -> tuple[str, ...]:
     """Follow the first parents to the tip of the branch, without commits that were set back.
 
-    A step may lead over several commits. If these have steps, too, the commit follows the last of them. Parts
-    that nothing joins come in the order of their first moments.
+    Parts that nothing joins come in the order of their first moments.
     """
     moments: dict[str, datetime] = {}
     for each in steps:
         moments[each.revision] = min(each.moment, moments.get(each.revision, each.moment))
-    nearest: dict[str, str] = {}
-    for each in steps:
-        known = nearest.setdefault(each.revision, each.parent)
-        if each.parent in moments and (known not in moments or moments[known] < moments[each.parent]):
-            nearest[each.revision] = each.parent
     after: dict[str, str] = {}
-    for revision in sorted(nearest, key=moments.__getitem__):
-        after[nearest[revision]] = revision  # a branch that was set back goes on with the later commit
+    for each in sorted(steps, key=lambda each: moments[each.revision]):
+        after[each.parent] = each.revision  # a branch that was set back goes on with the later commit
     made = {each.revision for each in steps}
     starts = sorted(
         (each for each in after.items() if each[0] not in made), key=lambda each: moments[each[1]]

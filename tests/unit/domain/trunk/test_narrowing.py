@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from service.domain.trunk.narrowing import Narrowing, most_links, narrow
 from service.domain.verdict.trend.levels import Link
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
 ERROR = 0.003
 
@@ -20,14 +21,19 @@ def _link(steps: Sequence[float], base: int, patch: int, error: float = ERROR, n
 
 
 def _narrowed(
-    steps: Sequence[float], error: float = ERROR, lost: Collection[tuple[int, int]] = ()
+    steps: Sequence[float], error: float = ERROR, lost: frozenset[tuple[int, int]] = frozenset()
 ) -> tuple[Narrowing, list[tuple[int, int]]]:
-    """Measure until the answer is final, each link a little off; return the answer and what was measured."""
-    links = [_link(steps, 0, len(steps), error)]
-    while (found := narrow(len(steps), links, lost)).then is not None:
-        assert found.then not in lost
-        links.append(_link(steps, *found.then, error, (-1) ** len(links) / 2))
-    return found, [(each.base, each.patch) for each in links[1:]]
+    """Measure until the answer is final, each link a little off; return the answer and what was tried."""
+    links, tried = [_link(steps, 0, len(steps), error)], list[tuple[int, int]]()
+    while (found := narrow(len(steps), links, lost.intersection(tried))).then is not None:
+        tried.append(found.then)
+        if found.then not in lost:
+            links.append(_link(steps, *found.then, error, (-1) ** len(links) / 2))
+    return found, tried
+
+
+def _pairs(commits: int, end: int) -> frozenset[tuple[int, int]]:
+    return frozenset(pair for pair in combinations(range(commits + 1), 2) if end in pair)
 
 
 @pytest.mark.parametrize("place", [0, 5, 6, 15])
@@ -60,9 +66,26 @@ def test_links_that_are_too_noisy_end_without_an_answer() -> None:
 def test_commits_that_cannot_be_built_stay_together() -> None:
     """Nothing ends or begins at commit 6: whether it or the next one did it, nobody can tell."""
     steps = [0.03 if number == 6 else 0.0 for number in range(16)]
-    lost = {(first, last) for first in range(17) for last in range(first + 1, 17) if 6 in {first, last}}
-    found, _ = _narrowed(steps, lost=lost)
+    found, tried = _narrowed(steps, lost=_pairs(16, 6))
     assert (found.begin, found.end, found.is_one_step) == (5, 7, True)
+    assert (5, 7) in tried
+    assert sum(6 in pair for pair in tried) == 2, "two losses are enough"
+
+
+def test_a_range_of_which_nothing_can_be_built_ends() -> None:
+    every = frozenset(pair for commit in range(17) for pair in _pairs(16, commit)) - {(0, 16)}
+    found, tried = _narrowed([0.03] + [0.0] * 15, lost=every)
+    assert (found.begin, found.end) == (0, 16)
+    assert len(tried) <= most_links(16) + 3
+
+
+def test_nothing_is_concluded_from_a_pair_that_was_lost() -> None:
+    """Only the direct comparison of the two is lost: what is told was compared directly."""
+    steps = [0.03 if number == 6 else 0.0 for number in range(16)]
+    found, tried = _narrowed(steps, lost=frozenset({(6, 7)}))
+    assert (6, 7) in tried
+    assert found.commits > 1
+    assert (found.begin, found.end) in {*tried, (0, 16)} - {(6, 7)}
 
 
 def test_equal_programs_decide_at_once() -> None:

@@ -147,14 +147,3 @@ def test_an_anchor_joins_both_sides_of_a_gap() -> None:
     line = level_line(steps, anchors=[_step("b", "d", 0.04)])
     assert _drawn(line) == {"a": 0, "b": 0.02, "c": 0.01, "d": 0.06}
     assert {each.since for each in line.levels.values()} == {"a"}
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_a_step_over_commits_that_have_steps_of_their_own_does_not_hide_them(first: int) -> None:
-    """A backfill compared a with d; later, another one filled in what is between."""
-    steps = [_step("a", "d", 0.05), _step("b", "c", 0.01), _step("c", "d", 0.01), _step("a", "b", 0.01)]
-    steps = steps[first:] + steps[:first]
-    line = level_line([*steps, _step("d", "e", 0.01)])
-    assert line.commits == ("a", "b", "c", "d", "e")
-    assert 0.03 < line.levels["d"].log < 0.05
-    assert {each.since for each in line.levels.values()} == {"a"}
