@@ -1,6 +1,6 @@
 """Keep requests to measure older commits, and when the commits of their runs were made.
 
-The version before does not serve them. It shows their runs as anchors of commits that no trend has.
+The version before does not serve them. It shows their runs as anchors that a person asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.execute("ALTER TABLE run ADD COLUMN committed_at timestamptz, ADD COLUMN commits integer")
+    op.execute("ALTER TABLE run ADD COLUMN committed_at timestamptz")
     op.execute("""
     CREATE TABLE backfill (
         id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -23,7 +23,6 @@ def upgrade() -> None:
         branch       text NOT NULL,
         requested_by text NOT NULL,
         commits      integer NOT NULL,
-        every        integer NOT NULL,
         links        integer,
         remaining    integer,
         failed       integer NOT NULL DEFAULT 0,
@@ -35,4 +34,4 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.execute("DROP TABLE backfill")
-    op.execute("ALTER TABLE run DROP COLUMN committed_at, DROP COLUMN commits")
+    op.execute("ALTER TABLE run DROP COLUMN committed_at")

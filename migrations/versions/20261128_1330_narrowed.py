@@ -1,6 +1,6 @@
-"""Keep the range that a regression was narrowed from.
+"""Keep which commits of a range most of a benchmark's slow-down came with.
 
-The version before narrows none, and shows a narrowed one as a regression of its commit.
+The version before narrows none, and shows the range as before.
 """
 
 from __future__ import annotations
@@ -14,9 +14,16 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.execute("ALTER TABLE regression ADD COLUMN range_run_id bigint REFERENCES run")
+    op.execute("""
+    ALTER TABLE regression
+        ADD COLUMN narrowed_run_id bigint REFERENCES run,
+        ADD COLUMN narrowed_series_id bigint REFERENCES series,
+        ADD COLUMN narrowed_commits integer
+    """)
 
 
 def downgrade() -> None:
-    op.execute("UPDATE regression SET run_id = range_run_id WHERE range_run_id IS NOT NULL")
-    op.execute("ALTER TABLE regression DROP COLUMN range_run_id")
+    op.execute("""
+    ALTER TABLE regression
+        DROP COLUMN narrowed_run_id, DROP COLUMN narrowed_series_id, DROP COLUMN narrowed_commits
+    """)

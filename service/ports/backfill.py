@@ -59,4 +59,7 @@ class Backfills(Protocol):
         """Return the links of a branch that a pool measured or tried to, by base and patch."""
 
     def slower(self, key: BranchKey) -> Sequence[tuple[int, int]]:
-        """Return run and build of links with a slower result that nobody measured again, the newest first."""
+        """Return run and build of commits with a slower result that nobody measured again, a few at most.
+
+        A backfill measured them in the last 30 days, or a range was narrowed to them. The newest come first.
+        """

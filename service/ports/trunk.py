@@ -142,12 +142,13 @@ class MeasuredAnchors:
 
 @dataclass(frozen=True, slots=True)
 class RangeLink:
-    """Two commits of a range that were compared, by their IDs, in the benchmark that changed most.
+    """Two commits of a range that a run compared, by their IDs, in the benchmark that changed most.
 
     ``worsening`` is the natural logarithm of the slow-down, with its standard error; None: they cannot be
     compared.
     """
 
+    run_id: int
     base: str
     patch: str
     worsening: float | None
@@ -159,13 +160,15 @@ class RangeLink:
 class OpenRange:
     """The commits after ``base`` up to ``patch`` that ``run_id`` compared; ``links`` has that, too.
 
-    Narrowing ranges took ``spent`` seconds of the pool in the last day.
+    ``series_id`` is the benchmark that changed most, of those that count most. Builds that narrow ranges took
+    ``spent`` seconds of the pool in the last day.
     """
 
     regression_id: int
     run_id: int
     base: str
     patch: str
+    series_id: int
     spent: float
     links: tuple[RangeLink, ...]
 
@@ -177,7 +180,8 @@ class Regressions(Protocol):
         """Return the slower results of a run on a merged commit; instructions are left out.
 
         The newest finished check of the merged patch set counts, or of one before it with the same code,
-        perhaps on another parent.
+        perhaps on another parent. Of a backfill's commit, benchmarks whose range was narrowed to this commit
+        are left out.
         """
 
     def record(
@@ -197,12 +201,15 @@ class Regressions(Protocol):
         """
 
     def open_ranges(self, key: BranchKey) -> Sequence[OpenRange]:
-        """Return the open ranges of a branch that a pool found and still narrows, the newest first."""
+        """Return the open ranges that a pool found on a branch and still narrows, the newest first.
 
-    def narrow(self, regression_id: int, ends: Sequence[str]) -> None:
-        """End the narrowing of a range; with two ``ends``, it becomes that of the commits between them.
+        Those of the last 30 days, unless other builds ended five comparisons of their commits.
+        """
 
-        A run compared both. The recipients of its notices get no other.
+    def narrow(self, regression_id: int, series_id: int, run_id: int | None, commits: int = 0) -> None:
+        """Store that most of a benchmark's slow-down came with the ``commits`` that a run compared.
+
+        Without a run: further comparisons cannot tell. The regression stays that of the whole range.
         """
 
     def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
@@ -339,9 +346,6 @@ class Regression:
     is_range: bool = field(
         metadata={"description": "several commits: slower together by more than single ones explain"}
     )
-    narrowed_from: str = field(
-        default="", metadata={"description": "the range that comparisons between its commits narrowed"}
-    )
     found_at: datetime
     committed_at: datetime | None = field(
         default=None, metadata={"description": "of a commit that a backfill measured: when it was made"}
@@ -375,12 +379,29 @@ def as_told(found: Regression, links: Links) -> MergedSlowdown:
 
 
 @dataclass(frozen=True, slots=True)
+class NarrowedRange:
+    """The part of a range that most of one benchmark's slow-down came with; 0 commits: nobody can tell.
+
+    Its ``commits`` come after ``parent`` up to ``revision``.
+    """
+
+    benchmark: str
+    commits: int
+    parent: str
+    revision: str
+    is_confirmed: bool = field(metadata={"description": "relinked programs have most of it, too"})
+
+
+@dataclass(frozen=True, slots=True)
 class RegressionDetail:
     """A regression with all its slower results, those that count most first, and its notices."""
 
     regression: Regression
     results: tuple[RegressedResult, ...]
     told: tuple[ToldBy, ...] = ()
+    narrowed: NarrowedRange | None = field(
+        default=None, metadata={"description": "what comparisons between the commits of a range found"}
+    )
 
     @property
     def is_made_up(self) -> bool:

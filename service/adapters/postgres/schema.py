@@ -161,7 +161,6 @@ run: Final = Table(
     Column("previous_id", ForeignKey("run.id")),
     Column("asked_by", ForeignKey(heard.c.id)),
     Column("committed_at", _MOMENT),
-    Column("commits", Integer),
 )
 
 backfill: Final = Table(
@@ -169,7 +168,7 @@ backfill: Final = Table(
     metadata,
     _identity(),
     *_texts("instance", "project", "branch", "requested_by"),
-    *(Column(name, Integer, nullable=False) for name in ("commits", "every")),
+    Column("commits", Integer, nullable=False),
     *(Column(name, Integer) for name in ("links", "remaining")),
     Column("failed", Integer, nullable=False, server_default=text("0")),
     _moment("created_at"),

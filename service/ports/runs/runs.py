@@ -24,10 +24,9 @@ class NewRun:
     author: str = ""
     pool: str = ""  # builds only this pool's jobs; empty: all
     parent: str | None = None  # of an anchor: the commit to compare with; of others, git says it
-    previous_id: int | None = None  # of kind longer: the run of the merged commit, or the anchor
+    previous_id: int | None = None  # of kind longer: the run before; of an anchor: the range that it narrows
     requested_by: str = ""  # who asked for an anchor: an account, or an operator; empty: nobody
     committed_at: datetime | None = None  # of an anchor that is a backfill's: when its revision was made
-    commits: int | None = None  # of a backfill's: how many lead from the parent to the revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +35,7 @@ class RunRecord:
 
     Only jobs of ``pool`` are built; empty: all. ``is_called_off``: a person ended it.
     ``is_outdated``: the run checks a patch set that is not the current one of an open change.
-    ``previous_id`` is the run that this one follows. ``committed_at`` and
-    ``commits`` are as in :class:`NewRun`.
+    ``previous_id`` and ``committed_at`` are as in :class:`NewRun`.
     """
 
     id: int
@@ -57,7 +55,6 @@ class RunRecord:
     is_outdated: bool = False
     previous_id: int | None = None
     committed_at: datetime | None = None
-    commits: int | None = None
 
     @property
     def patch_set(self) -> int | None:

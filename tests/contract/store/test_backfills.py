@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from service.ports.store import Store
 
 PERF = BranchKey("perf", "review", "kv_engine", "master")
-ASKED = Backfill("review", "kv_engine", "master", 40, 4)
+ASKED = Backfill("review", "kv_engine", "master", 40)
 
 
 def link(base: str, patch: str, hours: int = 0) -> NewRun:
     run = replace(post_submit_run(patch * 40), kind=RunKind.ANCHOR, pool="perf", parent=base * 40)
     made = NOON.replace(hour=hours)
-    return replace(run, requested_by="ann on perf-01", committed_at=made, commits=1)
+    return replace(run, requested_by="ann on perf-01", committed_at=made)
 
 
 class TestBackfills:
     def test_a_request_waits_until_nothing_is_left(self, store: Store) -> None:
         with store.transaction() as tx:
             first = tx.backfills.add(ASKED, "ann on perf-01")
-            second = tx.backfills.add(replace(ASKED, every=1), "ben on perf-01")
+            second = tx.backfills.add(replace(ASKED, commits=1), "ben on perf-01")
             assert [each.id for each in tx.backfills.waiting()] == [first, second]
             tx.backfills.note(first, links=10, left=7, failed=1)
         with store.transaction() as tx:
@@ -82,7 +82,6 @@ class TestBackfills:
         with store.transaction() as tx:
             for outcome in (Outcome.CANCELLED, Outcome.BROKEN, Outcome.PASSED):
                 run = start(tx, replace(link("1", "2"), parent="p" * 40))
-                assert tx.runs.lock(run).commits == 1
                 tx.builds.finish(tx.builds.add(run, 0, named("cv-perf", sequence="")), outcome, [])
                 tx.runs.end(run, RunState.FINISHED)
             refused = tx.runs.add(link("3", "4"))

@@ -20,7 +20,7 @@ from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.access import Author
 from service.ports.trunk import OpenRange, RangeLink, RegressionChange
-from tests.support.store_samples import change, check_run, named, post_submit_run, start
+from tests.support.store_samples import NOON, change, check_run, named, post_submit_run, start
 from tests.support.trunk import ERROR, SLOWER, WITHHELD, check, key, longer, measured, merge
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _commit(number: int) -> str:
 def _compared(tx: Transaction, base: int, patch: int, *, of: int | None = None) -> int:
     """A running anchor; ``of`` is the range that it narrows."""
     run = replace(post_submit_run(_commit(patch)), kind=RunKind.ANCHOR, pool="perf", parent=_commit(base))
-    made = tx.runs.add(replace(run, previous_id=of, commits=None if of is None else patch - base))
+    made = tx.runs.add(replace(run, previous_id=of, requested_by="" if of is None else "Benchgate"))
     assert made is not None
     tx.runs.start(made, tree="t", parent=_commit(base), parent_tree="q", label="Verified")
     return made
@@ -170,6 +170,24 @@ def _listed(tx: Transaction) -> tuple[int, int]:
     regression = _record(tx, again, GateSaid.SPREAD)
     assert regression is not None
     return anchor, regression
+
+
+def _backfilled(tx: Transaction, number: int) -> int:
+    """A finished run of a backfill on a commit."""
+    run = replace(post_submit_run(_commit(number)), kind=RunKind.ANCHOR, pool="perf")
+    made = tx.runs.add(replace(run, parent=_commit(number - 1), requested_by="ann", committed_at=NOON))
+    assert made is not None
+    tx.runs.end(made, RunState.FINISHED)
+    return made
+
+
+def _merged(tx: Transaction, number: int) -> int:
+    """A finished run on a merged commit, with its parent."""
+    made = tx.runs.add(post_submit_run(_commit(number)))
+    assert made is not None
+    tx.runs.start(made, tree="t", parent=_commit(number - 1), parent_tree="q", label="Verified")
+    tx.runs.end(made, RunState.FINISHED)
+    return made
 
 
 class TestNarrowedRanges:
@@ -198,24 +216,40 @@ class TestNarrowedRanges:
         with store.transaction() as tx:
             [found] = tx.regressions.open_ranges(PERF)
             assert tx.regressions.open_ranges(replace(PERF, branch="8.0")) == []
-        assert found == OpenRange(regression, anchor, _commit(1), _commit(9), found.spent, found.links)
+        ends, series = (_commit(1), _commit(9)), found.series_id
+        assert found == OpenRange(regression, anchor, *ends, series, found.spent, found.links)
         links = sorted(found.links, key=lambda each: (each.base, each.patch))
         assert [each.worsening for each in links[:2]] == pytest.approx([math.log(1.01), math.log(1.05)])
-        assert links == [
-            RangeLink(_commit(1), _commit(5), links[0].worsening, ERROR, 8),
-            RangeLink(_commit(1), _commit(9), links[1].worsening, ERROR, 8),
-            RangeLink(_commit(2), _commit(3), 0.0, 0.0, 0),
-            RangeLink(_commit(3), _commit(4), None, 0.0, 0),
-            RangeLink(_commit(5), _commit(7), None, 0.0, 0),
-            RangeLink(_commit(5), _commit(9), 0.0, 0.0, 8),
+        assert [(each.run_id == anchor, each.worsening is None) for each in links] == [
+            (False, False),
+            (True, False),
+            (False, False),
+            (False, True),
+            (False, True),
+            (False, False),
         ]
+        assert [replace(each, run_id=0) for each in links] == [
+            RangeLink(0, _commit(1), _commit(5), links[0].worsening, ERROR, 8),
+            RangeLink(0, _commit(1), _commit(9), links[1].worsening, ERROR, 8),
+            RangeLink(0, _commit(2), _commit(3), 0.0, 0.0, 0),
+            RangeLink(0, _commit(3), _commit(4), None, 0.0, 0),
+            RangeLink(0, _commit(5), _commit(7), None, 0.0, 0),
+            RangeLink(0, _commit(5), _commit(9), 0.0, 0.0, 8),
+        ]
+        with store.transaction() as tx:
+            slowest = {each.series_id: each.ratio for each in tx.regressions.slower_results(anchor).results}
+        assert slowest[series] == max(slowest.values())
 
     def test_the_time_of_a_day_is_that_of_all_ranges_of_the_pool(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
             anchor, _ = _listed(tx)
             run = _compared(tx, 1, 5, of=anchor)
-        site.wait(600.0)
+            build = tx.builds.add(run, 0, named("cv-perf", sequence=""))
+        assert site.claim() == build
+        site.wait(20.0)
+        site.complete(build)
         with site.store.transaction() as tx:
+            tx.builds.finish(build, Outcome.PASSED, [])
             tx.runs.end(run, RunState.FINISHED)
         spent = []
         for _ in range(2):
@@ -223,33 +257,91 @@ class TestNarrowedRanges:
                 [found] = tx.regressions.open_ranges(PERF)
             spent.append(found.spent)
             site.wait(86400.0)
-        assert spent == [pytest.approx(600.0, abs=5.0), 0.0]
+        assert spent == [pytest.approx(20.0, abs=5.0), 0.0]
 
-    @pytest.mark.parametrize("is_merged", [True, False])
-    def test_a_range_becomes_that_of_its_commit_and_is_still_known_as_a_range(
-        self, store: Store, *, is_merged: bool
-    ) -> None:
+    def test_a_narrowed_range_stays_what_it_is(self, store: Store) -> None:
         with store.transaction() as tx:
             for number in (1, 9):
                 tx.runs.end(merge(tx, None, {}, _commit(number)), RunState.FINISHED)
-            own = merge(tx, None, {}, _commit(6)) if is_merged else None
             anchor, regression = _listed(tx)
             link = _compared(tx, 5, 6, of=anchor)
             tx.runs.end(link, RunState.FINISHED)
+            [found] = tx.regressions.open_ranges(PERF)
             known = tx.branches.slow_ranges(PERF).known
-            tx.regressions.narrow(regression, [_commit(5), _commit(6)])
+            tx.regressions.narrow(regression, found.series_id, link, 1)
             assert tx.regressions.open_ranges(PERF) == []
             assert tx.branches.slow_ranges(PERF).known == known, "later anchors are explained as before"
-            again = _record(tx, longer(tx, own or link, {SLOW: SLOWER, key("BM_c"): SLOWER}), GateSaid.SAME)
-        assert again == regression, "what the commit's run finds later joins it"
+            again = _record(tx, longer(tx, anchor, {key("BM_c"): SLOWER}), GateSaid.SPREAD)
+        assert again == regression, "what the range's run finds later joins it"
 
-    def test_a_range_that_cannot_be_narrowed_stays(self, store: Store) -> None:
+    def test_a_range_that_nobody_can_narrow_is_left_alone(self, store: Store) -> None:
+        with store.transaction() as tx:
+            _, regression = _listed(tx)
+            tx.regressions.narrow(regression, 1, None)
+            assert tx.regressions.open_ranges(PERF) == []
+
+    def test_a_range_is_left_alone_after_five_comparisons_that_other_builds_ended(self, store: Store) -> None:
+        with store.transaction() as tx:
+            anchor, _ = _listed(tx)
+            for number in range(2, 7):
+                assert len(tx.regressions.open_ranges(PERF)) == 1
+                run = _compared(tx, 1, number, of=anchor)
+                measured(tx, run, {}, outcome=Outcome.CANCELLED)
+                tx.runs.end(run, RunState.FINISHED)
+            assert tx.regressions.open_ranges(PERF) == []
+
+    def test_a_narrowed_commit_is_compared_again_once_if_it_was_slower(self, store: Store) -> None:
+        sizes = {SLOW: (1.05, 1.03, 1.07)}
         with store.transaction() as tx:
             anchor, regression = _listed(tx)
-            tx.regressions.narrow(regression, [])
-            assert tx.regressions.open_ranges(PERF) == []
-            tx.regressions.narrow(regression, [_commit(5), _commit(6)])
-            assert _record(tx, longer(tx, anchor, {key("BM_c"): SLOWER}), GateSaid.SPREAD) == regression
+            [found] = tx.regressions.open_ranges(PERF)
+            ends = []
+            for base, patch in ((5, 6), (2, 8)):
+                run = _compared(tx, base, patch, of=anchor)
+                ends.append((run, measured(tx, run, {SLOW: SLOWER}, ratios=sizes)))
+                tx.runs.end(run, RunState.FINISHED)
+            assert tx.backfills.slower(PERF) == [], "comparisons inside a range are no results"
+            tx.regressions.narrow(regression, found.series_id, ends[1][0], 6)
+            assert tx.backfills.slower(PERF) == [], "it is not one commit"
+            tx.regressions.narrow(regression, found.series_id, ends[0][0], 1)
+            assert tx.backfills.slower(PERF) == [ends[0]]
+            longer(tx, ends[0][0], {SLOW: (Verdict.SAME, ())})
+            assert tx.backfills.slower(PERF) == []
+
+    def test_a_backfill_leaves_out_a_benchmark_that_was_narrowed_to_its_commit(self, store: Store) -> None:
+        with store.transaction() as tx:
+            anchor, regression = _listed(tx)
+            [found] = tx.regressions.open_ranges(PERF)
+            link = _compared(tx, 5, 6, of=anchor)
+            tx.runs.end(link, RunState.FINISHED)
+            tx.regressions.narrow(regression, found.series_id, link, 1)
+            seen = []
+            for number in (6, 7):
+                old = _backfilled(tx, number)
+                again = longer(tx, old, {SLOW: SLOWER, OTHER: SLOWER})
+                seen.append([each.benchmark for each in tx.regressions.slower_results(again).results])
+            merged = merge(tx, None, {SLOW: SLOWER}, _commit(6))
+            seen.append([each.benchmark for each in tx.regressions.slower_results(merged).results])
+        assert seen == [["BM_b"], ["BM_a", "BM_b"], ["BM_a"]]
+
+    @pytest.mark.parametrize(("number", "place"), [(4, 1), (5, 1), (8, 2), (7, None)])
+    def test_a_backfilled_regression_is_known_at_the_first_run_that_has_it(
+        self, store: Store, number: int, place: int | None
+    ) -> None:
+        """Commits 1, 6 and 9 have runs; nobody knows what was merged on commit 7."""
+        with store.transaction() as tx:
+            runs = [_merged(tx, each) for each in (1, 6, 9)]
+            for other in {4, 5} - {number}:
+                _backfilled(tx, other)
+            again = longer(tx, _backfilled(tx, number), {SLOW: SLOWER}, ratios={SLOW: (1.03, 1.02, 1.04)})
+            assert _record(tx, again, GateSaid.NO_CHECK) is not None
+            anchor = _compared(tx, 1, 9)
+            measured(tx, anchor, {SLOW: SLOWER}, ratios={SLOW: (1.05, 1.04, 1.06)})
+            tx.runs.end(anchor, RunState.FINISHED)
+            known = tx.branches.slow_ranges(PERF).known
+        steps = [(each.begin, each.end) for each in known]
+        assert steps == ([] if place is None else [(runs[place], runs[place])])
+        assert [each.worsening for each in known] == pytest.approx([math.log(1.03)] * len(known))
 
     def test_a_closed_range_is_not_narrowed(self, store: Store) -> None:
         with store.transaction() as tx:

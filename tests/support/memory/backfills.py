@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from service.domain.runs.states import UNFINISHED, RunState
@@ -19,7 +19,6 @@ from tests.support.memory.trunk import MemoryBranches
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from service.domain.trunk.backfill import Backfill
     from service.domain.verdict.calibration.schedule import BranchKey
@@ -88,7 +87,9 @@ class MemoryBackfills(MemoryBranches, Backfills):
 
     def slower(self, key: BranchKey) -> Sequence[tuple[int, int]]:
         found: dict[tuple[int, int], datetime | None] = {}
-        for run in self._links(key):
+        narrowed = [each.narrowed for each in self._m.regressions if each.narrowed]
+        own = (self._m.runs[number - 1] for _, number, commits in narrowed if number and commits == 1)
+        for run in (*self._links(key), *own):
             for build, _, each, sign in self._results_of(run.id) if run.state is RunState.FINISHED else ():
                 if each.verdict is not Verdict.SLOWER or not each.ratio or not each.low or not each.high:
                     continue
@@ -96,7 +97,8 @@ class MemoryBackfills(MemoryBranches, Backfills):
                 is_large = sign * math.log(each.ratio) >= LEAST and low >= FLOOR
                 if is_large and not self._tries(run.id, self._m.builds[build - 1].job):
                     found[run.id, build] = run.committed_at
-        return sorted(found, key=lambda ends: (found[ends], ends[0]), reverse=True)
+        newest = sorted(found, key=lambda ends: ends[0], reverse=True)
+        return sorted(newest, key=lambda ends: -(found[ends] or datetime.max.replace(tzinfo=UTC)).timestamp())
 
     def _links(self, key: BranchKey) -> Iterator[RunRecord]:
         here = (key.pool, key.instance, key.project, key.branch, RunKind.ANCHOR)

@@ -53,7 +53,6 @@ class MemoryRuns(InMemory, Runs):
                 ref=ref,
                 pool=run.pool,
                 committed_at=run.committed_at,
-                commits=run.commits,
             )
         )
         return number

@@ -119,7 +119,7 @@ class StoredRegression:
     assignee: str = ""
     bug: str = ""
     note: str = ""
-    range_run_id: int | None = None
+    narrowed: tuple[int, int | None, int] | None = None  # series, run, commits
 
 
 @dataclass(frozen=True)

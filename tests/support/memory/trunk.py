@@ -13,6 +13,8 @@ from service.domain.review.change import PatchSetKind
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.trunk.anchors import AnchorTries
+from service.domain.trunk.backfill import first_run_with
+from service.domain.trunk.narrowing import MOST_CUT_SHORT
 from service.domain.trunk.notice import Channel, NoticeState, Recipient
 from service.domain.trunk.regression import (
     Checked,
@@ -24,6 +26,7 @@ from service.domain.trunk.regression import (
     weights_with,
 )
 from service.domain.trunk.spread import AGAIN, KnownStep, SlowerAnchor
+from service.domain.trunk.spread import WITHIN_DAYS as SPREAD_DAYS
 from service.domain.trunk.undecided import LEAST, MOST_TRIES, WITHIN_DAYS, UndecidedResult
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
@@ -89,9 +92,12 @@ class _Measured(InMemory):
                     number = known.index(each.series) + 1
                     yield build, number, each, signs[number]
 
+    def _is_cut_short(self, run: RunRecord) -> bool:
+        ends = {build.outcome for build in self._builds_of(run.id)}
+        return not ends.isdisjoint({Outcome.CANCELLED, Outcome.INFRASTRUCTURE})
+
     def _is_done(self, run: RunRecord) -> bool:
-        ends = {self._m.builds[build - 1].outcome for number, build in self._m.run_builds if number == run.id}
-        return run.state is RunState.FINISHED and ends.isdisjoint({Outcome.CANCELLED, Outcome.INFRASTRUCTURE})
+        return run.state is RunState.FINISHED and not self._is_cut_short(run)
 
 
 class MemoryBranches(_Measured, Branches):
@@ -201,11 +207,24 @@ class MemoryBranches(_Measured, Branches):
                     found[number, merged.id] = step
         yield from found.values()
         for regression in self._m.regressions:
-            span = self._range(self._m.runs[(regression.range_run_id or regression.run_id) - 1])
+            of = self._m.runs[regression.run_id - 1]
+            span = self._range(of) if of.committed_at is None else self._landed(of)
             for result, _ in regression.results if span else ():
                 sign = self._signs()[result.series_id]
                 if span and result.ratio:
                     yield KnownStep(result.series_id, sign * math.log(result.ratio), *span)
+
+    def _landed(self, run: RunRecord) -> tuple[int, int] | None:
+        """Return the first run on the branch that has the commit of a backfill, as begin and end."""
+        runs, children = dict[str, int](), dict[str, str]()
+        for each in reversed(self._m.runs):
+            commit = self._m.merged_as.get(each.id) or each.revision
+            if each.kind is RunKind.POST_SUBMIT:
+                runs[commit] = each.id
+            if (each.kind is RunKind.POST_SUBMIT or each.committed_at) and each.parent:
+                children[each.parent] = commit
+        found = first_run_with(run.revision, runs, children)
+        return None if found is None else (found, found)
 
     def _range(self, run: RunRecord) -> tuple[int, int] | None:
         """Return the runs on the merged commits of an anchor; None for any other run."""
@@ -234,12 +253,15 @@ class MemoryRegressions(_Measured, MemoryAudit, Regressions):
         found = []
         for build in self._builds_of(run_id):
             for each in self._comparisons(build.id):
+                number = self._series().index(each.series) + 1
+                if self._merged(run_id).committed_at and self._is_narrowed(self._merged(run_id), number):
+                    continue
                 if each.verdict is Verdict.SLOWER and each.series.metric != INSTRUCTIONS.name:
                     checked = None if check is None else self._checked(check, build.job, each.series)
                     weight = self._weight(build, each)
                     found.append(
                         SlowerResult(
-                            series_id=self._series().index(each.series) + 1,
+                            series_id=number,
                             build_id=build.id,
                             benchmark=each.series.benchmark,
                             ratio=each.ratio,
@@ -288,13 +310,17 @@ class MemoryRegressions(_Measured, MemoryAudit, Regressions):
         for number, each in enumerate(self._m.regressions, 1):
             run = self._m.runs[each.run_id - 1]
             here = (run.pool, run.instance, run.project, run.branch) == astuple(key)
-            is_range = run.kind is RunKind.ANCHOR and run.commits != 1
+            is_range = run.kind is RunKind.ANCHOR and run.committed_at is None
+            cut_short = [of for of in self._m.runs if of.previous_id == run.id and self._is_cut_short(of)]
+            is_old = self._m.created[run.id] < self._m.clock - SPREAD_DAYS * 86400
             is_open = each.state in {RegressionState.UNTRIAGED, RegressionState.CONFIRMED}
-            if here and is_range and is_open and each.range_run_id is None:
+            if is_old or len(cut_short) >= MOST_CUT_SHORT or each.narrowed is not None:
+                continue
+            if here and is_range and is_open:
                 worst = min((result for result, _ in each.results), key=_importance)
                 ends = (number, run.id, str(run.parent), run.revision)
                 links = tuple(self._range_links(run.id, worst.series_id))
-                found.append(OpenRange(*ends, self._spent(key.pool), links))
+                found.append(OpenRange(*ends, worst.series_id, self._spent(key.pool), links))
         return found[::-1]
 
     def _spent(self, pool: str) -> float:
@@ -313,7 +339,7 @@ class MemoryRegressions(_Measured, MemoryAudit, Regressions):
             if is_of_range and (self._is_done(run) or run.state is RunState.REFUSED):
                 ends = (str(run.parent), run.revision)
                 worsening, error, pairs = self._compared(run.id, series_id)
-                found[ends] = RangeLink(*ends, worsening, error, pairs)
+                found[ends] = RangeLink(run.id, *ends, worsening, error, pairs)
         yield from found.values()
 
     def _compared(self, run_id: int, series_id: int) -> tuple[float | None, float, int]:
@@ -328,25 +354,19 @@ class MemoryRegressions(_Measured, MemoryAudit, Regressions):
                 return sign * math.log(each.ratio), each.error, each.pairs
         return None, 0.0, 0
 
-    def narrow(self, regression_id: int, ends: Sequence[str]) -> None:
-        stored = self._m.regressions[regression_id - 1]
-        if stored.range_run_id is not None:
-            return
-        run_id = stored.run_id
-        for run in self._m.runs if ends else ():
-            if run.previous_id == stored.run_id and [run.parent, run.revision] == [*ends]:
-                run_id = self._own_run(run) if run.commits == 1 else run.id
-        self._m.regressions[regression_id - 1] = replace(stored, run_id=run_id, range_run_id=stored.run_id)
+    def narrow(self, regression_id: int, series_id: int, run_id: int | None, commits: int = 0) -> None:
+        found = replace(self._m.regressions[regression_id - 1], narrowed=(series_id, run_id, commits))
+        self._m.regressions[regression_id - 1] = found
 
-    def _own_run(self, link: RunRecord) -> int:
-        here = (RunKind.POST_SUBMIT, link.instance, link.project, link.branch, link.revision)
-        taken = {each.run_id for each in self._m.regressions}
-        for run in self._m.runs:
-            commit = self._m.merged_as.get(run.id) or run.revision
-            own = (run.kind, run.instance, run.project, run.branch, commit)
-            if own == here and run.id not in taken:
-                return run.id
-        return link.id
+    def _is_narrowed(self, link: RunRecord, series_id: int) -> bool:
+        """Return whether the range of a benchmark was narrowed to a link's commit."""
+        for each in self._m.regressions:
+            series, run_id, commits = each.narrowed or (0, None, 0)
+            if run_id and (series, commits) == (series_id, 1):
+                run = self._m.runs[run_id - 1]
+                if (run.parent, run.revision) == (link.parent, link.revision):
+                    return True
+        return False
 
     def change(self, ids: Sequence[int], change: RegressionChange, author: Author) -> None:
         for missing in (each for each in sorted({*ids}) if not 0 < each <= len(self._m.regressions)):

@@ -16,7 +16,7 @@ from service.adapters.postgres.trunk.branches import CUT_SHORT, MEASURED_AGAIN, 
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.trunk.backfill import Backfill, LinkTries
-from service.domain.trunk.spread import FLOOR, LEAST
+from service.domain.trunk.spread import FLOOR, LEAST, WITHIN_DAYS
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from service.domain.verdict.calibration.schedule import BranchKey
 
 _MOST_LISTED: Final = 100
+_MOST_AGAIN: Final = 10  # one is started at a time; some cannot be measured any more
 _MEASURED: Final = text(f"""
 SELECT coalesce(nullif(r.merged_as, ''), r.revision) FROM run AS r
 WHERE r.kind = '{RunKind.POST_SUBMIT}' AND (r.instance, r.project, r.branch) = (:instance, :project, :branch)
@@ -44,8 +45,8 @@ WHERE r.kind = '{RunKind.POST_SUBMIT}' AND (r.instance, r.project, r.branch) = (
       )
   ))
 """)  # noqa: S608 - put together from constants
-_OF_LINKS: Final = f"""
-run.kind = '{RunKind.ANCHOR}' AND run.committed_at IS NOT NULL
+_OF_BRANCH: Final = f"""
+run.kind = '{RunKind.ANCHOR}'
 AND (run.pool, run.instance, run.project, run.branch) = (:pool, :instance, :project, :branch)
 """
 _TRIES: Final = text(f"""
@@ -61,13 +62,20 @@ FROM (
         SELECT run.state IN ('{RunState.FINISHED}', '{RunState.REFUSED}') AND NOT EXISTS ({CUT_SHORT})
             AS is_ended
     ) AS ended
-    WHERE {_OF_LINKS} AND run.parent IS NOT NULL
+    WHERE {_OF_BRANCH} AND run.committed_at IS NOT NULL AND run.parent IS NOT NULL
 ) AS tried
 GROUP BY parent, revision
 """)  # noqa: S608 - put together from constants
 _SLOWER: Final = text(f"""
 SELECT DISTINCT a.id, b.id AS build_id, a.committed_at
-FROM (SELECT * FROM run WHERE {_OF_LINKS} AND run.state = '{RunState.FINISHED}') AS a
+FROM (
+    SELECT * FROM run
+    WHERE {_OF_BRANCH} AND run.state = '{RunState.FINISHED}'
+      AND run.created_at > now() - interval '{WITHIN_DAYS} days'
+      AND (run.committed_at IS NOT NULL OR EXISTS (
+          SELECT FROM regression WHERE narrowed_run_id = run.id AND narrowed_commits = 1
+      ))
+) AS a
 JOIN run_build AS rb ON rb.run_id = a.id
 JOIN build AS b ON b.id = rb.build_id
 {MEASURED_AGAIN}
@@ -80,7 +88,7 @@ JOIN LATERAL (
 JOIN series AS s ON s.id = k.series_id AND s.metric <> '{INSTRUCTIONS.name}'
 WHERE made.tries = 0
   AND {WORSENING % ("k.ratio", "k.ratio")} >= {LEAST} AND {WORSENING % ("k.high", "k.low")} >= {FLOOR}
-ORDER BY a.committed_at DESC, a.id DESC, build_id
+ORDER BY a.committed_at DESC, a.id DESC, build_id LIMIT {_MOST_AGAIN}
 """)  # noqa: S608 - put together from constants
 
 

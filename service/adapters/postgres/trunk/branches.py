@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import func, select, text
 from typing_extensions import override
@@ -15,6 +15,7 @@ from service.adapters.postgres.rows import from_row
 from service.domain.measuring.metric import Better
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.trunk.anchors import AnchorTries
+from service.domain.trunk.backfill import first_run_with
 from service.domain.trunk.spread import AGAIN, KnownStep, SlowerAnchor
 from service.domain.trunk.spread import WITHIN_DAYS as SPREAD_DAYS
 from service.domain.trunk.undecided import LEAST, MOST_RUNS, MOST_TRIES, WITHIN_DAYS, UndecidedResult
@@ -25,7 +26,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.ports.trunk import Branches, MeasuredAnchors, SlowRanges
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from service.domain.verdict.calibration.schedule import BranchKey
 
@@ -44,7 +45,7 @@ SELECT run.parent, run.revision, count(*) AS tries,
        cast(extract(epoch FROM now() - max(run.created_at)) AS double precision) AS since,
        bool_or(run.state = 'finished' AND NOT EXISTS ({CUT_SHORT})) AS is_done
 FROM run
-WHERE kind = 'anchor' AND parent IS NOT NULL AND requested_by = '' AND previous_id IS NULL
+WHERE kind = 'anchor' AND parent IS NOT NULL AND requested_by = ''
   AND (pool, instance, project, branch) = (:pool, :instance, :project, :branch)
 GROUP BY run.parent, run.revision
 """)  # noqa: S608 - put together from constants
@@ -136,7 +137,7 @@ JOIN LATERAL (
 JOIN series AS s ON s.id = k.series_id AND s.metric <> '{INSTRUCTIONS.name}'
 WHERE a.kind = '{RunKind.ANCHOR}' AND a.state = '{RunState.FINISHED}'
   -- A person, or the narrowing of a range, chose commits by their results.
-  AND a.requested_by = '' AND a.previous_id IS NULL
+  AND a.requested_by = ''
   AND (a.pool, a.instance, a.project, a.branch) = (:pool, :instance, :project, :branch)
   AND a.created_at > now() - interval '{SPREAD_DAYS} days' AND base.id < patch.id
   AND patch.created_at > now() - interval '{SPREAD_DAYS} days'
@@ -160,10 +161,28 @@ SELECT x.series_id, base.id AS begin, patch.id AS "end",
        {WORSENING % ("x.ratio", "x.ratio")} AS worsening
 FROM regressed_result AS x JOIN series AS s ON s.id = x.series_id
 JOIN regression AS g ON g.id = x.regression_id
-JOIN run AS a ON a.id = coalesce(g.range_run_id, g.run_id) AND a.kind = '{RunKind.ANCHOR}'
+JOIN run AS a ON a.id = g.run_id AND a.kind = '{RunKind.ANCHOR}' AND a.committed_at IS NULL
 {_RANGE}
 WHERE x.series_id = ANY(cast(:series AS bigint[])) AND x.ratio > 0
 ORDER BY g.id, x.series_id
+""")  # noqa: S608 - put together from constants
+_BACKFILLED_STEPS: Final = text(f"""
+SELECT x.series_id, a.revision, {WORSENING % ("x.ratio", "x.ratio")} AS worsening
+FROM regressed_result AS x JOIN series AS s ON s.id = x.series_id
+JOIN regression AS g ON g.id = x.regression_id
+JOIN run AS a ON a.id = g.run_id AND a.committed_at IS NOT NULL
+WHERE x.series_id = ANY(cast(:series AS bigint[])) AND x.ratio > 0
+ORDER BY g.id, x.series_id
+""")  # noqa: S608 - put together from constants
+# Commits after their first parents, as far as runs tell: the newest run first.
+_CHILDREN: Final = text(f"""
+SELECT m.parent, coalesce(nullif(m.merged_as, ''), m.revision) AS revision,
+       CASE m.kind WHEN '{RunKind.POST_SUBMIT}' THEN m.id END AS run_id
+FROM run AS m
+WHERE (m.instance, m.project, m.branch) = (:instance, :project, :branch)
+  AND (m.kind = '{RunKind.POST_SUBMIT}' AND m.created_at >= :since
+       OR m.kind = '{RunKind.ANCHOR}' AND m.pool = :pool AND m.committed_at IS NOT NULL)
+ORDER BY m.id DESC
 """)  # noqa: S608 - put together from constants
 
 
@@ -220,7 +239,19 @@ class PostgresBranches(Connected, Branches):
         }
         steps = self._execute(_KNOWN_STEPS, keys).mappings().all()
         ranges = self._execute(_LISTED_RANGES, keys).mappings().all()
-        return SlowRanges(anchors, tuple(from_row(KnownStep, row) for row in (*steps, *ranges)))
+        known = [from_row(KnownStep, row) for row in (*steps, *ranges)]
+        return SlowRanges(anchors, (*known, *self._backfilled_steps({**asdict(key), **keys})))
+
+    def _backfilled_steps(self, keys: Mapping[str, Any]) -> Iterator[KnownStep]:
+        """Yield the listed commits of backfills, at the first runs on the branch that have them."""
+        steps = self._execute(_BACKFILLED_STEPS, keys).all()
+        rows = self._execute(_CHILDREN, keys).all() if steps else ()
+        runs = {row.revision: row.run_id for row in rows if row.run_id is not None}
+        children = {row.parent: row.revision for row in rows if row.parent is not None}
+        for step in steps:
+            run_id = first_run_with(step.revision, runs, children)
+            if run_id is not None:
+                yield KnownStep(step.series_id, step.worsening, run_id, run_id)
 
     @override
     def unfinished(self, instance: str, project: str, branch: str) -> int:

@@ -16,6 +16,7 @@ from service.domain.access.audit import AuditKind
 from service.domain.review.change import PatchSetKind
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
+from service.domain.trunk.narrowing import MOST_CUT_SHORT
 from service.domain.trunk.regression import (
     Checked,
     RegressionState,
@@ -25,6 +26,7 @@ from service.domain.trunk.regression import (
     state_with,
     weight_of,
 )
+from service.domain.trunk.spread import WITHIN_DAYS
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
@@ -94,7 +96,11 @@ LEFT JOIN LATERAL (
     SELECT * FROM comparison
     WHERE build_id = b_before.id AND measured_at = b_before.created_at AND series_id = k.series_id OFFSET 0
 ) AS before ON true
-WHERE rb.run_id = :run_id
+WHERE rb.run_id = :run_id AND NOT EXISTS (
+    SELECT FROM run AS link JOIN run AS narrowed USING (parent, revision)
+    JOIN regression AS g ON g.narrowed_run_id = narrowed.id AND g.narrowed_commits = 1
+    WHERE link.id = {_MERGED} AND link.committed_at IS NOT NULL AND g.narrowed_series_id = k.series_id
+)
 ORDER BY rb.position, k.position, k.series_id
 """)  # noqa: S608 - put together from constants
 _SLOWDOWNS: Final = text("SELECT id, slowdowns FROM build WHERE id = ANY(cast(:ids AS bigint[]))")
@@ -118,8 +124,8 @@ ON CONFLICT (regression_id, series_id) DO UPDATE SET
 # The benchmark that changed most, of those that count most, tells which commit did it.
 _RANGES: Final = text(f"""
 SELECT g.id AS regression_id, a.id AS run_id, a.parent AS base, a.revision AS patch, worst.series_id, (
-    SELECT cast(coalesce(sum(extract(epoch FROM coalesce(n.finished_at, now()) - n.created_at)), 0) AS float8)
-    FROM run AS n
+    SELECT cast(coalesce(sum(extract(epoch FROM coalesce(b.finished_at, now()) - b.started_at)), 0) AS float8)
+    FROM run AS n JOIN run_build AS rb ON rb.run_id = n.id JOIN build AS b ON b.id = rb.build_id
     WHERE n.kind = '{RunKind.ANCHOR}' AND n.pool = :pool AND n.previous_id IS NOT NULL
       AND n.created_at > now() - interval '1 day'
 ) AS spent
@@ -128,13 +134,18 @@ JOIN LATERAL (
     SELECT x.series_id FROM regressed_result AS x
     WHERE x.regression_id = g.id ORDER BY {HEAVIEST_FIRST} LIMIT 1
 ) AS worst ON true
-WHERE a.kind = '{RunKind.ANCHOR}' AND a.commits IS DISTINCT FROM 1 AND a.parent IS NOT NULL
+WHERE a.kind = '{RunKind.ANCHOR}' AND a.committed_at IS NULL AND a.parent IS NOT NULL
+  AND a.created_at > now() - interval '{WITHIN_DAYS} days'
   AND (a.pool, a.instance, a.project, a.branch) = (:pool, :instance, :project, :branch)
-  AND g.state = ANY(cast(:open AS text[])) AND g.range_run_id IS NULL
+  AND g.state = ANY(cast(:open AS text[])) AND g.narrowed_series_id IS NULL
+  AND (
+      SELECT count(*) FROM run
+      WHERE kind = '{RunKind.ANCHOR}' AND previous_id = a.id AND EXISTS ({CUT_SHORT})
+  ) < {MOST_CUT_SHORT}
 ORDER BY g.id DESC
 """)  # noqa: S608 - put together from constants
 _LINKS: Final = text(f"""
-SELECT DISTINCT ON (run.parent, run.revision) run.parent AS base, run.revision AS patch,
+SELECT DISTINCT ON (run.parent, run.revision) run.id AS run_id, run.parent AS base, run.revision AS patch,
        k.worsening, coalesce(k.error, 0) AS error, coalesce(k.pairs, 0) AS pairs
 FROM run
 LEFT JOIN LATERAL (
@@ -158,22 +169,9 @@ WHERE run.kind = '{RunKind.ANCHOR}' AND (run.id = :run_id OR run.previous_id = :
   AND (run.state = '{RunState.REFUSED}' OR run.state = '{RunState.FINISHED}' AND NOT EXISTS ({CUT_SHORT}))
 ORDER BY run.parent, run.revision, run.id DESC
 """)  # noqa: S608 - put together from constants
-# The commit's own run if it has one, because it knows the change; otherwise the run that compared both ends.
-_NARROW: Final = text(f"""
-UPDATE regression AS g SET range_run_id = g.run_id, run_id = coalesce((
-    SELECT m.id FROM run AS m, run AS link
-    WHERE link.id = cast(:link AS bigint) AND link.commits = 1 AND m.kind = '{RunKind.POST_SUBMIT}'
-      AND (m.instance, m.project, m.branch) = (link.instance, link.project, link.branch)
-      AND coalesce(nullif(m.merged_as, ''), m.revision) = link.revision
-      AND NOT EXISTS (SELECT FROM regression AS other WHERE other.run_id = m.id)
-    ORDER BY m.id LIMIT 1
-), cast(:link AS bigint), g.run_id)
-WHERE g.id = :regression_id AND g.range_run_id IS NULL
-""")  # noqa: S608 - put together from constants
-_LINK: Final = text("""
-SELECT link.id FROM run AS link JOIN regression AS g ON g.run_id = link.previous_id
-WHERE g.id = :regression_id AND (link.parent, link.revision) = (:base, :patch)
-ORDER BY link.id DESC LIMIT 1
+_NARROW: Final = text("""
+UPDATE regression SET narrowed_series_id = :series_id, narrowed_run_id = :run_id, narrowed_commits = :commits
+WHERE id = :regression_id
 """)
 _TELL: Final = text("""
 INSERT INTO notice (regression_id, channel, address) VALUES (:regression_id, :channel, :address)
@@ -278,12 +276,9 @@ class PostgresRegressions(Connected, Regressions):
         ]
 
     @override
-    def narrow(self, regression_id: int, ends: Sequence[str]) -> None:
-        link = None
-        if ends:
-            keys = {"regression_id": regression_id, "base": ends[0], "patch": ends[1]}
-            link = self._execute(_LINK, keys).scalar()
-        self._execute(_NARROW, {"regression_id": regression_id, "link": link})
+    def narrow(self, regression_id: int, series_id: int, run_id: int | None, commits: int = 0) -> None:
+        found = {"series_id": series_id, "run_id": run_id, "commits": commits}
+        self._execute(_NARROW, {"regression_id": regression_id, **found})
 
     def _weights(self, regression_id: int) -> dict[int, Weight]:
         rows = self._execute(_WEIGHTS, {"regression_id": regression_id})

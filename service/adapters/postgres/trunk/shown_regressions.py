@@ -33,6 +33,7 @@ from service.ports.trunk import (
     Judges,
     Ledger,
     LedgerRow,
+    NarrowedRange,
     RegressedResult,
     Regression,
     RegressionDetail,
@@ -58,7 +59,7 @@ _MOST_LATER: Final = 500  # merged commits
 _RECENT: Final = f"now() - interval '{LEDGER_DAYS} days'"
 
 
-_IS_RANGE: Final = f"(r.kind = '{RunKind.ANCHOR}' AND r.commits IS DISTINCT FROM 1)"
+_IS_RANGE: Final = f"(r.kind = '{RunKind.ANCHOR}' AND r.committed_at IS NULL)"
 
 
 def _regressions(chosen: str) -> str:
@@ -69,10 +70,6 @@ SELECT g.id, g.state, g.weight AS heaviest, r.instance, r.project, r.branch,
        CASE WHEN {_IS_RANGE} THEN '' ELSE coalesce(nullif(r.author, ''), p.author, '') END AS author,
        c.number AS change, CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
        p.number AS patch_set, g.run_id, r.committed_at,
-       CASE WHEN g.range_run_id IS NULL THEN '' ELSE (
-           SELECT left(whole.parent, 10) || '..' || left(whole.revision, 10) FROM run AS whole
-           WHERE whole.id = g.range_run_id
-       ) END AS narrowed_from,
        {_IS_RANGE} AS is_range, g.found_at, g.assignee, g.bug, g.note, g.changed_by, g.changed_at,
        (SELECT count(*) FROM regressed_result AS x WHERE x.regression_id = g.id) AS results, worst.*
 FROM regression AS g
@@ -138,6 +135,24 @@ _TOLD: Final = text("""
 SELECT channel, state, count(*) AS count FROM notice WHERE regression_id = :regression_id
 GROUP BY 1, 2 ORDER BY 1, 2
 """)
+# Relinked programs confirm it if they have most of the slow-down, too.
+_NARROWED: Final = text(f"""
+SELECT s.benchmark, g.narrowed_commits AS commits, coalesce(link.parent, '') AS parent,
+       coalesce(link.revision, '') AS revision, EXISTS (
+           SELECT FROM run AS again JOIN run_build AS rb ON rb.run_id = again.id
+           JOIN build AS b ON b.id = rb.build_id
+           JOIN LATERAL (
+               SELECT verdict, ratio FROM comparison
+               WHERE build_id = b.id AND measured_at = b.created_at AND series_id = s.id OFFSET 0
+           ) AS k ON k.verdict = '{Verdict.SLOWER}' AND k.ratio > 0
+           WHERE again.kind = '{RunKind.LONGER}' AND again.previous_id = link.id
+             AND abs(ln(k.ratio)) >= abs(ln(nullif(x.ratio, 0))) / 2
+       ) AS is_confirmed
+FROM regression AS g JOIN series AS s ON s.id = g.narrowed_series_id
+JOIN regressed_result AS x ON x.regression_id = g.id AND x.series_id = s.id
+LEFT JOIN run AS link ON link.id = g.narrowed_run_id
+WHERE g.id = :regression_id
+""")  # noqa: S608 - put together from constants
 _CHOSEN: Final = text(f"""
 SELECT g.id, r.instance, r.project, r.branch FROM regression AS g JOIN run AS r ON r.id = g.run_id
 WHERE g.id = ANY(cast(:ids AS bigint[])) AND {merged_in_sight("r")} ORDER BY g.id
@@ -269,10 +284,12 @@ class PostgresRegressionReading(Sighted, RegressionReading):
             if row is None:
                 raise NotFound(f"there is no regression {regression_id}")
             results = connection.execute(_RESULTS, keys).mappings()
+            narrowed = connection.execute(_NARROWED, keys).mappings().first()
             return RegressionDetail(
                 _regression(row),
                 tuple(from_row(RegressedResult, each) for each in results),
                 tuple(from_row(ToldBy, each) for each in connection.execute(_TOLD, keys).mappings()),
+                None if narrowed is None else from_row(NarrowedRange, narrowed),
             )
 
     @override

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 # The commit on the branch of a row of run: a merge commit brought some.
 ON_BRANCH: Final = "coalesce(nullif(run.merged_as, ''), run.revision)"
 _MOST_ANCHORS: Final = 200
+_MOST_BACKFILLED: Final = 5000  # measured commits of backfills, and anchors
 _SERIES: Final = """
 SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM series
 """
@@ -119,7 +120,10 @@ SELECT * FROM (
            r.id AS run_id, r.revision, r.parent, r.subject, r.author, NULL::bigint AS patch_set_id,
            r.committed_at
     FROM {SAME_SERIES} AS same
-    JOIN comparison ON comparison.series_id = same.id AND comparison.kind = 3
+    CROSS JOIN LATERAL (
+        SELECT * FROM comparison WHERE series_id = same.id AND kind = 3
+        ORDER BY measured_at DESC LIMIT {_MOST_BACKFILLED}
+    ) AS comparison
     JOIN run_build ON run_build.build_id = comparison.build_id
     JOIN run AS r ON r.id = run_build.run_id AND {visible_run("r")}
         AND r.committed_at BETWEEN :begin AND :end
@@ -171,18 +175,19 @@ SELECT greatest(max(k.measured_at), (
 
 
 _ANCHORS: Final = text(f"""
-SELECT {COMPARED}, k.measured_at, r.revision, r.parent,
+SELECT {COMPARED}, k.measured_at, k.revision, k.parent,
        of_base.samples AS base_samples, of_patch.samples AS patch_samples, {_SAME_PROGRAM}
 FROM {SAME_SERIES} AS same CROSS JOIN LATERAL (
-    SELECT * FROM comparison WHERE series_id = same.id AND kind = 3 AND {_WITHIN}
+    SELECT comparison.*, r.revision, r.parent FROM comparison
+    JOIN LATERAL (
+        SELECT run.revision, run.parent FROM run_build JOIN run ON run.id = run_build.run_id
+        WHERE run_build.build_id = comparison.build_id AND run.kind = '{RunKind.ANCHOR}'
+          AND run.committed_at IS NULL AND {visible_run("run")}
+        ORDER BY run.id LIMIT 1
+    ) AS r ON r.parent IS NOT NULL
+    WHERE series_id = same.id AND comparison.kind = 3 AND {_WITHIN}
     ORDER BY measured_at DESC LIMIT {_MOST_ANCHORS}
 ) AS k
-JOIN LATERAL (
-    SELECT run.revision, run.parent FROM run_build JOIN run ON run.id = run_build.run_id
-    WHERE run_build.build_id = k.build_id AND run.kind = '{RunKind.ANCHOR}' AND run.committed_at IS NULL
-      AND {visible_run("run")}
-    ORDER BY run.id LIMIT 1
-) AS r ON r.parent IS NOT NULL
 LEFT JOIN LATERAL ({_samples(0)}) AS of_base ON true
 LEFT JOIN LATERAL ({_samples(1)}) AS of_patch ON true
 ORDER BY k.measured_at, k.build_id

@@ -100,23 +100,31 @@ class Site:
             again = longer(tx, anchor, rows, ratios=ratios)
         self._end(again)
 
-    def narrow(self, anchor: int, commit: int) -> None:
-        """Compare a commit of an anchor's range with its parent, and narrow the range to it."""
-        ends = [f"{commit - 1:040x}", f"{commit:040x}"]
-        new = replace(post_submit_run(ends[1]), kind=RunKind.ANCHOR, pool="perf", parent=ends[0])
+    def narrow(self, anchor: int, first: int, last: int) -> int:
+        """Compare commits of an anchor's range, and narrow the range to them; return the run."""
+        base, patch = f"{first:040x}", f"{last:040x}"
+        new = replace(post_submit_run(patch), kind=RunKind.ANCHOR, pool="perf", parent=base)
         with self.store.transaction() as tx:
-            link = tx.runs.add(replace(new, previous_id=anchor, commits=1))
+            link = tx.runs.add(replace(new, previous_id=anchor, requested_by="Benchgate"))
             assert link is not None
-            tx.runs.start(link, tree="t", parent=ends[0], parent_tree="q", label="Verified")
+            tx.runs.start(link, tree="t", parent=base, parent_tree="q", label="Verified")
             tx.runs.end(link, RunState.FINISHED)
-            tx.regressions.narrow(1, ends)
+            series = self.reading.regression(1).regression.worst.series_id
+            tx.regressions.narrow(1, series, link, last - first)
+        return link
 
-    def backfill(self, rows: Mapping[SeriesKey, Row], commits: int = 1) -> None:
+    def compare_again(self, run: int, rows: Mapping[SeriesKey, Row], ratio: float) -> None:
+        """Compare the commits of a run again, with relinked programs."""
+        with self.store.transaction() as tx:
+            again = longer(tx, run, rows, ratios=dict.fromkeys(rows, (ratio, ratio - 0.001, ratio + 0.001)))
+        self._end(again)
+
+    def backfill(self, rows: Mapping[SeriesKey, Row]) -> None:
         """Measure an old commit for a backfill, and then again, with these results."""
         new = replace(post_submit_run("b" * 40), kind=RunKind.ANCHOR, pool="perf", parent="a" * 40)
         new = replace(new, subject="Make it old", author="Olga", requested_by="ann", committed_at=NOON)
         with self.store.transaction() as tx:
-            link = start(tx, replace(new, commits=commits))
+            link = start(tx, new)
             measured(tx, link, rows)
             tx.runs.end(link, RunState.FINISHED)
             again = longer(tx, link, rows)

@@ -61,7 +61,7 @@ def measure(
     run = replace(post_submit_run(commit(patch)), subject=f"Commit {patch}")
     if days is not None:
         run = replace(run, kind=RunKind.ANCHOR, pool="perf", parent=commit(base), requested_by="ann")
-        run = replace(run, committed_at=NOON - timedelta(days=days), commits=1)
+        run = replace(run, committed_at=NOON - timedelta(days=days))
     number = tx.runs.add(run)
     assert number is not None
     tx.runs.start(number, tree="t", parent=commit(base), parent_tree="q", label="Verified")
@@ -115,19 +115,35 @@ def test_a_link_that_was_measured_twice_counts_once_and_the_newest_commits_are_s
     assert [point.revision for point in trend(database, 1).points] == [commit("2")]
 
 
+def test_an_anchor_stays_in_the_trend_when_a_backfill_measures_more_commits_than_it_has_anchors(
+    database: Database,
+) -> None:
+    with PostgresStore(database.owner).transaction() as tx:
+        measure(tx, "4", "5", 1.0)
+        anchor = tx.runs.add(replace(post_submit_run(commit("5")), kind=RunKind.ANCHOR, parent=commit("1")))
+        assert anchor is not None
+        measured(tx, anchor, SAME, ratios={key("BM_a"): (1.02, 1.01, 1.03)})
+        tx.runs.end(anchor, RunState.FINISHED)
+    for number in range(201):
+        with PostgresStore(database.owner).transaction() as tx:
+            measure(tx, f"x{number}", f"x{number + 1}", 1.0, 30)
+    [found] = trend(database).anchors
+    assert (found.parent, found.revision) == (commit("1"), commit("5"))
+
+
 def test_a_request_is_stored_listed_and_ended(database: Database) -> None:
     store = PostgresStore(database.owner)
     assert "there are no backfills" in benchgate().stderr
     with store.transaction() as tx:
         tx.runs.add(post_submit_run())
 
-    made = benchgate("--branch", "master", "--last", "200", "--every", "10")
+    made = benchgate("--branch", "master", "--last", "200")
     assert (made.exit_code, made.stdout) == (0, ""), made.exception
     assert "stored backfill 1" in made.stderr
     with store.transaction() as tx:
         [stored] = tx.backfills.waiting()
-        assert stored.backfill == Backfill("review", "kv_engine", "master", 200, 10)
-        assert "last 200, every 10; waits until a pool is idle; by " in benchgate().stdout
+        assert stored.backfill == Backfill("review", "kv_engine", "master", 200)
+        assert "last 200; waits until a pool is idle; by " in benchgate().stdout
         tx.backfills.note(1, links=20, left=13, failed=2)
     assert "7 of 20 comparisons (2 could not be measured); by " in benchgate().stdout
     assert "ended backfill 1" in benchgate("--cancel", "1").stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -13,7 +14,7 @@ import pytest
 from service.domain.trunk.regression import GateSaid, RegressionList, RegressionState, Weight
 from service.domain.values.errors import NotFound
 from service.domain.values.search import parse_words
-from service.ports.trunk import Judges, LedgerRow, RegressionChange
+from service.ports.trunk import Judges, LedgerRow, NarrowedRange, RegressionChange
 from tests.contract.reading.seen_by import Person
 from tests.integration.postgres.trunk.regression_site import AL, ANY, FASTER, SAME, UNDECIDED, Site
 from tests.support.store_samples import NOON
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tests.support.postgres import Database
+    from tests.support.trunk import Row
 
 pytestmark = pytest.mark.integration
 
@@ -130,30 +132,52 @@ class TestReading:
         assert row["commit"] == f"{found.parent}..{found.revision}"
         assert (row["benchmark"], row["ratio"], row["state"]) == ("BM_a", "1.05", "untriaged")
 
-    def test_a_narrowed_range_is_shown_as_its_commit_with_the_range_before(self, site: Site) -> None:
+    @pytest.mark.parametrize(
+        ("row", "ratio", "is_confirmed"),
+        [(SLOWER, 1.03, True), (SLOWER, 1.02, False), (SAME, 1.03, False)],
+        ids=["most of it", "a small part", "not slower"],
+    )
+    def test_the_page_of_a_range_says_which_commit_most_of_it_came_with(
+        self, site: Site, row: Row, ratio: float, *, is_confirmed: bool
+    ) -> None:
         for _ in range(3):
             site.merge({key("BM_a"): SAME}, {})
         site.compare_distant(1, 3, {key("BM_a"): SLOWER})
-        [before] = site.reading.regressions(None, ANY, 10)
-        assert (before.is_range, before.narrowed_from) == (True, "")
-        site.narrow(before.run_id, 2)
-        [found] = site.reading.regressions(None, ANY, 10)
-        assert (found.id, found.is_range, found.revision) == (before.id, False, f"{2:040x}")
-        assert (found.subject, found.author, found.change) == ("Make it quick", "Ann", 12)
-        assert found.narrowed_from == "0000000000..0000000000"
-        page = site.read(f"/regressions/{found.id}")
-        assert "This commit made" in page
-        assert "Comparisons between the commits 0000000000..0000000000 found this one" in page
+        before = site.reading.regression(1)
+        assert (before.regression.is_range, before.narrowed) == (True, None)
+        told = site.database.value("SELECT count(*) FROM notice")
+        link = site.narrow(before.regression.run_id, 1, 2)
+        page = site.read("/regressions/1")
+        assert "These commits together made" in page
+        assert "most of its slow-down came with" in page
+        assert "Compared with the project's own link only" in page
+        ends = f"base={1:040x}&amp;patch={2:040x}"
+        assert f"/compare?instance=review&amp;project=kv_engine&amp;branch=master&amp;{ends}" in page
+        site.compare_again(link, {key("BM_a"): row}, ratio)
+        found = site.reading.regression(1)
+        assert replace(found, narrowed=None) == before
+        assert found.narrowed == NarrowedRange("BM_a", 1, f"{1:040x}", f"{2:040x}", is_confirmed)
+        assert ("Confirmed on relinked programs" in site.read("/regressions/1")) is is_confirmed
+        assert site.states().keys() == {1}, "the commit has no regression of its own"
+        assert site.database.value("SELECT count(*) FROM notice") == told
+
+    def test_several_commits_that_are_left_are_named_by_their_ends(self, site: Site) -> None:
+        for _ in range(4):
+            site.merge({key("BM_a"): SAME})
+        site.compare_distant(1, 4, {key("BM_a"): SLOWER})
+        site.narrow(site.reading.regression(1).regression.run_id, 1, 3)
+        assert "most of its slow-down came with the 2 commits after" in site.read("/regressions/1")
 
     def test_a_range_that_cannot_be_narrowed_says_so(self, site: Site) -> None:
         for _ in range(3):
             site.merge({key("BM_a"): SAME})
         site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        series = site.reading.regression(1).regression.worst.series_id
         with site.store.transaction() as tx:
-            tx.regressions.narrow(1, [])
+            tx.regressions.narrow(1, series, None)
         page = site.read("/regressions/1")
         assert "These commits together made" in page
-        assert "Further comparisons of commits between them cannot blame one" in page
+        assert "further comparisons between these commits cannot tell" in page
 
     def test_an_old_commit_that_a_backfill_found_is_listed_with_its_date(self, site: Site) -> None:
         site.backfill({key("BM_a"): SLOWER})
@@ -174,12 +198,6 @@ class TestReading:
         site.merge({key("BM_a"): FASTER})
         assert site.reading.regression(found.id).results[0].faster_since == 1.0
         assert site.database.value("SELECT count(*) FROM notice") == 0
-
-    def test_old_commits_that_are_slower_together_are_a_range(self, site: Site) -> None:
-        site.backfill({key("BM_a"): SLOWER}, commits=10)
-        [found] = site.reading.regressions(None, ANY, 10)
-        assert (found.is_range, found.parent, found.subject) == (True, "p" * 40, "")
-        assert found.worst.gate_said is GateSaid.SPREAD
 
     def test_what_a_single_commit_explains_is_not_listed_again(self, site: Site) -> None:
         site.merge({key("BM_a"): SAME})
