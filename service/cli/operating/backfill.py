@@ -13,7 +13,7 @@ from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.trunk.backfill import MOST_COMMITS
 from service.domain.values.errors import BadInput
 from service.domain.values.text import plain
-from service.steps.trunk.fill_history import ask_for_backfill
+from service.steps.trunk.fill_history import ask_for_backfill, end_backfill
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
 
@@ -28,13 +28,6 @@ if TYPE_CHECKING:
 @click.option("--branch", default="", help="The branch to measure; without it, the backfills are listed.")
 @click.option("--last", "commits", type=click.IntRange(1, MOST_COMMITS), help="So many commits of it.")
 @click.option(
-    "--every",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, MOST_COMMITS),
-    help="Compare only every K-th commit, with the one K before.",
-)
-@click.option(
     "--project",
     default="",
     help="The project of the branch, if several have it; with several Gerrits INSTANCE~PROJECT.",
@@ -42,9 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "--cancel", type=click.IntRange(1), metavar="ID", help="End a backfill; what it measured stays."
 )
-def command(
-    home: Path, branch: str, commits: int | None, every: int, project: str, cancel: int | None
-) -> None:
+def command(home: Path, branch: str, commits: int | None, project: str, cancel: int | None) -> None:
     """Measure older commits of a branch, each in pairs against its parent, the newest first.
 
     Every other build goes first, and a restart loses nothing. Commits that were measured after their merge
@@ -56,17 +47,13 @@ def command(
     if bool(branch) != (commits is not None):
         raise BadInput("give both: --branch NAME --last N", "--last" if branch else "--branch")
     log_as_json()  # to stderr: stdout has the list only
+    person = f"{getuser()} on {socket.gethostname()}"
     with closing(build_control(settings_of_running_site(home))) as plane:
         if cancel is not None:
-            with plane.store.transaction() as tx:
-                was_waiting = tx.backfills.cancel(cancel)
-            click.echo(
-                f"ended backfill {cancel}" if was_waiting else f"backfill {cancel} had ended", err=True
-            )
+            is_ended = end_backfill(plane.store, cancel, person)
+            click.echo(f"ended backfill {cancel}" if is_ended else f"backfill {cancel} had ended", err=True)
         elif commits is not None:
-            person = f"{getuser()} on {socket.gethostname()}"
-            span = (commits, every)
-            number = ask_for_backfill(plane.store, plane.servers, branch, project, span, person)
+            number = ask_for_backfill(plane.store, plane.servers, branch, project, commits, person)
             click.echo(f"stored backfill {number}: `benchgate backfill` shows how far it is", err=True)
         else:
             with plane.store.transaction() as tx:
@@ -79,9 +66,9 @@ def command(
 
 def _line(stored: StoredBackfill) -> str:
     asked = stored.backfill
-    what = f"last {asked.commits}" + (f", every {asked.every}" if asked.every > 1 else "")
     where = f"{asked.instance} {plain(asked.project, 100)} {plain(asked.branch, 100)}"
-    return f"{stored.id}  {where}: {what}; {_progress(stored)}; by {plain(stored.requested_by, 100)}"
+    progress = f"last {asked.commits}; {_progress(stored)}"
+    return f"{stored.id}  {where}: {progress}; by {plain(stored.requested_by, 100)}"
 
 
 def _progress(stored: StoredBackfill) -> str:

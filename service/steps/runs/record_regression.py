@@ -31,13 +31,16 @@ def record_regression(tx: Transaction, run: RunRecord, builds: Sequence[BuildRec
 
     Nothing is stored if nothing is slower. What the gate said is stored as it is now: later overrides and
     reruns do not change it. No notice leaves of what a backfill found: it is old, often many at once,
-    and the operator who asked looks at the list.
+    and the operator who asked looks at the list. A run that compares the commits again that a range was
+    narrowed to belongs to that range: only its page says what it found.
     """
-    found = tx.regressions.slower_results(run.id)
     previous = _previous(tx, run) if run.kind is RunKind.LONGER else run
+    if previous.kind is RunKind.ANCHOR and previous.previous_id is not None:
+        return
+    found = tx.regressions.slower_results(run.id)
     is_old = previous.committed_at is not None
-    is_range = previous.kind is RunKind.ANCHOR and previous.commits != 1
-    results = _unexplained(tx, run, found.results) if is_range and not is_old else found.results
+    is_range = previous.kind is RunKind.ANCHOR and not is_old
+    results = _unexplained(tx, run, found.results) if is_range else found.results
     if not results:
         return
     waived: Collection[int] = ()

@@ -30,7 +30,7 @@ _MAX_TEXT: Final = 500
 
 
 def ask_for_backfill(
-    store: Store, instances: Iterable[str], branch: str, project: str, span: tuple[int, int], person: str
+    store: Store, instances: Iterable[str], branch: str, project: str, commits: int, person: str
 ) -> int:
     """Store a request to measure older commits of a branch; return its id.
 
@@ -39,7 +39,7 @@ def ask_for_backfill(
         instances: the review servers.
         branch: its name.
         project: that has it, perhaps as INSTANCE~PROJECT; empty: the only one.
-        span: the number of commits, and the distance of those that are compared.
+        commits: how many of its last ones.
         person: who asked.
 
     Raises:
@@ -52,10 +52,19 @@ def ask_for_backfill(
         ]
         if len(found) != 1:
             raise BadInput(_which(branch, project, found), "--project" if found else "--branch")
-        number = tx.backfills.add(Backfill(*found[0], *span), person)
-        details = {"commits": f"the last {span[0]}", "every": str(span[1])}
+        number = tx.backfills.add(Backfill(*found[0], commits), person)
+        details = {"commits": f"the last {commits}"}
         tx.audit.record_act(AuditKind.COMPARISON_REQUESTED, person, " ".join(found[0]), details)
     return number
+
+
+def end_backfill(store: Store, number: int, person: str) -> bool:
+    """End a request; return False if it had ended. Raises NotFound."""
+    with store.transaction() as tx:
+        is_ended = tx.backfills.cancel(number)
+        if is_ended:
+            tx.audit.record_act(AuditKind.COMPARISON_ENDED, person, f"backfill {number}", {})
+    return is_ended
 
 
 def _which(branch: str, project: str, found: Sequence[tuple[str, str, str]]) -> str:
@@ -77,11 +86,14 @@ def fill_history(
         Transient: a branch could not be fetched; all other requests were looked at.
     """
     with store.transaction() as tx:
-        waiting = tx.backfills.waiting() if idle else ()
+        free = {pool for pool in idle if not tx.branches.is_measuring(pool)}
+        waiting = tx.backfills.waiting() if free else ()
     started, fault = set[str](), None
     for each in waiting:
+        if not free - started:
+            break
         try:
-            started |= _serve(store, source_of(each.backfill.instance), each, {*idle} - started, now)
+            started |= _serve(store, source_of(each.backfill.instance), each, free - started, now)
         except (BadInput, NotFound, Permanent):
             continue
         except Transient as error:
@@ -104,12 +116,11 @@ def _serve(
             key = BranchKey(pool, asked.instance, asked.project, asked.branch)
             measured = tx.backfills.measured_in(key, names, [each.revision for each in line])
             tries = tx.backfills.tries(key)
-            found = backfill_links(asked, line, measured, tries)
+            found = backfill_links(asked, line, measured)
             waiting = links_to_measure(found, tries)
             links, left = links + len(found), left + len(waiting)
             failed += sum(each.ends in tries and tries[each.ends].is_lost for each in found)
-            is_free = pool in idle and not tx.branches.is_measuring(pool)
-            if waiting and is_free and _start(tx, key, waiting[0], stored.requested_by):
+            if waiting and pool in idle and _start(tx, key, waiting[0], stored.requested_by):
                 started.add(pool)
         tx.backfills.note(stored.id, links, left, failed)
     return started
@@ -123,7 +134,6 @@ def _start(tx: Transaction, key: BranchKey, link: BackfillLink, requested_by: st
         author=plain(commit.author, _MAX_TEXT),
         requested_by=requested_by,
         committed_at=commit.committed_at,
-        commits=link.commits,
     )
     return start_run(tx.runs, tx.outbox, run)
 

@@ -1,4 +1,7 @@
-"""Narrow listed ranges of commits down to the one that made them slower, in idle pools."""
+"""Narrow listed ranges of commits down to the one that most of the slow-down came with, in idle pools.
+
+The range's page says so, and nothing else changes: comparisons without relinked programs blame no commit.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.trunk.anchors import LOOKED_AT
-from service.domain.trunk.narrowing import SECONDS_A_DAY, Narrowing, narrow
+from service.domain.trunk.narrowing import SECONDS_A_DAY, narrow
 from service.domain.values.errors import BadInput, NotFound, Permanent, Transient
 from service.domain.values.identity import RunKind
 from service.domain.values.text import plain
@@ -17,13 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from service.domain.sources.commit import BranchCommit
+    from service.domain.trunk.narrowing import Narrowing
     from service.domain.verdict.calibration.schedule import BranchKey
     from service.ports.sources import Source
     from service.ports.store import Store, Transaction
     from service.ports.trunk import OpenRange
 
 _MAX_TEXT: Final = 500
-_UNKNOWN: Final = Narrowing(0, 0, None, is_one_step=False)
+_REQUESTED_BY: Final = "Benchgate"  # so that no version takes the run for an anchor
 
 
 def narrow_ranges(
@@ -56,10 +60,11 @@ def _narrow(store: Store, source: Source, key: BranchKey, ranges: Sequence[OpenR
     for each in ranges:
         commits = _commits_of(each, line)
         found = _found(each, commits)
+        if found is None:
+            continue
         with store.transaction() as tx:
             if found.then is None:
-                ends = (commits[found.begin], commits[found.end]) if _is_narrower(found, commits) else ()
-                tx.regressions.narrow(each.regression_id, [end.revision for end in ends])
+                _store(tx, each, found, commits)
             elif each.spent < SECONDS_A_DAY and _start(tx, key, each, commits, found.then):
                 return True
     return False
@@ -72,7 +77,11 @@ def _commits_of(found: OpenRange, line: Sequence[BranchCommit]) -> Sequence[Bran
     return line[begin : end + 1] if 0 <= begin < end else ()
 
 
-def _found(found: OpenRange, commits: Sequence[BranchCommit]) -> Narrowing:
+def _found(found: OpenRange, commits: Sequence[BranchCommit]) -> Narrowing | None:
+    """Return what the links say; None if they cannot: the link over the whole range is missing.
+
+    An earlier version measured it, other builds end it each time, or the branch was set back.
+    """
     place = {each.revision: number for number, each in enumerate(commits)}
     known = [each for each in found.links if each.base in place and each.patch in place]
     links = [
@@ -83,12 +92,16 @@ def _found(found: OpenRange, commits: Sequence[BranchCommit]) -> Narrowing:
     lost = {(place[each.base], place[each.patch]) for each in known if each.worsening is None}
     count = len(commits) - 1
     if not any((each.base, each.patch) == (0, count) for each in links):
-        return _UNKNOWN  # measured by an earlier version, or the branch was set back
+        return None
     return narrow(count, links, lost)
 
 
-def _is_narrower(found: Narrowing, commits: Sequence[BranchCommit]) -> bool:
-    return found.is_one_step and found.commits < len(commits) - 1
+def _store(tx: Transaction, stored: OpenRange, found: Narrowing, commits: Sequence[BranchCommit]) -> None:
+    ends = (commits[found.begin].revision, commits[found.end].revision)
+    run_id = next(each.run_id for each in stored.links if (each.base, each.patch) == ends)
+    is_narrower = found.is_one_step and run_id != stored.run_id
+    known = (run_id, found.commits) if is_narrower else (None, 0)
+    tx.regressions.narrow(stored.regression_id, stored.series_id, *known)
 
 
 def _start(
@@ -102,6 +115,6 @@ def _start(
         run_of_pool(RunKind.ANCHOR, key, patch.revision, subject, parent=base.revision),
         author=plain(patch.author, _MAX_TEXT),
         previous_id=found.run_id,
-        commits=pair[1] - pair[0],
+        requested_by=_REQUESTED_BY,
     )
     return start_run(tx.runs, tx.outbox, run)

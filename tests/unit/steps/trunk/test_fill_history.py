@@ -19,7 +19,7 @@ from service.domain.values.identity import RunKind
 from service.domain.verdict.calibration.schedule import BranchKey, IdleJob
 from service.ports.runs.runs import NewRun
 from service.steps.runs.new_run import start_run
-from service.steps.trunk.fill_history import ask_for_backfill
+from service.steps.trunk.fill_history import ask_for_backfill, end_backfill
 from service.steps.trunk.use_idle_pools import use_idle_pools
 from tests.support.building.memory_source import code
 from tests.support.review.changes import PROJECT_FILE, Service, project
@@ -61,8 +61,8 @@ def farm(tmp_path: Path) -> Farm:
     return farm
 
 
-def ask(farm: Farm, last: int, every: int = 1, project: str = "", branch: str = "master") -> int:
-    return ask_for_backfill(farm.service.store, ["gerrit"], branch, project, (last, every), OPERATOR)
+def ask(farm: Farm, last: int, project: str = "", branch: str = "master") -> int:
+    return ask_for_backfill(farm.service.store, ["gerrit"], branch, project, last, OPERATOR)
 
 
 def start(farm: Farm) -> int:
@@ -118,22 +118,6 @@ def test_what_a_backfill_finds_is_listed_and_no_notice_leaves(farm: Farm) -> Non
     assert (memory.notices, memory.reviews, memory.decisions) == ({}, {}, [])
 
 
-def test_a_slower_distance_is_a_regression_of_its_commits_and_then_of_the_one_that_did_it(farm: Farm) -> None:
-    ask(farm, 3, every=3)
-    memory = farm.service.store.memory
-    ends = []
-    while start(farm):
-        measure(farm)
-        found = memory.runs[memory.regressions[0].run_id - 1] if memory.regressions else memory.runs[-1]
-        ends.append((found.parent, found.revision, found.commits))
-    assert (ends[0], ends[1]) == (("c0", "c3", 3), ("c0", "c3", 3))
-    [regression] = memory.regressions
-    found = memory.runs[regression.run_id - 1]
-    assert (found.parent, found.revision, found.commits) == ("c1", "c2", 1)
-    assert [said for _, said in regression.results] == [GateSaid.SPREAD]
-    assert memory.notices == {}
-
-
 def test_a_commit_that_does_not_build_is_left_out_after_two_tries(farm: Farm) -> None:
     ask(farm, 1)
     memory, service = farm.service.store.memory, farm.service
@@ -163,8 +147,22 @@ def test_a_link_that_another_build_ended_goes_on(farm: Farm) -> None:
 
 def test_a_pool_that_is_not_idle_measures_nothing(farm: Farm) -> None:
     ask(farm, 1)
-    farm.service.store.memory.idle_jobs = []
+    memory = farm.service.store.memory
+    memory.idle_jobs = []
     assert (start(farm), farm.service.source.fetched) == (0, [])
+    memory.idle_jobs = [JOB]
+    assert start(farm) == 1
+    fetched = [*farm.service.source.fetched]
+    assert (start(farm), farm.service.source.fetched) == (0, fetched), "it measures already"
+
+
+def test_the_end_of_a_request_is_in_the_audit_log(farm: Farm) -> None:
+    number = ask(farm, 1)
+    store = farm.service.store
+    assert [end_backfill(store, number, OPERATOR), end_backfill(store, number, OPERATOR)] == [True, False]
+    assert start(farm) == 0
+    kinds = [(each.kind, each.actor, each.subject) for each in store.memory.audit]
+    assert kinds[1:] == [(AuditKind.COMPARISON_ENDED, OPERATOR, "backfill 1")]
 
 
 def test_a_project_without_benchmarks_has_nothing_to_measure(farm: Farm) -> None:
@@ -204,11 +202,11 @@ def test_a_committer_with_a_wrong_clock_does_not_leave_the_order(farm: Farm) -> 
 
 def test_a_request_names_a_branch_that_was_measured_lately(farm: Farm) -> None:
     store = farm.service.store
-    assert ask(farm, 5, 2, project="gerrit~kv") == 1
+    assert ask(farm, 5, project="gerrit~kv") == 1
     with store.transaction() as tx:
         [stored] = tx.backfills.waiting()
         start_run(tx.runs, tx.outbox, NewRun(RunKind.CHECK, None, "gerrit", "other", "master", "d"))
-    assert (stored.backfill, stored.requested_by) == (Backfill("gerrit", "kv", "master", 5, 2), OPERATOR)
+    assert (stored.backfill, stored.requested_by) == (Backfill("gerrit", "kv", "master", 5), OPERATOR)
     assert [each.kind for each in store.memory.audit] == [AuditKind.COMPARISON_REQUESTED]
     with pytest.raises(BadInput, match="choose of gerrit~kv, gerrit~other") as several:
         ask(farm, 5)

@@ -1,4 +1,4 @@
-"""Narrow a listed range to the commit that did it, by measuring in idle pools."""
+"""Narrow a listed range to the commit that most of it came with, by measuring in idle pools."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.runs.states import RunState
-from service.domain.trunk.narrowing import SECONDS_A_DAY
+from service.domain.runs.states import BuildState, RunState
+from service.domain.runs.vote import Outcome
+from service.domain.trunk.narrowing import MOST_CUT_SHORT, SECONDS_A_DAY
 from service.domain.trunk.notice import Channel
-from service.domain.trunk.regression import GateSaid, RegressionState
+from service.domain.trunk.regression import RegressionState
 from service.domain.values.errors import Permanent, Transient
 from service.domain.values.identity import RunKind
 from service.domain.verdict.calibration.schedule import BranchKey, IdleJob
 from service.ports.runs.runs import NewRun
 from service.steps.runs.new_run import start_run
+from service.steps.trunk.fill_history import ask_for_backfill
 from service.steps.trunk.use_idle_pools import use_idle_pools
 from tests.support.building.memory_source import code
 from tests.support.review.changes import PROJECT_FILE, Service, project
@@ -34,8 +36,11 @@ JOB = IdleJob(BRANCH, "perf", CONFIG, since=60.0, pairs=100, sessions=5)
 DAYS = 21  # a commit a day
 
 
-def branch(tmp_path: Path, steps: Sequence[float]) -> Farm:
-    """A branch whose commits make BM_a slower by these steps; no verdict after a merge said so."""
+def branch(tmp_path: Path, steps: Sequence[float], without: int | None = None) -> Farm:
+    """A branch whose commits make BM_a slower by these steps; no verdict after a merge said so.
+
+    One commit may be ``without`` a run after its merge.
+    """
     farm = Farm(tmp_path, Service(source=project(PROJECT_FILE)))
     service, source = farm.service, farm.service.source
     memory = service.store.memory
@@ -49,14 +54,22 @@ def branch(tmp_path: Path, steps: Sequence[float]) -> Farm:
         )
         made = replace(source.commits[revision], committed_at=begin + timedelta(days=day), author=f"A{day}")
         source.commits[revision] = made
-        with service.store.transaction() as tx:
-            start_run(
-                tx.runs, tx.outbox, NewRun(RunKind.POST_SUBMIT, None, "gerrit", "kv", "master", revision)
-            )
-            tx.runs.end(day + 1, RunState.FINISHED)
         parent = revision
+        if day != without:
+            finish(farm, NewRun(RunKind.POST_SUBMIT, None, "gerrit", "kv", "master", revision))
     source.refs["refs/heads/master"] = parent
     return farm
+
+
+def finish(farm: Farm, run: NewRun) -> None:
+    """A run that measured nothing is over."""
+    with farm.service.store.transaction() as tx:
+        start_run(tx.runs, tx.outbox, run)
+        tx.runs.end(len(farm.service.store.memory.runs), RunState.FINISHED)
+
+
+def ask(farm: Farm, commits: int) -> None:
+    ask_for_backfill(farm.service.store, ["gerrit"], "master", "", commits, "ann on perf-01")
 
 
 def start(farm: Farm) -> int:
@@ -93,7 +106,7 @@ def _listed(tmp_path: Path, steps: Sequence[float]) -> Farm:
     raise AssertionError("no anchor found it")
 
 
-def test_a_range_becomes_a_regression_of_the_commit_that_did_it(listed: Farm) -> None:
+def test_the_page_of_a_range_can_name_the_commit_and_nothing_else_changes(listed: Farm) -> None:
     memory = listed.service.store.memory
     [before] = memory.regressions
     told = dict(memory.notices)
@@ -103,12 +116,19 @@ def test_a_range_becomes_a_regression_of_the_commit_that_did_it(listed: Farm) ->
         links.append(measure(listed))
 
     assert {(run.kind, run.previous_id) for run in links} == {(RunKind.ANCHOR, before.run_id)}
-    assert ("c9", "c10") in {(run.parent, run.revision) for run in links}
     assert len(links) <= 8
     [found] = memory.regressions
-    of = memory.runs[found.run_id - 1]
-    assert (of.kind, of.revision, found.range_run_id) == (RunKind.POST_SUBMIT, "c10", before.run_id)
-    assert [said for _, said in found.results] == [GateSaid.SPREAD]
+    assert found.narrowed is not None
+    (series, run_id, commits) = found.narrowed
+    assert run_id is not None
+    assert (series, commits) == (before.results[0][0].series_id, 1)
+    assert (memory.runs[run_id - 1].parent, memory.runs[run_id - 1].revision) == ("c9", "c10")
+    assert replace(found, narrowed=None) == before
+    assert start(listed) == 1
+    again = measure(listed)
+    assert (again.kind, again.previous_id) == (RunKind.LONGER, run_id), "it is compared with relinks, too"
+    assert start(listed) == 0
+    assert memory.regressions == [found]
     assert memory.notices == told, "no further notice leaves"
     listed.service.store.wait(7 * 3600)
     while start(listed):
@@ -117,13 +137,72 @@ def test_a_range_becomes_a_regression_of_the_commit_that_did_it(listed: Farm) ->
     assert len(memory.regressions) == 1, "later anchors over it are explained"
 
 
+def test_a_backfill_does_not_list_a_commit_again_that_a_range_was_narrowed_to(listed: Farm) -> None:
+    memory = listed.service.store.memory
+    while start(listed):
+        measure(listed)
+    [before] = memory.regressions
+    assert before.narrowed is not None
+    ask(listed, DAYS - 10)
+    backfilled = []
+    while start(listed):
+        backfilled.append(measure(listed))
+    assert backfilled[-1].kind is RunKind.LONGER, "c10 was slower"
+    assert memory.regressions == [before]
+
+
+@pytest.mark.parametrize("without", [None, 10])
+def test_nobody_is_told_of_a_range_that_a_backfill_explains(tmp_path: Path, without: int | None) -> None:
+    farm = branch(tmp_path, [0.05 if day == 10 else 0.0 for day in range(DAYS)], without)
+    memory = farm.service.store.memory
+    finish(farm, NewRun(RunKind.ANCHOR, None, "gerrit", "kv", "master", "c1", pool="perf", parent="c0"))
+    ask(farm, DAYS - 10)
+    while start(farm):
+        measure(farm)
+    [found] = memory.regressions
+    assert memory.runs[found.run_id - 1].revision == "c10"
+    farm.service.store.wait(7 * 3600)
+    anchors = 0
+    while start(farm):
+        run = measure(farm)
+        anchors += (run.kind, run.previous_id) == (RunKind.ANCHOR, None)
+        farm.service.store.wait(7 * 3600)
+    assert anchors > 1
+    assert (memory.regressions, memory.notices) == ([found], {})
+
+
+def test_a_range_is_left_alone_after_other_builds_ended_five_comparisons(listed: Farm) -> None:
+    memory, service = listed.service.store.memory, listed.service
+    ended = 0
+    while start(listed):
+        service.plan(len(memory.runs))
+        service.store.update(len(memory.builds), state=BuildState.FINISHED, outcome=Outcome.CANCELLED)
+        service.vote(len(memory.runs))
+        ended += 1
+    assert ended == MOST_CUT_SHORT
+    assert memory.regressions[0].narrowed is None
+
+
+def test_a_range_whose_own_link_has_no_error_is_left_alone(listed: Farm) -> None:
+    """An earlier version measured it."""
+    memory = listed.service.store.memory
+    for build, results in memory.results.items():
+        rows = [replace(each, error=None) for each in results.comparisons]
+        memory.results[build] = replace(results, comparisons=rows)
+    assert start(listed) == 0
+    assert memory.regressions[0].narrowed is None
+
+
 def test_commits_that_are_all_a_little_slower_stay_a_range(tmp_path: Path) -> None:
     farm = _listed(tmp_path, [0.01] * DAYS)
     memory = farm.service.store.memory
-    run = memory.regressions[0].run_id
+    before = memory.regressions[0]
     while start(farm):
         measure(farm)
-    assert (memory.regressions[0].run_id, memory.regressions[0].range_run_id) == (run, run)
+    found = memory.regressions[0]
+    assert found.narrowed is not None
+    assert found.narrowed[1:] == (None, 0)
+    assert replace(found, narrowed=None) == before
 
 
 def test_narrowing_ends_for_the_day_when_its_machine_time_is_spent(listed: Farm) -> None:
@@ -151,8 +230,7 @@ def test_a_branch_that_was_set_back_keeps_its_range(listed: Farm) -> None:
     memory = listed.service.store.memory
     listed.service.source.refs["refs/heads/master"] = "parent"
     assert start(listed) == 0
-    [found] = memory.regressions
-    assert found.range_run_id == found.run_id
+    assert memory.regressions[0].narrowed is None, "nobody can know"
 
 
 def test_a_server_that_is_gone_is_skipped_and_an_outage_reported(listed: Farm) -> None:
