@@ -53,7 +53,7 @@ def _row(rng: Generator, kind: str, error: float, layout: float, ranges: int) ->
     for _ in range(ranges):
         commits = int(rng.choice(LENGTHS))
         steps = _steps(rng, kind, commits)
-        found, links = _narrowed(rng, steps, error, _layouts(rng, commits, layout))
+        found, links = _narrowed(rng, steps, error, layout)
         ends.append(_end(found, steps))
         shares.append(found.commits / commits)
         counts.append(links)
@@ -81,11 +81,10 @@ def _layouts(rng: Generator, commits: int, layout: float) -> Sequence[float]:
     return added
 
 
-def _narrowed(
-    rng: Generator, steps: Sequence[float], error: float, layouts: Sequence[float]
-) -> tuple[Narrowing, int]:
+def _narrowed(rng: Generator, steps: Sequence[float], error: float, layout: float) -> tuple[Narrowing, int]:
     """Measure until the answer is final; return it, and the number of links."""
     commits = len(steps)
+    layouts = _layouts(rng, commits, layout)
 
     def measure(base: int, patch: int) -> Link:
         step = sum(steps[base:patch]) + layouts[patch] - layouts[base]
@@ -94,6 +93,7 @@ def _narrowed(
 
     whole = measure(0, commits)
     while whole.log < LEAST:
+        layouts = _layouts(rng, commits, layout) if layout else layouts
         whole = measure(0, commits)
     links = [whole]
     while (found := narrow(commits, links)).then is not None:
