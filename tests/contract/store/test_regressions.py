@@ -237,7 +237,9 @@ class TestNarrowedRanges:
             RangeLink(0, _commit(5), _commit(9), 0.0, 0.0, 8),
         ]
         with store.transaction() as tx:
-            slowest = {each.series_id: each.ratio for each in tx.regressions.slower_results(anchor).results}
+            slowest = {
+                each.series_id: each.ratio or 0.0 for each in tx.regressions.slower_results(anchor).results
+            }
         assert slowest[series] == max(slowest.values())
 
     def test_the_time_of_a_day_is_that_of_all_ranges_of_the_pool(self, site: StoreSite) -> None:
