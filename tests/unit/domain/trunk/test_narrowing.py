@@ -80,7 +80,7 @@ def test_a_range_of_which_nothing_can_be_built_ends() -> None:
 
 
 def test_nothing_is_concluded_from_a_pair_that_was_lost() -> None:
-    """Only the direct comparison of the two is lost: what is told was compared directly."""
+    """Only the direct comparison of the two is lost: what narrowing names was compared directly."""
     steps = [0.03 if number == 6 else 0.0 for number in range(16)]
     found, tried = _narrowed(steps, lost=frozenset({(6, 7)}))
     assert (6, 7) in tried

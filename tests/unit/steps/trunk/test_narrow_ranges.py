@@ -152,7 +152,7 @@ def test_a_backfill_does_not_list_a_commit_again_that_a_range_was_narrowed_to(li
 
 
 @pytest.mark.parametrize("without", [None, 10])
-def test_nobody_is_told_of_a_range_that_a_backfill_explains(tmp_path: Path, without: int | None) -> None:
+def test_no_notice_leaves_of_a_range_that_a_backfill_explains(tmp_path: Path, without: int | None) -> None:
     farm = branch(tmp_path, [0.05 if day == 10 else 0.0 for day in range(DAYS)], without)
     memory = farm.service.store.memory
     finish(farm, NewRun(RunKind.ANCHOR, None, "gerrit", "kv", "master", "c1", pool="perf", parent="c0"))
