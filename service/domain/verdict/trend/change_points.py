@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Span = tuple[int, int]
 
+FEWEST: Final = 60  # values: of 20 that jump between two levels, ten times as many proposals are false
+_BESIDE: Final = 5  # values on each side of a change: fewer are often outliers that came together
 _LEAST: Final = 0.01  # a smaller step is below the policy's default floor, so pairs would not confirm it
 _SMALLEST_SPREAD: Final = 0.001  # most clocks and counters repeat no better; equal values have a spread of 0
 _OUTLIER: Final = 3.0  # spreads: a value further from the level says no more than one at this distance
 _PENALTY: Final = 3.0  # times ln(values), in squared spreads: one outlier pays for no change, nor do three
-_CHANCE: Final = 0.01  # a change must be less likely in the noise of a whole series
+_CHANCE: Final = 0.01  # a change must have a smaller p value times the number of positions
 _NEAR: Final = 50  # values on each side that judge a change: further ones have drifted
 _FINENESS: Final = 4  # levels tried for each spread: the best misses by an eighth, 2 % of one value's loss
 _LEVELS: Final = 400  # at most: a series that wanders is tried on coarser levels
@@ -38,8 +40,8 @@ _UPPER: Final = 0.975
 class ChangePoint:
     """A step of the level: ``at`` is the position of the first value behind it.
 
-    ``log`` is ln(level behind ÷ level before), with its 95 % interval. ``chance`` bounds the probability of
-    such a step at any position in noise alone; it is below 1 %.
+    ``log`` is ln(level behind ÷ level before), with its 95 % interval. ``chance`` is the nominal p value
+    times the number of positions, below 1 %; like the interval, it ignores that the place was chosen.
     """
 
     at: int
@@ -49,15 +51,17 @@ class ChangePoint:
     chance: float
 
 
-def find_changes(logs: Sequence[float] | Floats) -> tuple[ChangePoint, ...]:
+def find_changes(logs: Sequence[float] | Floats, fewest: int = FEWEST) -> tuple[ChangePoint, ...]:
     """Find the steps in logarithms of positive values, in the order of their commits.
+
+    A series of fewer values than ``fewest`` has none.
 
     The levels and steps between them minimise a loss that is quadratic near the level and constant for
     outliers, plus a penalty for each step (Fearnhead and Rigaill, "Changepoint detection in the presence of
-    outliers", JASA 114, 2019), here over a grid of levels, in O(values · levels). Values that resemble their
-    neighbours raise the penalty by the spread of their mean (as in Chakar and others, "A robust
-    approach for estimating change-points in the mean of an AR(1) process", Bernoulli 23, 2017, with trimmed
-    squares for medians, which vary less). Each step is then tested against the noise around it; what a
+    outliers", JASA 114, 2019), here over a grid of levels, in O(values · levels). The
+    estimate of the autocorrelation follows Chakar and others, "A robust approach for estimating change-points
+    in the mean of an AR(1) process", Bernoulli 23, 2017, with trimmed squares for medians, which vary less;
+    raising the penalty by it is ours. Each step is then tested against the noise around it; what a
     straight line explains better is drift.
 
     Raises:
@@ -66,7 +70,7 @@ def find_changes(logs: Sequence[float] | Floats) -> tuple[ChangePoint, ...]:
     values = np.asarray(logs, dtype=float)
     if not np.isfinite(values).all():
         raise ValueError("change points need finite values")
-    if len(values) < 4:  # noqa: PLR2004 - two values on each side tell no spread
+    if len(values) < max(fewest, 2 * _BESIDE):
         return ()
     spread, alike = _noise(values)
     inflation = (1 + alike) / (1 - alike)
@@ -144,7 +148,7 @@ def _judged(values: Floats, span: Span, at: int, inflation: float) -> ChangePoin
     before, behind = _clipped(values[span[0] : at]), _clipped(values[at : span[1]])
     log = float(behind.mean() - before.mean())
     freedom = len(before) + len(behind) - 2
-    if freedom < 1:
+    if min(len(before), len(behind)) < _BESIDE:
         return ChangePoint(at, log, log, log, 1.0)
     squares = float(((before - before.mean()) ** 2).sum() + ((behind - behind.mean()) ** 2).sum())
     sizes = inflation * (1 / len(before) + 1 / len(behind))
