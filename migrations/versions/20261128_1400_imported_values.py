@@ -16,6 +16,7 @@ def upgrade() -> None:
         series_id bigint NOT NULL REFERENCES series,
         commit    text NOT NULL,
         moment    timestamptz NOT NULL,
+        position  integer NOT NULL,
         value     double precision NOT NULL,
         PRIMARY KEY (series_id, commit)
     )

@@ -6,7 +6,7 @@ A field's ``metadata`` describes the field in the API's document. All times are 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -147,13 +147,29 @@ class Measurements(Protocol):
 class ImportedValues(Protocol):
     """Values of commits that another program measured."""
 
-    def store_imported(
-        self, series: Mapping[SeriesKey, tuple[str, str]], values: Mapping[SeriesKey, ImportedValue]
+    def replace_imported(
+        self,
+        of: SeriesKey,
+        commit: str,
+        series: Mapping[SeriesKey, tuple[str, str]],
+        values: Mapping[SeriesKey, ImportedValue],
     ) -> int:
-        """Store imported values of series; return how many were not stored like this already.
+        """Replace what was imported of a commit; return how many values are new, different or gone.
 
-        A later value of the same commit replaces the earlier one. ``series`` is as in ``store_results``.
+        Benchmark and metric of ``of`` do not count. ``series`` is as in ``store_results``.
+
+        Raises:
+            KeyError: a value of a series that is not in ``series``.
         """
+
+    def remove_imported(self, of: SeriesKey, commit: str = "") -> int:
+        """Remove what was imported, of one commit or of all; return how many values are gone.
+
+        Series that were never measured, and have no value left, are gone, too.
+        """
+
+    def count_measured(self, series: Collection[SeriesKey]) -> int:
+        """Count the series that Benchgate has measured."""
 
 
 class Evidence(Protocol):

@@ -134,8 +134,8 @@ class FakeSite:
         self.reading.trends.append(SeriesWithPoints(series, ()))
         return series.id
 
-    def import_value(self, series: int, commit: str, minutes: int, value: float) -> None:
-        imported = ImportedValue(commit, NOW + timedelta(minutes=minutes), value)
+    def import_value(self, series: int, commit: str, minutes: int, value: float, position: int = 0) -> None:
+        imported = ImportedValue(commit, NOW + timedelta(minutes=minutes), value, position)
         self.reading.trends = [
             replace(each, imported=(*each.imported, imported)) if each.series.id == series else each
             for each in self.reading.trends

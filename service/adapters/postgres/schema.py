@@ -292,6 +292,7 @@ imported_value: Final = Table(
     Column("series_id", ForeignKey(series.c.id), primary_key=True),
     Column("commit", CleanText, primary_key=True),
     Column("moment", _MOMENT, nullable=False),
+    Column("position", Integer, nullable=False),
     Column("value", Float(53), nullable=False),
 )
 

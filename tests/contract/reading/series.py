@@ -160,6 +160,14 @@ class SeriesReadingContract:
         assert found.points == ()
         assert found.steps == ()
 
+    def test_imported_commits_of_one_moment_are_in_the_order_of_their_list(self, site: ReadingSite) -> None:
+        series = site.add_series("BM_a")
+        for position, commit in enumerate(("b", "c", "a")):
+            site.import_value(series, commit, 1, 1.0, position)
+        site.import_value(series, "d", 0, 1.0, 9)
+        assert [each.commit for each in site.reading.trend(series, 9).imported] == ["d", "b", "c", "a"]
+        assert [each.commit for each in site.reading.trend(series, 2).imported] == ["c", "a"]
+
     def test_imported_history_is_seen_by_who_sees_the_branch(self, site: ReadingSite) -> None:
         site.add_change()
         series = site.add_series("BM_imported")

@@ -67,7 +67,7 @@ class ReadingSite(Protocol):
     def add_series(self, benchmark: str) -> int:
         """Add a series if there is none of that benchmark; return its id."""
 
-    def import_value(self, series: int, commit: str, minutes: int, value: float) -> None:
+    def import_value(self, series: int, commit: str, minutes: int, value: float, position: int = 0) -> None:
         """Import a value of a commit, ``minutes`` after the others."""
 
     def rename(self, older: int, newer: int) -> None:

@@ -183,12 +183,14 @@ class PostgresSite:
         )
         return series
 
-    def import_value(self, series: int, commit: str, minutes: int, value: float) -> None:
+    def import_value(self, series: int, commit: str, minutes: int, value: float, position: int = 0) -> None:
         self.database.change(
-            "INSERT INTO imported_value VALUES (:series, :commit, :moment, :value)",
+            """INSERT INTO imported_value (series_id, commit, moment, position, value)
+               VALUES (:series, :commit, :moment, :position, :value)""",
             series=series,
             commit=commit,
             moment=NOW + timedelta(minutes=minutes),
+            position=position,
             value=value,
         )
 

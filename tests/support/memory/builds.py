@@ -19,7 +19,7 @@ from tests.support.memory.state import Results as StoredResults
 from tests.support.runs.build_states import BuildEvent, state_after
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from service.domain.building.findings import Finding
     from service.domain.building.spec import BuildSpec
@@ -196,14 +196,34 @@ class MemoryMeasurements(InMemory, Measurements, ImportedValues):
         assert len({each.series for each in comparisons}) == len(comparisons), "one comparison per series"
         self._m.results[build.id] = StoredResults(series, results, comparisons)
 
-    def store_imported(
-        self, series: Mapping[SeriesKey, tuple[str, str]], values: Mapping[SeriesKey, ImportedValue]
+    def replace_imported(
+        self,
+        of: SeriesKey,
+        commit: str,
+        series: Mapping[SeriesKey, tuple[str, str]],
+        values: Mapping[SeriesKey, ImportedValue],
     ) -> int:
         if unknown := values.keys() - series.keys():
             raise KeyError(unknown)
         before = self._m.imported.copy()
-        self._m.imported |= {(key, each.commit): each for key, each in values.items()}
-        return sum(before.get(at) != each for at, each in self._m.imported.items())
+        self.remove_imported(of, commit)
+        self._m.imported |= {(key, commit): each for key, each in values.items()}
+        either = before.keys() | self._m.imported.keys()
+        return sum(before.get(at) != self._m.imported.get(at) for at in either)
+
+    def remove_imported(self, of: SeriesKey, commit: str = "") -> int:
+        gone = [
+            (key, of_commit)
+            for key, of_commit in self._m.imported
+            if replace(key, benchmark=of.benchmark, metric=of.metric) == of and commit in {"", of_commit}
+        ]
+        for each in gone:
+            del self._m.imported[each]
+        return len(gone)
+
+    def count_measured(self, series: Collection[SeriesKey]) -> int:
+        measured = {each.series for found in self._m.results.values() for each in found.comparisons}
+        return len(measured & set(series))
 
     def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:
         found = self._m.results.get(build_id)

@@ -387,7 +387,7 @@ class FakeReading(Reading):
 
     def _imported(self, series: Sequence[int]) -> tuple[ImportedValue, ...]:
         of_names = (value for each in self.trends if each.series.id in series for value in each.imported)
-        return tuple(sorted(of_names, key=lambda value: value.moment))
+        return tuple(sorted(of_names, key=lambda value: (value.moment, value.position, value.commit)))
 
     def _untouched(self, job: str, begin: datetime) -> Iterator[UntouchedCommit]:
         for each in self.runs if self.merged_runs is None else self.merged_runs:

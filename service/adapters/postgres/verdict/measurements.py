@@ -26,7 +26,7 @@ from service.domain.wording.reasons import text_of
 from service.ports.verdict import Compared, Evidence, ImportedValues, Measurements, StoredPair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, RowMapping
 
@@ -67,13 +67,36 @@ _COPY_COMPARISONS: Final = (
     f" {', '.join(_COMPARED)}, reason, reasons) FROM STDIN"
 )
 _STORE_IMPORTED: Final = """
-INSERT INTO imported_value (series_id, commit, moment, value)
-SELECT n.* FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[], %s::double precision[])
-    AS n (series_id, commit, moment, value)
+INSERT INTO imported_value (series_id, commit, moment, position, value)
+SELECT n.* FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[], %s::integer[], %s::double precision[])
+    AS n (series_id, commit, moment, position, value)
 ORDER BY n.series_id, n.commit
-ON CONFLICT (series_id, commit) DO UPDATE SET moment = excluded.moment, value = excluded.value
-WHERE (imported_value.moment, imported_value.value) IS DISTINCT FROM (excluded.moment, excluded.value)
+ON CONFLICT (series_id, commit) DO UPDATE
+SET moment = excluded.moment, position = excluded.position, value = excluded.value
+WHERE (imported_value.moment, imported_value.position, imported_value.value)
+    IS DISTINCT FROM (excluded.moment, excluded.position, excluded.value)
 """
+_OF_JOB: Final = ("instance", "project", "branch", "machine_class", "job", "suite")
+_REMOVE_IMPORTED: Final = text(f"""
+DELETE FROM imported_value AS gone USING series
+WHERE series.id = gone.series_id AND {" AND ".join(f"series.{each} = :{each}" for each in _OF_JOB)}
+  AND :commit IN ('', gone.commit) AND gone.series_id <> ALL (cast(:kept AS bigint[]))
+RETURNING gone.series_id
+""")  # noqa: S608 - put together from constants
+# Each result has a comparison.
+_DROP_SERIES: Final = text("""
+DELETE FROM series
+WHERE id = ANY (cast(:series AS bigint[])) AND continues IS NULL
+  AND NOT EXISTS (SELECT FROM series AS newer WHERE newer.continues = series.id)
+  AND NOT EXISTS (SELECT FROM imported_value AS other WHERE other.series_id = series.id)
+  AND NOT EXISTS (SELECT FROM comparison AS other WHERE other.series_id = series.id)
+  AND NOT EXISTS (SELECT FROM evidence AS other WHERE other.series_id = series.id)
+  AND NOT EXISTS (SELECT FROM regressed_result AS other WHERE other.series_id = series.id)
+""")
+_COUNT_MEASURED: Final = text("""
+SELECT count(*) FROM series WHERE digest = ANY (cast(:digests AS bytea[]))
+  AND EXISTS (SELECT FROM comparison AS measured WHERE measured.series_id = series.id)
+""")
 _NOT_CONTINUED: Final = text("""
 SELECT newer.id AS newer, older.id AS older
 FROM unnest(cast(:new AS bytea[]), cast(:old AS bytea[])) AS n (new, old)
@@ -176,16 +199,44 @@ class PostgresMeasurements(Connected, Measurements, ImportedValues):
         )
 
     @override
-    def store_imported(
-        self, series: Mapping[SeriesKey, tuple[str, str]], values: Mapping[SeriesKey, ImportedValue]
+    def replace_imported(
+        self,
+        of: SeriesKey,
+        commit: str,
+        series: Mapping[SeriesKey, tuple[str, str]],
+        values: Mapping[SeriesKey, ImportedValue],
     ) -> int:
         ids = self._series_ids(series)
+        gone = self._remove_imported(of, commit, [ids[key] for key in values])
         columns = [
             [ids[key] for key in values],
-            *([getattr(each, name) for each in values.values()] for name in ("commit", "moment", "value")),
+            [commit] * len(values),
+            *([getattr(each, name) for each in values.values()] for name in ("moment", "position", "value")),
         ]
         with self._driver.cursor() as cursor:
-            return cursor.execute(_STORE_IMPORTED, columns).rowcount
+            return len(gone) + cursor.execute(_STORE_IMPORTED, columns).rowcount
+
+    @override
+    def remove_imported(self, of: SeriesKey, commit: str = "") -> int:
+        # Whoever found the number of a series stores results under it: nobody may be between the two.
+        self._execute(text("SET LOCAL lock_timeout = '5s'"))
+        self._execute(text("LOCK TABLE series IN ACCESS EXCLUSIVE MODE"))
+        gone = self._remove_imported(of, commit)
+        self._execute(_DROP_SERIES, {"series": list(set(gone))})
+        return len(gone)
+
+    @override
+    def count_measured(self, series: Collection[SeriesKey]) -> int:
+        digests = [each.digest for each in series]
+        count: int = self._execute(_COUNT_MEASURED, {"digests": digests}).scalar_one()
+        return count
+
+    def _remove_imported(self, of: SeriesKey, commit: str, kept: Sequence[int] = ()) -> Sequence[int]:
+        """Remove values except of the series to keep; return the series of each."""
+        parts = {name: clean(getattr(of, name)) for name in _OF_JOB}
+        return (
+            self._execute(_REMOVE_IMPORTED, {**parts, "commit": commit, "kept": list(kept)}).scalars().all()
+        )
 
     @override
     def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:

@@ -209,10 +209,10 @@ ORDER BY run.id
 
 
 _IMPORTED: Final = text(f"""
-SELECT value.commit, value.moment, value.value
+SELECT value.commit, value.moment, value.value, value.position
 FROM {SAME_SERIES} AS same JOIN imported_value AS value ON value.series_id = same.id
 WHERE value.moment BETWEEN :begin AND :end
-ORDER BY value.moment DESC, value.commit DESC LIMIT :limit
+ORDER BY value.moment DESC, value.position DESC, value.commit DESC LIMIT :limit
 """)  # noqa: S608 - put together from constants
 
 

@@ -26,6 +26,9 @@ class ImportedValue:
     commit: str
     moment: datetime = field(metadata={"description": "when the commit came to the branch, as imported"})
     value: float
+    position: int = field(
+        default=0, metadata={"description": "place in the imported list: orders commits of one moment"}
+    )
 
 
 def values_of(run: GBenchRun) -> Iterator[tuple[str, str, float]]:
@@ -40,8 +43,11 @@ def values_of(run: GBenchRun) -> Iterator[tuple[str, str, float]]:
                 yield benchmark, metric, value
 
 
-def proposed_changes(values: Sequence[ImportedValue]) -> list[tuple[ImportedValue, ChangePoint]]:
-    """Propose the commits at which the level changed; the values come oldest first."""
+def proposed_changes(
+    values: Sequence[ImportedValue],
+) -> list[tuple[ImportedValue, ImportedValue, ChangePoint]]:
+    """Propose where the level changed: the values before and behind; ``values`` come oldest first."""
     from service.domain.verdict.trend.change_points import find_changes  # noqa: PLC0415 - loads NumPy
 
-    return [(values[each.at], each) for each in find_changes([math.log(each.value) for each in values])]
+    found = find_changes([math.log(each.value) for each in values])
+    return [(values[each.at - 1], values[each.at], each) for each in found]
