@@ -4,46 +4,71 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.formats.reader import read_run
 from service.domain.measuring.metric import metric_named
 from service.domain.values.errors import BadInput, BadResults
+from service.domain.values.text import plain
 from service.domain.verdict.trend.imported import ImportedValue, values_of
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
+    from service.domain.measuring.formats.reader import GBenchRun
     from service.domain.values.identity import SeriesKey
     from service.ports.store import Store
     from service.steps.verdict.compare_files import ResultFile
 
-_COMMIT: Final = re.compile(r"[0-9a-f]{7,64}")
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_EARLIEST: Final = datetime(1990, 1, 1, tzinfo=UTC)  # an earlier date is a mistake, such as 0 seconds
+_AHEAD: Final = timedelta(days=1)  # a clock or a time zone may be wrong by this
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Counts of a file's values and of those that are new or differ, and the reader's warnings."""
+    """What an import did, and the reader's warnings.
+
+    Args:
+        values: in the file, each of one series.
+        changes: values that are new, differ, or were imported of the commit and are not in the file.
+        measured: series that Benchgate measures.
+    """
 
     values: int
-    news: int
+    changes: int
+    measured: int
     warnings: tuple[str, ...]
 
 
-def import_values(store: Store, of: SeriesKey, commit: str, moment: datetime, file: ResultFile) -> Imported:
-    """Store the values of a file, all or none; a file that is imported again changes nothing.
+def import_values(
+    store: Store,
+    of: SeriesKey,
+    commit: str,
+    moment: datetime,
+    file: ResultFile,
+    position: int = 0,
+    *,
+    is_new: bool = False,
+) -> Imported:
+    """Store the values of a file instead of what was imported of its commit; all or nothing.
 
-    ``of`` is the key of the series without benchmark and metric.
+    Args:
+        store: where to.
+        of: the key of the series without benchmark and metric.
+        commit: the file's, with all of its digits.
+        moment: when it came to the branch.
+        file: of Google Benchmark.
+        position: orders commits of one moment.
+        is_new: the series need not be measured.
 
     Raises:
-        BadInput: the commit is no hash.
-        BadResults: the file is unusable, or has no measurement.
+        BadInput: the commit is no hash, or none of the series is measured.
+        BadResults: the file is unusable, incomplete, or has no measurement.
     """
-    if not _COMMIT.fullmatch(commit):
-        raise BadInput("a commit has 7 to 64 hexadecimal digits", file.name)
-    run = read_run(file.data, source=file.name)
+    check_commit(commit, file.name)
+    run = _read(file)
     values = {
-        replace(of, benchmark=benchmark, metric=metric): ImportedValue(commit, moment, value)
+        replace(of, benchmark=benchmark, metric=metric): ImportedValue(commit, moment, value, position)
         for benchmark, metric, value in values_of(run)
     }
     if not values:
@@ -51,5 +76,55 @@ def import_values(store: Store, of: SeriesKey, commit: str, moment: datetime, fi
     metrics = {key: metric_named(key.metric) for key in values}
     series = {key: (metric.unit, metric.better.value) for key, metric in metrics.items()}
     with store.transaction() as tx:
-        news = tx.imported.store_imported(series, values)
-    return Imported(len(values), news, tuple(map(str, run.warnings)))
+        measured = tx.imported.count_measured(values)
+        if not (measured or is_new):
+            what = (
+                f"Benchgate has measured none of its {len(values)} series: check project, branch, job, suite"
+            )
+            raise BadInput(f"{what} and machine class, or give --new", file.name)
+        changes = tx.imported.replace_imported(of, commit, series, values)
+    return Imported(len(values), changes, measured, tuple(map(str, run.warnings)))
+
+
+def remove_values(store: Store, of: SeriesKey, commit: str = "") -> int:
+    """Remove the imported values of one commit, or of all; return how many there were.
+
+    Raises:
+        BadInput: the commit is no hash.
+    """
+    if commit:
+        check_commit(commit, "--commit")
+    with store.transaction() as tx:
+        return tx.imported.remove_imported(of, commit)
+
+
+def check_commit(commit: str, place: str) -> None:
+    """Raise BadInput for a commit that lacks digits: a short one might be imported twice."""
+    if not _COMMIT.fullmatch(commit):
+        raise BadInput("a commit has 40 or 64 hexadecimal digits", place)
+
+
+def moment_of(text: str, place: str, now: datetime) -> datetime:
+    """Read a date as a moment in UTC; without a time zone it is UTC already.
+
+    Raises:
+        BadInput: it is no date, before 1990, or later than tomorrow.
+    """
+    try:
+        given = datetime.fromisoformat(text)
+        moment = given.astimezone(UTC) if given.tzinfo else given.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        what = f"{plain(text, 40)!r} is no date such as 2026-01-31 or 2026-01-31T12:00Z"
+        raise BadInput(what, place) from None
+    if not _EARLIEST <= moment <= now + _AHEAD:
+        raise BadInput(f"{plain(text, 40)!r} is before 1990 or later than tomorrow", place)
+    return moment
+
+
+def _read(file: ResultFile) -> GBenchRun:
+    run = read_run(file.data, source=file.name)
+    if run.damage:
+        raise BadResults(run.damage, file.name)
+    if run.is_cut:
+        raise BadResults("it has more rows than are read", file.name)
+    return run
