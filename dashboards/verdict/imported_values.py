@@ -21,8 +21,9 @@ _SIZE: Final = 7
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A commit at which the level seems to change, and how: ``looks like −8.0 % CPU time …``."""
+    """Commits between which the level seems to change, and how: ``looks like −8.0 % CPU time …``."""
 
+    before: ImportedValue
     value: ImportedValue
     text: str
 
@@ -30,7 +31,8 @@ class Proposal:
 def proposals_of(trend: SeriesWithPoints) -> list[Proposal]:
     """Return what the detector proposes for the imported values, the newest first."""
     label = metric_label(trend.series.metric)
-    return [Proposal(value, _text(step, label)) for value, step in reversed(proposed_changes(trend.imported))]
+    found = reversed(proposed_changes(trend.imported))
+    return [Proposal(before, value, _text(step, label)) for before, value, step in found]
 
 
 def _text(step: ChangePoint, label: str) -> str:

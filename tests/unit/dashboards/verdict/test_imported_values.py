@@ -23,9 +23,9 @@ VALUES = TrendView(shown="values")
 _START = datetime(2025, 3, 1, tzinfo=UTC)
 
 
-def _imported(count: int = 40, step_at: int = 20) -> SeriesWithPoints:
+def _imported(count: int = 80, step_at: int = 40) -> SeriesWithPoints:
     values = (
-        ImportedValue(f"{k:040x}", _START + timedelta(days=k), 2.0 if k < step_at else 1.84)
+        ImportedValue(f"{k:010x}{k:030x}", _START + timedelta(days=k), 2.0 if k < step_at else 1.84)
         for k in range(count)
     )
     return replace(READING.trends[0], points=(), imported=tuple(values))
@@ -35,18 +35,18 @@ def test_imported_values_are_hollow_and_grey_and_lead_nowhere() -> None:
     trend = _imported()
     trace = with_imported(figure_of([trend], VALUES), trend)["data"][-1]
     assert (trace["name"], trace["marker"]["symbol"]) == ("imported", "diamond-open")
-    assert len(trace["y"]) == 40
+    assert len(trace["y"]) == 80
     assert "customdata" not in trace
     assert "<br>imported<br>2025-03-01 00:00 UTC" in trace["hovertext"][0]
 
 
-def test_a_proposed_change_has_a_line_and_a_sentence_with_its_commit() -> None:
+def test_a_proposed_change_has_a_line_and_a_sentence_with_the_commits_on_both_sides() -> None:
     trend = _imported()
     (shape,) = with_imported(figure_of([trend], VALUES), trend)["layout"]["shapes"]
-    assert (shape["x0"], shape["line"]["dash"]) == ("2025-03-21T00:00:00Z", "dash")
+    assert (shape["x0"], shape["line"]["dash"]) == ("2025-04-10T00:00:00Z", "dash")
     (proposal,) = proposals_of(trend)
-    assert proposal.value.commit == f"{20:040x}"
-    assert proposal.text == "looks like −8.0 % items/s [−8.1, −7.9], not confirmed"
+    assert (proposal.before.commit, proposal.value.commit) == (f"{39:010x}{39:030x}", f"{40:010x}{40:030x}")
+    assert proposal.text == "looks like −8.0 % items/s [−8.0, −8.0], not confirmed"
 
 
 def test_imported_values_are_inside_the_scale_of_merged_commits() -> None:
@@ -79,7 +79,8 @@ def test_a_figure_without_imported_values_stays_as_it_is() -> None:
 def test_a_series_with_imported_values_only_has_a_page() -> None:
     reading = FakeReading(trends=[_imported()])
     page = call(build_app(reading), "GET", "/trends?series=1").text
+    assert f"between <code>{39:010x}</code> and <code>{40:010x}</code> of" in page
     assert "looks like −8.0 %" in page
-    assert "40 points as a table" in page
+    assert "80 points as a table" in page
     figure = call(build_app(reading), "GET", "/trends/1/figure.json").json()
     assert figure["data"][-1]["name"] == "imported"
