@@ -22,7 +22,7 @@ import click
 import numpy as np
 
 from bench.timing import met, say, say_load
-from service.domain.verdict.trend.change_points import find_changes
+from service.domain.verdict.trend.change_points import FEWEST, find_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -36,10 +36,14 @@ if TYPE_CHECKING:
 NEAR: Final = 2  # positions by which two proposals may differ and be the same
 FLOOR: Final = 0.01  # a smaller step is none: the policy's default floor
 ERROR: Final = 0.005  # standard error of a simulated measurement in pairs
+SPREADS_OF_MEDIAN: Final = 1.4826  # standard deviation of normal noise ÷ median distance
 SURE: Final = 1.96
 AROUND: Final = 20  # values on each side that tell how large a real step was
 SIMULATED: Final = 200
 SERIES, POINTS = 50, 400
+SIZES: Final = (20, 40, 60, 100, POINTS)
+BEHIND: Final = (5, 7, 10, 20)
+BEHIND_STEPS: Final = (0.03, 0.05, 0.1)
 SECONDS_GOAL: Final = 0.4
 STEPS: Final = (0.015, 0.03)
 SPREAD: Final = 0.01
@@ -78,9 +82,18 @@ class Detector:
 
 def ours(series: Sequence[Values]) -> tuple[float, list[Found]]:
     """Run the detector on series of positive values."""
-    find_changes([0.0] * 9 + [1.0] * 9)  # loads what it needs
+    return _ours(series, FEWEST)
+
+
+def ours_at_any_length(series: Sequence[Values]) -> tuple[float, list[Found]]:
+    """Run the detector also where it is silent because a series is short."""
+    return _ours(series, 0)
+
+
+def _ours(series: Sequence[Values], fewest: int) -> tuple[float, list[Found]]:
+    find_changes([0.0] * FEWEST + [1.0] * FEWEST)  # loads what it needs
     begun = process_time()
-    found = [tuple((each.at, each.log) for each in find_changes(np.log(values))) for values in series]
+    found = [tuple((each.at, each.log) for each in find_changes(np.log(values), fewest)) for values in series]
     return process_time() - begun, found
 
 
@@ -103,7 +116,10 @@ def main(directories: Sequence[Path], python: Path | None) -> None:
     """Compare on simulated noise and steps, on the sets, and by time."""
     say_load("before")
     detectors = [Detector("Benchgate", ours), *([Detector("Otava", otava(python))] if python else [])]
-    _simulate(detectors)
+    for points in SIZES:
+        short = [Detector("any length", ours_at_any_length)] if points < FEWEST else []
+        _simulate([*detectors, *short], points)
+    _wait()
     for each in directories:
         _compare(each.name, read_set(each), detectors)
     _time(detectors)
@@ -139,16 +155,26 @@ def matched(found: Iterable[int], others: Iterable[int], near: int = NEAR) -> in
 def is_confirmed(series: Recorded, at: int, log: float) -> bool:
     """Return whether a measurement in pairs of the commits around a proposal shows its step.
 
-    If pairs were measured, they add up from two commits before to two behind. Otherwise the step is taken
-    from the values around, and measured with a simulated error. The whole interval must be beyond the floor.
+    If pairs were measured, they add up from two commits before to two behind, and the error follows from the
+    spread of all of them. Otherwise the step is taken from the values around, and measured with a simulated
+    error. The whole interval must be beyond the floor.
     """
+    error = ERROR
     if series.paired:
         measured = sum(series.paired.get(place, 0.0) for place in range(at - NEAR, at + NEAR + 1))
+        error = error_of_sum(series)
     else:
         before = median(series.values[max(at - AROUND, 0) : at])
         rng = np.random.default_rng(zlib.crc32(f"{series.name}/{at}".encode()))
         measured = math.log(median(series.values[at : at + AROUND]) / before) + rng.normal(0, ERROR)
-    return math.copysign(1, log) * measured - SURE * ERROR > FLOOR
+    return math.copysign(1, log) * measured - SURE * error > FLOOR
+
+
+def error_of_sum(series: Recorded) -> float:
+    """Return the standard error of the summed ratios around a proposal; most ratios have no step."""
+    ratios = np.array([*series.paired.values()])
+    distance = float(np.median(np.abs(ratios - np.median(ratios))))
+    return SPREADS_OF_MEDIAN * distance * math.sqrt(2 * NEAR + 1)
 
 
 def _compare(name: str, series: Sequence[Recorded], detectors: Sequence[Detector]) -> None:
@@ -185,25 +211,25 @@ def _of_marked(series: Sequence[Recorded], found: Sequence[Found]) -> str:
     return f"; people saw {known}: precision {precision:.2f}, recall {recall:.2f}, F1 {score:.2f}"
 
 
-def noise(kind: str, seed: int) -> NDArray[np.float64]:
+def noise(kind: str, seed: int, points: int = POINTS) -> NDArray[np.float64]:
     """Draw the logarithms of a series without a step."""
     rng = np.random.default_rng(seed)
-    plain = rng.normal(0, SPREAD, POINTS)
+    plain = rng.normal(0, SPREAD, points)
     if kind.startswith("autocorrelation"):
         share = float(kind.rpartition(" ")[2])
-        for at in range(1, POINTS):
+        for at in range(1, points):
             plain[at] = share * plain[at - 1] + (1 - share**2) ** 0.5 * plain[at]
     return plain if kind not in _OTHER else _OTHER[kind](rng, plain)
 
 
 _OTHER: Final[dict[str, Callable[[np.random.Generator, NDArray[np.float64]], NDArray[np.float64]]]] = {
-    "heavy tails": lambda rng, _: rng.standard_t(3, POINTS) * SPREAD / 3**0.5,
-    "one-sided": lambda rng, _: rng.exponential(SPREAD, POINTS),
+    "heavy tails": lambda rng, plain: rng.standard_t(3, len(plain)) * SPREAD / 3**0.5,
+    "one-sided": lambda rng, plain: rng.exponential(SPREAD, len(plain)),
     "5 % outliers": lambda rng, plain: (
-        plain + (rng.random(POINTS) < 0.05) * np.abs(rng.normal(0, 0.2, POINTS))
+        plain + (rng.random(len(plain)) < 0.05) * np.abs(rng.normal(0, 0.2, len(plain)))
     ),
-    "two levels 3 % apart": lambda rng, plain: plain / 2 + (rng.random(POINTS) < 0.4) * 0.03,
-    "drift of 20 %": lambda _, plain: plain + np.linspace(0, 0.2, POINTS),
+    "two levels 3 % apart": lambda rng, plain: plain / 2 + (rng.random(len(plain)) < 0.4) * 0.03,
+    "drift, 5 % a 100": lambda _, plain: plain + 0.0005 * np.arange(len(plain)),
 }
 NOISES: Final = (
     "normal",
@@ -213,27 +239,41 @@ NOISES: Final = (
     "two levels 3 % apart",
     "autocorrelation 0.3",
     "autocorrelation 0.6",
-    "drift of 20 %",
+    "drift, 5 % a 100",
 )
 
 
-def _simulate(detectors: Sequence[Detector]) -> None:
-    say(f"{SIMULATED} series of {POINTS} values for each row: false proposals a 1,000 values;")
+def _simulate(detectors: Sequence[Detector], points: int) -> None:
+    series = SIMULATED * POINTS // points  # as many values for each length
+    say(f"\nseries of {points} values, {series} for each row: false proposals a 1,000 values and a series;")
     say(f"of a step by {' and '.join(f'{step:.1%}' for step in STEPS)} in the middle, the share found")
     for kind in NOISES:
         for detector in detectors:
-            silent = [np.exp(noise(kind, seed)) for seed in range(SIMULATED)]
-            false = sum(len(each) for each in detector.find(silent)[1]) / SIMULATED / POINTS * 1000
-            shares = []
-            for step in STEPS:
-                shifted = [
-                    np.exp(noise(kind, SIMULATED + seed) + step * (np.arange(POINTS) >= POINTS // 2))
-                    for seed in range(SIMULATED)
-                ]
-                found = detector.find(shifted)[1]
-                hits = (matched((at for at, _ in each), [POINTS // 2], 10) for each in found)
-                shares.append(sum(hits) / SIMULATED)
-            say(f"  {kind:<22} {detector.name:<10} {false:6.3f}  " + "  ".join(f"{s:.2f}" for s in shares))
+            silent = [np.exp(noise(kind, seed, points)) for seed in range(series)]
+            false = sum(len(each) for each in detector.find(silent)[1]) / series
+            shares = [_share_found(detector, kind, step, points, points // 2) for step in STEPS]
+            figures = "  ".join(f"{share:.2f}" for share in shares)
+            say(f"  {kind:<22} {detector.name:<10} {false / points * 1000:6.3f}  {false:6.4f}  {figures}")
+
+
+def _wait() -> None:
+    """Print the share of steps that are found when few values are behind them."""
+    say(
+        f"\nseries of 100 values, {SIMULATED} for each cell: share found with {BEHIND} values behind the step"
+    )
+    for kind in NOISES:
+        for step in BEHIND_STEPS:
+            shares = [_share_found(Detector("", ours), kind, step, 100, 100 - behind) for behind in BEHIND]
+            say(f"  {kind:<22} {step:4.0%}  " + "  ".join(f"{share:.2f}" for share in shares))
+
+
+def _share_found(detector: Detector, kind: str, step: float, points: int, at: int) -> float:
+    shifted = [
+        np.exp(noise(kind, SIMULATED + seed, points) + step * (np.arange(points) >= at))
+        for seed in range(SIMULATED)
+    ]
+    hits = (matched((at for at, _ in each), [at], 10) for each in detector.find(shifted)[1])
+    return sum(hits) / SIMULATED
 
 
 def _time(detectors: Sequence[Detector]) -> None:
