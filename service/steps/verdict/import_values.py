@@ -26,7 +26,7 @@ _AHEAD: Final = timedelta(days=1)  # a clock or a time zone may be wrong by this
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did, and the reader's warnings.
+    """Counts of an import, and the warnings of the reader.
 
     Args:
         values: in the file, each of one series.

@@ -218,7 +218,7 @@ class PostgresMeasurements(Connected, Measurements, ImportedValues):
 
     @override
     def remove_imported(self, of: SeriesKey, commit: str = "") -> int:
-        # Whoever found the number of a series stores results under it: nobody may be between the two.
+        # A step that found the number of a series stores results under it: none may be between the two.
         self._execute(text("SET LOCAL lock_timeout = '5s'"))
         self._execute(text("LOCK TABLE series IN ACCESS EXCLUSIVE MODE"))
         gone = self._remove_imported(of, commit)
