@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.task_site import task_site
 from tests.support.chromium import chromium
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_app, serving
@@ -15,11 +16,21 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Dialog, Page
 
+    from tests.browser.task_site import TaskSite
+    from tests.support.postgres import Server
+
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     with serving(build_app(sample_project(), logs={"log": b"compiled\n"})) as address:
         yield address
+
+
+@pytest.fixture(scope="module")
+def tasks(server: Server) -> Iterator[TaskSite]:
+    """Pages from PostgreSQL."""
+    with server.database() as database, task_site(database) as site:
+        yield site
 
 
 @pytest.fixture(scope="module")  # Playwright's loop would otherwise run on under every later test

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from service.ports.commits import CommitReading
     from service.ports.failures.reading import FailureReading
     from service.ports.reading import Reading
+    from service.ports.store import Store
     from service.ports.trunk import RegressionReading
     from service.web.access.authenticate import Access
 
@@ -91,11 +92,12 @@ def build_app(
     audit_log: AuditLog | None = None,
     tokens: MemoryTokens | None = None,
     offers: ActionOffers | None = None,
-    store: MemoryStore | None = None,
+    store: Store | None = None,
     known: PageKnownChanges | None = None,
     patterns: PagePatterns | None = None,
     regressions: PageRegressions | None = None,
     commits: PageCommits | None = None,
+    overview: Overview = NO_OVERVIEW,
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
@@ -131,6 +133,7 @@ def build_app(
             pages=Pages(HealthCheck(reading), review_urls),
             stream_log=stream_log,
             actions_of=actions.forms_for,
+            overview=overview,
         ),
         *_known_failures(known, patterns, HealthCheck(reading)),
         *_regressions(regressions, HealthCheck(reading)),
