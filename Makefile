@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-busy bench-power bench-real bench-signatures bench-patterns bench-trunk bench-changes soak checks-plugin clean
+.PHONY: install help demo gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-busy bench-power bench-real bench-signatures bench-patterns bench-trunk bench-changes soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -25,6 +25,10 @@ gate-native: .venv/run.stamp ## gate a change of native/ by eight jobs of three 
 message-images: .venv/dev.stamp ## render the messages of docs/images as a phone shows them
 	@tools/need message-images
 	@$(BIN)/python -m tools.message_images
+
+screenshots: .venv/dev.stamp ## picture every page into DIR (var/screenshots unless it is given): light, dark, and as a phone shows it
+	@tools/need test
+	@$(BIN)/python -m tools.screenshots $(or $(DIR),var/screenshots)
 
 test: .venv/dev.stamp ## run all tests: unit, integration, end-to-end and browser tests; the C++ tests
 	@tools/need test
