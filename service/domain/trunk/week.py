@@ -39,7 +39,7 @@ class Week:
 def week_to_tell(now: datetime) -> date | None:
     """Return the Monday that began the last week if its digests leave now: in the day after Monday, 6:00 UTC.
 
-    Whoever upgrades on a Thursday tells nobody of a week that is half forgotten.
+    An upgrade on a Thursday sends no digest of a week that is half forgotten.
     """
     today = (now.astimezone(UTC) - _SENT_AT).date()
     return None if today.weekday() else today - timedelta(days=DAYS)

@@ -287,7 +287,7 @@ def test_a_commit_that_is_merged_twice_counts_once_when_it_was_measured(site: Si
 
 
 @pytest.mark.usefixtures("this_week")
-def test_a_digest_leaves_out_what_later_commits_made_up_for_and_of_what_nobody_was_told(
+def test_a_digest_leaves_out_what_later_commits_made_up_for_and_what_had_no_notice(
     site: Site, inbox: tuple[Inbox, str]
 ) -> None:
     mail: dict[Channel, Notifier] = {Channel.MAIL: MailServer(inbox[1], "benchgate@example.com")}
