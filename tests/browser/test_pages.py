@@ -34,7 +34,7 @@ def test_a_click_in_the_list_opens_the_reasons_of_a_vote(page: Page) -> None:
     page.goto("/")
     row = page.locator("tr", has_text="MB-61234")
     expect(row).to_contain_text("−1")
-    row.get_by_role("link").click()
+    row.get_by_role("link").first.click()
     expect(page.locator(".sentence")).to_contain_text(
         "2 of 21 results are slower; worst: PureFollyExecutorBench"
     )

@@ -158,16 +158,6 @@ def test_pages_and_answers_are_compressed_for_those_who_accept_it(path: str) -> 
     assert (packed.content, packed.headers["vary"]) == (plain.content, "Accept-Encoding")
 
 
-def test_the_machines_page_shows_which_series_may_vote() -> None:
-    text = call(APP, "GET", "/machines").text
-    assert "0 of 12<small>0 % to 26 %</small>" in text
-    assert "suspended: 2 false alarms in the last 4 comparisons of a program with itself" in text
-    assert (
-        "on probation: this machine has too little history for it (16 of 40 pairs of a program with itself"
-        in text
-    )
-
-
 def test_a_vote_for_a_change_with_undecided_results_says_how_many() -> None:
     reading = FakeReading()
     change = change_view(
@@ -186,12 +176,9 @@ def test_a_vote_for_a_change_with_undecided_results_says_how_many() -> None:
 def test_the_votes_of_patch_sets_with_undecided_results_say_how_many() -> None:
     text = call(APP, "GET", "/changes/4720").text
     chips = text.partition('aria-label="Patch sets"')[2].partition("</nav>")[0]
-    assert [chip.partition(">")[0] for chip in chips.split('<span class="')[1:]] == [
-        'good"',
-        'busy"',
-        'good"',
-    ]
+    assert chips.count('<span class="busy">') == 3
     assert chips.count("+1 · 1 undecided") == 1
+    assert chips.count("+1 · 1 slower, not counted") == 2
 
 
 @pytest.mark.parametrize(
