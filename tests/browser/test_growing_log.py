@@ -156,7 +156,7 @@ def test_a_hidden_page_asks_nothing_until_it_is_shown_again(page: Page, running:
 def test_the_page_reports_a_vanished_log_and_stops(fallible: Page, running: RunningBuild) -> None:
     running.write(b"one\n")
     asked = opened(fallible)
-    note = fallible.get_by_role("status")
+    note = fallible.locator("#content").get_by_role("status")
     expect(note).to_be_empty()
     running.delete()
     fallible.clock.run_for(PAUSE)
@@ -177,7 +177,7 @@ def test_the_page_says_that_the_service_is_away_until_it_is_back(
     opened(fallible)
     fallible.context.set_offline(True)
     fallible.clock.run_for(PAUSE)
-    note = fallible.get_by_role("status")
+    note = fallible.locator("#content").get_by_role("status")
     expect(note).to_have_text("Benchgate does not answer. The page tries again, at least once a minute.")
     running.write(b"one\n", b"two\n")
     fallible.context.set_offline(False)

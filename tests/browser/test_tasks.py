@@ -47,6 +47,13 @@ class Button:
 
 
 @dataclass(frozen=True)
+class Opening:
+    """A summary to click, behind which the answer is folded."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Field:
     """A text to type into a field, and Enter if it is the last one."""
 
@@ -66,7 +73,7 @@ class Task:
 
     question: str
     start: str
-    way: Sequence[Link | Button | Field]
+    way: Sequence[Link | Button | Opening | Field]
     answer: Sequence[str]
 
 
@@ -128,13 +135,17 @@ TASKS: Final = (
         "When is it my change's turn?",
         OVERVIEW,
         [Link("Batch notifications")],
-        ["1st in the queue of pool perf", "perf-01 takes no builds", "other work takes 100 % of its CPUs"],
+        [
+            "1st in the queue of pool perf",
+            "perf-01 takes no benchmarks",
+            "other work takes 100 % of its CPUs",
+        ],
     ),
     Task(
-        "Which machine takes no builds, and why?",
+        "Which machine takes no benchmarks, and why?",
         OVERVIEW,
         [Link("Machines")],
-        ["lint-01 takes no builds", "other work takes 100 % of its CPUs"],
+        ["lint-01 takes no benchmarks", "other work takes 100 % of its CPUs"],
     ),
     Task(
         "Which known failures end soon?",
@@ -156,7 +167,7 @@ TASKS: Final = (
     Task(
         "How do I repeat the measurement on my machine?",
         MESSAGE,
-        [],
+        [Opening("What now?")],
         ["Repeat it on your machine", "benchgate gate --job perf"],
     ),
     Task(
@@ -182,7 +193,7 @@ class Reader:
         self.clicks = 0
         self.file = ""
 
-    def take(self, step: Link | Button | Field) -> None:
+    def take(self, step: Link | Button | Opening | Field) -> None:
         match step:
             case Field():
                 field = self.page.get_by_label(step.label).filter(visible=True).first
@@ -197,6 +208,9 @@ class Reader:
                 self._click("link", step.name)
             case Button():
                 self._click("button", step.name)
+            case Opening():
+                self._count(step.name)
+                self.page.get_by_text(step.name).filter(visible=True).first.click()
 
     def sees(self, *words: str) -> None:
         """Expect words in this order, with anything between them, in the saved file or on the screen."""
@@ -206,9 +220,12 @@ class Reader:
         else:
             expect(self.page.get_by_role("main")).to_contain_text(shown, use_inner_text=True)
 
-    def _click(self, role: Literal["link", "button"], name: str) -> None:
+    def _count(self, name: str) -> None:
         self.clicks += 1
         assert self.clicks <= MOST_CLICKS, f"{name} is one click too many"
+
+    def _click(self, role: Literal["link", "button"], name: str) -> None:
+        self._count(name)
         self.page.get_by_role(role, name=name).filter(visible=True).first.click()
 
 

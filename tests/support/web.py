@@ -107,10 +107,8 @@ def build_app(
         return len((logs or {})[key]), iter([(logs or {})[key]])
 
     registry, tokens = CollectorRegistry(), tokens or MemoryTokens()
-    access = access or Callers().access()
-    actions = PageActions(
-        store or MemoryStore(), offers or ActionOffers(RecentAnswers({})), lambda _: reading
-    )
+    access, offers = access or Callers().access(), offers or ActionOffers(RecentAnswers({}))
+    actions = PageActions(store or MemoryStore(), offers, lambda _: reading)
     routers = [
         create_sign_in(
             WaysIn(

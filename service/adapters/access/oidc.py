@@ -7,7 +7,6 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-import httpx
 from typing_extensions import override
 
 from service.domain.values.errors import NotAllowed, Refused, Transient
@@ -99,7 +98,7 @@ class OidcProvider(IdentityProvider):
         def reach() -> ResultT:
             try:
                 return call()
-            except (httpx.TransportError, httpx.InvalidURL) as error:
+            except (_http().TransportError, _http().InvalidURL) as error:
                 reason = plain(str(error), 200)
                 raise Transient(f"the identity provider does not answer: {reason}") from error
 
@@ -175,7 +174,7 @@ class OidcProvider(IdentityProvider):
                     "BENCHGATE_OIDC_CLIENT_ID and BENCHGATE_OIDC_CLIENT_SECRET"
                 ) from error
             raise NotAllowed(f"the identity provider refused: {plain(str(error), 200)}") from error
-        except httpx.HTTPStatusError as error:
+        except _http().HTTPStatusError as error:
             if error.response.status_code >= _SERVER_FAULT:
                 raise Transient("the identity provider failed") from error
             raise NotAllowed(f"the identity provider refused: {error.response.status_code}") from error
@@ -201,6 +200,13 @@ def _claims_from(subject: str, claims: Mapping[str, Any]) -> Claims:
         if isinstance(groups, list)
         else frozenset(),
     )
+
+
+def _http() -> Any:  # noqa: ANN401 - a module
+    """Return the library whose errors Authlib's client raises: httpx2 where another package installed it."""
+    from authlib.integrations.httpx_client import oauth2_client  # noqa: PLC0415 - only with a provider
+
+    return oauth2_client.httpx2
 
 
 def _load() -> type[Any]:

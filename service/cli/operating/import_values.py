@@ -19,7 +19,7 @@ from service.domain.values.errors import BadInput
 from service.domain.values.identity import SeriesKey
 from service.domain.values.text import plain
 from service.steps.verdict.compare_files import ResultFile
-from service.steps.verdict.import_values import import_values, moment_of, remove_values
+from service.steps.verdict.import_values import OldCommit, import_values, moment_of, remove_values
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ def _import(store: Store, key: SeriesKey, entry: _Entry | BadInput, *, is_new: b
     if isinstance(entry, BadInput):
         raise entry
     file = ResultFile(entry.place, _read(entry))
-    found = import_values(store, key, entry.commit, entry.moment, file, entry.position, is_new=is_new)
+    commit = OldCommit(entry.commit, entry.moment, entry.position)
+    found = import_values(store, key, commit, file, is_new=is_new)
     for warning in found.warnings:
         click.echo(plain(warning, 500), err=True)
     counts = f"{found.values} values, {found.changes} changed; Benchgate measures {found.measured} of them"

@@ -40,35 +40,37 @@ class Imported:
     warnings: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class OldCommit:
+    """A commit and when it came to the branch; ``position`` orders those of one moment."""
+
+    id: str
+    moment: datetime
+    position: int = 0
+
+
 def import_values(
-    store: Store,
-    of: SeriesKey,
-    commit: str,
-    moment: datetime,
-    file: ResultFile,
-    position: int = 0,
-    *,
-    is_new: bool = False,
+    store: Store, of: SeriesKey, commit: OldCommit, file: ResultFile, *, is_new: bool = False
 ) -> Imported:
     """Store the values of a file instead of what was imported of its commit; all or nothing.
 
     Args:
         store: where to.
         of: the key of the series without benchmark and metric.
-        commit: the file's, with all of its digits.
-        moment: when it came to the branch.
+        commit: the file's.
         file: of Google Benchmark.
-        position: orders commits of one moment.
         is_new: the series need not be measured.
 
     Raises:
         BadInput: the commit is no hash, or none of the series is measured.
         BadResults: the file is unusable, incomplete, or has no measurement.
     """
-    check_commit(commit, file.name)
+    check_commit(commit.id, file.name)
     run = _read(file)
     values = {
-        replace(of, benchmark=benchmark, metric=metric): ImportedValue(commit, moment, value, position)
+        replace(of, benchmark=benchmark, metric=metric): ImportedValue(
+            commit.id, commit.moment, value, commit.position
+        )
         for benchmark, metric, value in values_of(run)
     }
     if not values:
@@ -82,7 +84,7 @@ def import_values(
                 f"Benchgate has measured none of its {len(values)} series: check project, branch, job, suite"
             )
             raise BadInput(f"{what} and machine class, or give --new", file.name)
-        changes = tx.imported.replace_imported(of, commit, series, values)
+        changes = tx.imported.replace_imported(of, commit.id, series, values)
     return Imported(len(values), changes, measured, tuple(map(str, run.warnings)))
 
 

@@ -100,7 +100,7 @@ def test_without_its_database_the_service_is_alive_but_not_ready() -> None:
     answer = call(app, "GET", "/readyz")
     assert (answer.status_code, answer.json()["degraded"]) == (503, [AWAY])
     assert "benchgate_database_up 0.0" in call(app, "GET", "/metrics").text
-    assert AWAY in call(app, "GET", "/").text
+    assert AWAY in call(app, "GET", "/docs").text
 
 
 def test_readyz_publishes_these_facts_and_no_others() -> None:

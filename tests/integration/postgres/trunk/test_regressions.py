@@ -196,7 +196,7 @@ class TestReading:
         assert "found by a backfill" in page
         assert "Make it old" in site.read("/regressions")
         site.merge({key("BM_a"): FASTER})
-        assert site.reading.regression(found.id).results[0].faster_since == 1.0
+        assert site.reading.regression(found.id).results[0].faster_since == 0.9
         assert site.database.value("SELECT count(*) FROM notice") == 0
 
     def test_what_a_single_commit_explains_is_not_listed_again(self, site: Site) -> None:

@@ -79,6 +79,7 @@ def test_a_site_without_a_way_in_offers_none(closed: FastAPI, path: str) -> None
         "Trends",
         "Regressions",
         "Failures",
+        "Benchmarks",
         "Machines",
     ]
 

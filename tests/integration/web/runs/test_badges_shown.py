@@ -39,7 +39,7 @@ def head(number: int) -> str:
 
 
 def test_the_list_says_what_each_vote_stands_on() -> None:
-    rows = re.findall(r"<tr>(?:(?!</tr>).)*/changes/.*?</tr>", call(APP, "GET", "/").text, re.DOTALL)
+    rows = re.findall(r"<tr\b(?:(?!</tr>).)*/changes/.*?</tr>", call(APP, "GET", "/").text, re.DOTALL)
     badges = {int(re.findall(r"/changes/(\d+)", row)[0]): words(row.partition("</td>")[0]) for row in rows}
     assert badges == EXPECTED
 

@@ -14,7 +14,7 @@ from service.domain.measuring.formats.reader import ReadLimits, read_run
 from service.domain.values.errors import BadInput, BadResults
 from service.domain.values.identity import SeriesKey
 from service.steps.verdict.compare_files import ResultFile
-from service.steps.verdict.import_values import Imported, import_values, moment_of, remove_values
+from service.steps.verdict.import_values import Imported, OldCommit, import_values, moment_of, remove_values
 from tests.support.memory.store import MemoryStore
 
 _OF = SeriesKey("gerrit", "kv", "master", "epyc", "perf", "executor", "", "")
@@ -33,7 +33,7 @@ def _file(*rows: dict[str, Any]) -> ResultFile:
 
 
 def _import(store: MemoryStore, *rows: dict[str, Any], commit: str = _COMMIT) -> Imported:
-    return import_values(store, _OF, commit, _MARCH, _file(*rows), is_new=True)
+    return import_values(store, _OF, OldCommit(commit, _MARCH), _file(*rows), is_new=True)
 
 
 def _stored(store: MemoryStore) -> dict[tuple[str, str, str], float]:
@@ -92,7 +92,7 @@ def test_a_file_replaces_all_values_of_its_commit() -> None:
 def test_a_file_of_which_nothing_is_measured_is_refused_and_named() -> None:
     store = MemoryStore()
     with pytest.raises(BadInput, match=r"^old\.json: Benchgate has measured none of its 1 series: check pro"):
-        import_values(store, _OF, _COMMIT, _MARCH, _file(_row("BM_a", 5.0)))
+        import_values(store, _OF, OldCommit(_COMMIT, _MARCH), _file(_row("BM_a", 5.0)))
     assert _stored(store) == {}
 
 
@@ -100,7 +100,7 @@ def test_a_damaged_file_is_refused_and_named() -> None:
     data = _file(_row("BM_a", 5.0), _row("BM_b", 5.0)).data
     store = MemoryStore()
     with pytest.raises(BadResults, match=r"^old\.json: it is cut off or damaged at byte"):
-        import_values(store, _OF, _COMMIT, _MARCH, ResultFile("old.json", data[:-20]), is_new=True)
+        import_values(store, _OF, OldCommit(_COMMIT, _MARCH), ResultFile("old.json", data[:-20]), is_new=True)
     assert _stored(store) == {}
 
 
