@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STEPS: Final = Path(__file__).parents[4] / "service" / "steps"
-# `listen` writes notes for operators; a step of a machine writes progress and errors.
+# `listen` writes notes for operators, `gate` and `try_build` print for the person who called them, and
+# `summarise_run` writes the first sentence of a page.
+OTHERS: Final = {"listen", "gate", "try_build", "summarise_run"}
 CONTROL: Final = [
     path
-    for room in ("intake", "planning", "deciding", "reviewers", "upkeep")
+    for room in ("failures", "machines", "review", "runs")
     for path in sorted((STEPS / room).glob("*.py"))
-    if path.stem != "listen"
+    if path.stem not in OTHERS
 ]
 _THREE_WORDS: Final = re.compile(r"\b[a-z]+(?: [a-z]+){2}\b")
 
@@ -41,6 +43,10 @@ def _sentences(source: str) -> Iterator[str]:
 @pytest.mark.parametrize("path", CONTROL, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_step_of_the_control_plane_writes_no_sentence(path: Path) -> None:
     assert list(_sentences(path.read_text(encoding="utf-8"))) == []
+
+
+def test_the_steps_of_each_room_are_looked_at() -> None:
+    assert {path.parent.name for path in CONTROL} == {"failures", "machines", "review", "runs"}
 
 
 def test_a_sentence_would_be_found() -> None:
