@@ -80,7 +80,7 @@ def test_the_page_begins_with_its_suites_and_what_to_do(page: Page) -> None:
     advice = page.locator(".advice li")
     expect(advice).to_have_count(4)
     expect(advice.nth(2)).to_contain_text(
-        "of kv-engine-cv-perf on master, undecided in 12 of 12 builds, hardly"
+        "of kv-engine-cv-perf on master: undecided in 12 of 12 builds, hardly"
     )
     expect(page.locator("tbody tr").first).to_contain_text("SnoozeWake")
     expect(page.locator("tbody tr").first).to_contain_text("guards hardly anything")

@@ -53,17 +53,18 @@ WITHHELD: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyTyp
 )
 _SUGGESTED: Final[Mapping[Fault, str]] = MappingProxyType(
     {
-        Fault.FAILING: "Repair: {those}, failing on both sides in at least half of the builds.",
+        Fault.FAILING: "{those} failed on both sides in at least half of the builds: repair what fails.",
         Fault.UNCHANGED: (
-            "Narrow paths: {those} of jobs whose suites were the same program on both sides in every build."
+            "{those} had the same program on both sides in every build, like their whole job: narrow its "
+            "paths."
         ),
         Fault.UNDECIDED: (
-            f"Give more machine_time: {{those}}, undecided in at least {10 * MOSTLY:.0f} of 10 builds after "
-            f"fewer pairs than the {BASE_PAIRS} that it is to allow."
+            f"{{those}} ended undecided in at least {10 * MOSTLY:.0f} of 10 builds, with fewer than "
+            f"{BASE_PAIRS} pairs: give the job more machine_time."
         ),
         Fault.NOISY: (
-            "Make quieter: {those}, undecided in at least half of the builds, and so noisy that a slow-down "
-            f"of the limit takes more than {MANY_PAIRS} pairs."
+            "{those} ended undecided in at least half of the builds, and need more than "
+            f"{MANY_PAIRS} pairs to find a slow-down of the limit: make them quieter."
         ),
     }
 )
@@ -77,12 +78,12 @@ def summary_sentence(rows: Sequence[MeasuredSeries]) -> str:
         return f"No benchmark was measured in the last {DAYS} days."
     suites = suites_of(rows)
     whole = (
-        f"{counted(count, 'benchmark')} in {counted(len(suites), 'suite')}, measured for checks and merged "
-        f"commits of the last {DAYS} days."
+        f"Checks and merged commits of the last {DAYS} days measured {counted(count, 'benchmark')} in "
+        f"{counted(len(suites), 'suite')}."
     )
     timed = [_suite_time(each) for each in suites if each.suite_seconds]
     more = f", and {len(timed) - _MOST_SUITES} more" if len(timed) > _MOST_SUITES else ""
-    return f"{whole} Machine time: {'; '.join(timed[:_MOST_SUITES])}{more}." if timed else whole
+    return f"{whole} Most machine time: {'; '.join(timed[:_MOST_SUITES])}{more}." if timed else whole
 
 
 def _suite_time(row: MeasuredSeries) -> str:

@@ -27,7 +27,7 @@ def test_the_summary_counts_benchmarks_and_names_the_suites_with_most_machine_ti
     assert summary_sentence([]) == "No benchmark was measured in the last 30 days."
     one = series(1)
     assert summary_sentence([one]) == (
-        "1 benchmark in 1 suite, measured for checks and merged commits of the last 30 days."
+        "Checks and merged commits of the last 30 days measured 1 benchmark in 1 suite."
     )
     suites = [("a", 40.0, 1), ("b", 72_000.0, 20), ("c", 12_240.0, 3), ("d", 30.0, 2)]
     rows = [
@@ -35,7 +35,7 @@ def test_the_summary_counts_benchmarks_and_names_the_suites_with_most_machine_ti
         for number, (suite, seconds, builds) in enumerate(suites)
     ]
     assert summary_sentence(rows) == (
-        "4 benchmarks in 4 suites, measured for checks and merged commits of the last 30 days. Machine time: "
+        "Checks and merged commits of the last 30 days measured 4 benchmarks in 4 suites. Most machine time: "
         "b of engine-perf on main, 20 h in its last 20 builds; c of engine-perf on main, 3.4 h in its last 3 "
         "builds; a of engine-perf on main, 40 s in its last 1 build, and 1 more."
     )
@@ -44,11 +44,11 @@ def test_the_summary_counts_benchmarks_and_names_the_suites_with_most_machine_ti
 @pytest.mark.parametrize(
     ("fault", "begin", "figure"),
     [
-        (Fault.FAILING, "Repair: 3 benchmarks", "failed in 15 of 20 builds"),
-        (Fault.UNCHANGED, "Narrow paths: 3 benchmarks", "the same program in 20 of 20 builds"),
+        (Fault.FAILING, "3 benchmarks failed on both sides", "failed in 15 of 20 builds"),
+        (Fault.UNCHANGED, "3 benchmarks had the same program", "the same program in 20 of 20 builds"),
         (
             Fault.UNDECIDED,
-            "Give more machine_time: 3 benchmarks, undecided in at least 8 of 10 builds after fewer pairs",
+            "3 benchmarks ended undecided in at least 8 of 10 builds, with fewer than 32 pairs: give",
             (
                 "undecided in 18 of 20 builds, finds slow-downs from about 5.5 % on; about 40 more pairs "
                 "would decide half of them"
@@ -56,7 +56,7 @@ def test_the_summary_counts_benchmarks_and_names_the_suites_with_most_machine_ti
         ),
         (
             Fault.NOISY,
-            "Make quieter: 3 benchmarks",
+            "3 benchmarks ended undecided in at least half of the builds, and need more than 64",
             "±4.1 % a pair, limit 2 %, finds slow-downs from about 5.5 % on",
         ),
     ],
