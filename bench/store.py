@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from bench.filling import Filled
 
-SIZES: Final = (100_000, 1_000_000)
+SIZES: Final = (200_000, 1_000_000)
 INGEST_GOAL: Final = 20_000  # results a second
 PAGE_GOAL: Final = 0.050
 BENCHMARKS_GOAL: Final = 0.200
@@ -60,7 +60,7 @@ FROM (VALUES ('result'), ('comparison')) AS parent (name), pg_partition_tree(par
 @click.command()
 @click.option("--peers", is_flag=True, help="Measure LLVM's LNT beside it; installs it from PyPI.")
 @click.option(
-    "--size", "sizes", multiple=True, type=click.IntRange(min=30_000), default=SIZES, help="Rows of results."
+    "--size", "sizes", multiple=True, type=click.IntRange(min=200_000), default=SIZES, help="Rows of results."
 )
 def main(*, peers: bool, sizes: Sequence[int]) -> None:
     """Measure a throw-away database that is filled as the service fills it."""
