@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Found = tuple[tuple[int, float], ...]  # positions with ln(behind ÷ before)
     Find = Callable[[Sequence[Values]], tuple[float, list[Found]]]
 
-NEAR: Final = 2  # positions by which two proposals may differ and be the same
+NEAR: Final = 2  # proposals at most this many positions apart count as one
 FLOOR: Final = 0.01  # a smaller step is none: the policy's default floor
 ERROR: Final = 0.005  # standard error of a simulated measurement in pairs
 SPREADS_OF_MEDIAN: Final = 1.4826  # standard deviation of normal noise ÷ median distance

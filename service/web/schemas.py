@@ -231,7 +231,7 @@ class MeasuredBenchmark:
     )
     finds_from: float | None = field(
         metadata={
-            "description": "about the smallest slow-down of which its pairs find half; null if unknown",
+            "description": "smallest slow-down that its pairs find half of the time; null if unknown",
             "examples": [0.09],
         }
     )

@@ -133,7 +133,7 @@ class _Tools:
         ] = "",
         limit: Annotated[int, Field(ge=1, le=2000, description="newest measured commits")] = 200,
     ) -> Json:
-        """Get how far a benchmark moved, and by which commits or ranges, or all series if several match."""
+        """Show how far a benchmark moved, and which commits moved it; list the series if several match."""
         if series is None:
             found = self._api.read("series", q=words, limit=20)
             if len(found["items"]) != 1:

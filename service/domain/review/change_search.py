@@ -30,7 +30,7 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An operator with the values of which one must match; text is in lower case."""
+    """An operator with its values, in lower case: a change must match one of them."""
 
     operator: Operator
     values: tuple[str, ...] = ()

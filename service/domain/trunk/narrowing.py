@@ -35,7 +35,7 @@ _LEAST_ERROR: Final = 1e-4  # of equal programs
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """The commits after ``begin`` up to ``end`` are left, one of which has the step.
+    """One of the commits after ``begin`` up to ``end`` has the step.
 
     ``then`` is the pair of commits to measure next; None: further ones cannot separate them.
     ``is_one_step`` is False if the other commits may have a large part of it: nothing is narrowed then.

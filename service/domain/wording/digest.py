@@ -67,7 +67,7 @@ def digest_chat(digest: Digest) -> str:
 
 
 Told = MergedSlowdown | Digest
-"""What a notice tells."""
+"""Content of a notice."""
 
 
 def mail_about(told: Told) -> Mail:

@@ -114,7 +114,7 @@ class MeasuredSeries:
 
     @property
     def finds_from(self) -> float | None:
-        """The smallest slow-down of which its pairs find half; None: they find none, or noise is unknown."""
+        """Smallest slow-down that its pairs find half of the time; None if none, or if noise is unknown."""
         if self.noise is None or self.pairs < least_budget(self.policy, self.family):
             return None
         return math.expm1(change_found(self.noise, self.pairs, self.policy))
