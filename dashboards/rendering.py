@@ -19,7 +19,7 @@ from dashboards.machines.environment import build_facts, machine_facts, stages
 from dashboards.runs.badges import badge_of, slower_uncounted
 from dashboards.runs.next_steps import button_of, row_offers, title_of
 from dashboards.runs.sentences import delivery, override_text
-from dashboards.verdict.comparison_table import Mark, RowFilter, search_for, sign_of, word_of
+from dashboards.verdict.comparison_table import RowFilter, search_for, sign_of, word_of
 from dashboards.verdict.sparkline import COMMITS
 from service.domain.failures.known import DEFAULT_DAYS
 from service.domain.project.policy import MOST_PAIRS
@@ -90,7 +90,7 @@ _ADVICE: Final[Mapping[int, str]] = MappingProxyType(
 _GO_BACK: Final = "Go back and try again, or start from the list."
 # After a link for signing in.
 _INVITATIONS: Final[Mapping[int, str]] = MappingProxyType({401: "to go on", 404: "to see what is not public"})
-_ENUMS: Final = (Action, BuildState, ChangeStatus, Mark, Result, RowFilter, RunKind, RunState)
+_ENUMS: Final = (Action, BuildState, ChangeStatus, Result, RowFilter, RunKind, RunState)
 _SAME_SITE: Final = Links("")
 NO_URLS: Final[Mapping[str, str]] = MappingProxyType({})  # the console review server has no pages
 

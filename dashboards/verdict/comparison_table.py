@@ -9,6 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from dashboards.verdict.interval_bar import WIDTH, Bar, Mark
 from service.domain.measuring.metric import Better, metric_named
 from service.domain.values.search import parse_words
 from service.domain.verdict.inference.verdict import Verdict
@@ -27,15 +28,6 @@ class RowFilter(StrEnum):
 
     SIGNIFICANT = "significant"
     ALL = "all"
-
-
-class Mark(StrEnum):
-    """The shape that marks a ratio on its interval."""
-
-    DOWN = "down"
-    UP = "up"
-    SQUARE = "square"
-    DOT = "dot"
 
 
 _WORST_ROWS: Final = 3  # what a phone shows before everything else
@@ -82,20 +74,6 @@ _COLUMNS: Final[Mapping[str, Callable[[Comparison], tuple[str, str | float | Non
 _LONGEST_SEARCH: Final = 200
 _NARROWEST: Final = 0.03  # on a scale that magnifies noise below it, noise would look like news
 _WIDEST: Final = 1.0  # no time and no rate can fall by more
-WIDTH: Final = 240  # of the drawing, in its own units
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """An interval in the drawing's units; an end or centre outside the drawing is cut off."""
-
-    left: float
-    right: float
-    centre: float
-    is_cut_left: bool
-    is_cut_right: bool
-    is_centre_cut: bool
-    mark: Mark
 
 
 @dataclass(frozen=True, slots=True)

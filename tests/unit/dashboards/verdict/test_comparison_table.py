@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dashboards.verdict.comparison_table import (
-    WIDTH,
-    Bar,
     ComparisonTable,
-    Mark,
     RowFilter,
     filter_named,
     lay_out,
@@ -19,6 +16,7 @@ from dashboards.verdict.comparison_table import (
     word_of,
     worst_of,
 )
+from dashboards.verdict.interval_bar import WIDTH, Bar, Mark
 from service.domain.measuring.metric import Better
 from service.domain.values.search import parse_words
 from service.domain.verdict.inference.verdict import Verdict
