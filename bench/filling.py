@@ -40,6 +40,7 @@ SIDES: Final = 2
 LONG_BUILDS: Final = MOST_POINTS
 LONG_BENCHMARKS: Final = 5
 DAYS: Final = 360
+TAKEN: Final = timedelta(minutes=10)  # from a run's beginning to its end
 CHANGES_IN_ALL: Final = 500  # at least, for the days between them
 WIDE: Final = "engine-perf"  # a job of many benchmarks
 LONG: Final = "nightly-perf"  # a job with a long history
@@ -63,6 +64,7 @@ FROM build CROSS JOIN generate_series(0, :pairs - 1) AS pair CROSS JOIN unnest(A
 WHERE id = :build
 ON CONFLICT DO NOTHING -- a merged commit goes on with the pairs of its check
 """)
+_FOUND: Final = text("UPDATE regression SET found_at = :moment WHERE run_id = :run")
 _AUTHOR: Final = Person("Robin Hale", "robin@example.com", "robin")
 _CAUSES: Final = tuple(
     f"{k} of {BENCHMARKS} results are slower; worst: ExecutorBench/Schedule/{k}/real_time/threads:4 "
@@ -89,6 +91,7 @@ class Filler:
     noise: np.random.Generator = field(default_factory=lambda: np.random.default_rng(20))
     results: int = 0
     changes: int = 0
+    tips: dict[str, str] = field(default_factory=dict)  # the newest merged commit by job
 
     def prepare(self) -> None:
         """Create the partitions that a service of that age would have created over time."""
@@ -130,7 +133,7 @@ class Filler:
         begun = time.perf_counter()
         run_id, build_id = self._plan(_JOBS.job(job), kind, revision, change)
         seconds = time.perf_counter() - begun
-        self._set_back(run_id, build_id, moment)  # it happens now, and is to look like a year
+        self._set_back("created_at", run_id, build_id, moment)  # it happens now, and is to look like a year
         self._add_launches(build_id)
         keys, results, comparisons = _rows(job, samples)
         begun = time.perf_counter()
@@ -141,20 +144,26 @@ class Filler:
         self._decide(run_id)
         self.results += len(results)
         filled = Filled(len(results), seconds + time.perf_counter() - begun)
-        if change is not None and kind is RunKind.POST_SUBMIT:
-            self._record_regression(run_id)
+        self._set_back("finished_at", run_id, build_id, moment + TAKEN)
+        if kind is RunKind.POST_SUBMIT:
+            self.tips[job] = revision
+            if change is not None:
+                self._record_regression(run_id, moment + TAKEN)
         return filled
 
-    def _record_regression(self, run_id: int) -> None:
+    def _record_regression(self, run_id: int, moment: datetime) -> None:
         """List the merged commit; nine of ten are closed."""
         state = RegressionState.ACCEPTED if self.changes % 10 else RegressionState.UNTRIAGED
         with self.store.transaction() as tx:
             found = tx.regressions.slower_results(run_id).results
             tx.regressions.record(run_id, state, [(each, GateSaid.UNDECIDED) for each in found])
+        with self.engine.begin() as connection:
+            connection.execute(_FOUND, {"moment": moment, "run": run_id})
 
     def _plan(self, job: Job, kind: RunKind, revision: str, change: Change | None) -> tuple[int, int]:
         patch = Revision(revision, "a" + revision[1:], "refs/heads/main", "unreviewed")
-        base = Revision("b" + revision[1:], "c" + revision[1:], "refs/heads/main", "reviewed")
+        parent = self.tips.get(job.name, "b" + revision[1:])
+        base = Revision(parent, "c" + parent[1:], "refs/heads/main", "reviewed")
         spec = BuildSpec(kind, "review", "engine", "main", base, patch, job)
         with self.store.transaction() as tx:
             patch_set = None if change is None else tx.changes.upsert(change).patch_set_id
@@ -182,11 +191,11 @@ class Filler:
             )
             tx.runs.end(run_id, RunState.FINISHED)
 
-    def _set_back(self, run_id: int, build_id: int, moment: datetime) -> None:
+    def _set_back(self, column: str, run_id: int, build_id: int, moment: datetime) -> None:
         with self.engine.begin() as connection:
             for table, number in (("run", run_id), ("build", build_id)):
                 connection.execute(
-                    text(f"UPDATE {table} SET created_at = :moment WHERE id = :id"),  # noqa: S608 - two names
+                    text(f"UPDATE {table} SET {column} = :moment WHERE id = :id"),  # noqa: S608 - constants
                     {"moment": moment, "id": number},
                 )
 

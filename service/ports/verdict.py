@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Final, Protocol
 
@@ -309,7 +309,7 @@ class Point(Compared):
     @property
     def step(self) -> Step | None:
         """The commit against its parent; None without one."""
-        return None if self.parent is None else replace(_step_of(self, self.parent), moment=self.moment)
+        return None if self.parent is None else _step_of(self, self.parent, self.moment)
 
     @property
     def is_levelled(self) -> bool:
@@ -338,14 +338,14 @@ class Anchor(Compared):
     @property
     def step(self) -> Step:
         """The later commit against the earlier one."""
-        return _step_of(self, self.parent)
+        return _step_of(self, self.parent, self.measured_at)
 
 
-def _step_of(row: Point | Anchor, parent: str) -> Step:
+def _step_of(row: Point | Anchor, parent: str, moment: datetime) -> Step:
     if row.is_same_program:
-        return Step(row.revision, parent, row.measured_at, 0.0, 0.0)
+        return Step(row.revision, parent, moment, 0.0, 0.0)
     log = math.log(row.ratio) if row.ratio and row.error is not None else None
-    return Step(row.revision, parent, row.measured_at, log, None if log is None else row.error, row.pairs)
+    return Step(row.revision, parent, moment, log, None if log is None else row.error, row.pairs)
 
 
 @dataclass(frozen=True, slots=True)

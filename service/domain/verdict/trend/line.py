@@ -107,7 +107,11 @@ def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] =
     for part, between in _parts(joined_parts(len(commits), links)[0], links):
         own = {place: number for number, place in enumerate(part)}
         first = position[since] if position.get(since) in own else part[0]
-        inner = [Link(own[each.base], own[each.patch], each.log, each.error, each.pairs) for each in between]
+        inner = between
+        if len(part) < len(commits):  # otherwise the positions stay
+            inner = [
+                Link(own[each.base], own[each.patch], each.log, each.error, each.pairs) for each in between
+            ]
         found = level(len(part), inner, own[first])
         for place, reached in zip(part, found.levels, strict=True):
             if reached is not None:  # always: links join the whole part
