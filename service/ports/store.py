@@ -8,13 +8,14 @@ from typing import Protocol
 
 from service.ports.access import Audit
 from service.ports.backfill import Backfills
+from service.ports.branches import Branches
 from service.ports.failures.storing import Failures, KnownFailures
 from service.ports.review.changes import Changes, Events, ReviewComments, Visibility
 from service.ports.runs.builds import Builds, ExternalBuilds
 from service.ports.runs.decisions import Decisions, Outbox, Overrides
 from service.ports.runs.history import RunHistory
 from service.ports.runs.runs import Runs
-from service.ports.trunk import Branches, Regressions
+from service.ports.trunk import Regressions
 from service.ports.verdict import Evidence, ImportedValues, Measurements
 
 

@@ -6,14 +6,13 @@ A field's ``metadata`` describes the field in the API's document. All times are 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from typing import Final, Protocol
 
 from service.domain.measuring.metric import Better
 from service.domain.review.links import Links
-from service.domain.trunk.anchors import AnchorTries
 from service.domain.trunk.notice import Channel, NoticeState, Recipient
 from service.domain.trunk.regression import (
     Checked,
@@ -22,8 +21,6 @@ from service.domain.trunk.regression import (
     RegressionState,
     Weight,
 )
-from service.domain.trunk.spread import KnownStep, SlowerAnchor
-from service.domain.trunk.undecided import UndecidedResult
 from service.domain.trunk.week import Week
 from service.domain.values.search import Words
 from service.domain.values.text import change
@@ -88,56 +85,6 @@ def change_details(was: Mapping[str, str], values: Mapping[str, str], author: Au
     changed = {name: f"{was[name]} → {value}" for name, value in values.items() if value != was[name]}
     by = {"person": author.name, "signed in as": author.signed_in_as}
     return changed | {name: value for name, value in by.items() if value}
-
-
-class Branches(Protocol):
-    """Branches of the review servers, and the runs on their merged commits."""
-
-    def followed(self, instance: str) -> Sequence[tuple[str, str]]:
-        """Return project and name of each branch that a run of the last 30 days checked or measured."""
-
-    def measured(
-        self, instance: str, project: str, branch: str, revisions: Collection[str]
-    ) -> frozenset[str]:
-        """Return those of these commits of a branch that have a run as merged commits, in any state."""
-
-    def unfinished(self, instance: str, project: str, branch: str) -> int:
-        """Count the runs on merged commits of a branch that have not ended."""
-
-    def anchors(self, key: BranchKey) -> MeasuredAnchors:
-        """Return the anchors of a branch in a pool."""
-
-    def is_measuring(self, pool: str) -> bool:
-        """Return whether a run for idle pools has not ended in a pool."""
-
-    def undecided(self, key: BranchKey) -> Sequence[UndecidedResult]:
-        """Return undecided results that look slower, of commits that were merged lately, in a pool.
-
-        More pairs or their relinked programs may decide them. Those that are decided soonest come first, a
-        hundred at most. Commits of private changes are left out, and those that had enough tries.
-        """
-
-    def slow_ranges(self, key: BranchKey) -> SlowRanges:
-        """Return the slower results of a pool's recent anchors of a branch, and what may explain them."""
-
-
-@dataclass(frozen=True, slots=True)
-class SlowRanges:
-    """Slower results of anchors, and the known steps of their series."""
-
-    anchors: tuple[SlowerAnchor, ...] = ()
-    known: tuple[KnownStep, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredAnchors:
-    """The anchors of a branch that a pool measured or tried to, by base and patch.
-
-    ``since`` are the seconds since the last one began; None: there is none.
-    """
-
-    tries: Mapping[tuple[str, str], AnchorTries]
-    since: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.verdict.calibration.schedule import BranchKey
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.trunk import MeasuredAnchors, SlowRanges
+from service.ports.branches import MeasuredAnchors, SlowRanges
 from tests.support.store_samples import NOON, named, post_submit_run, start
 from tests.support.trunk import SLOWER, key, longer, measured, merge
 

@@ -17,7 +17,7 @@ from service.domain.values.identity import ChangeKey, RunKind
 from service.domain.verdict.calibration.schedule import BranchKey
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.trunk import MeasuredAnchors, SlowRanges
+from service.ports.branches import MeasuredAnchors, SlowRanges
 from tests.support.store_samples import change, check_run, named, post_submit_run, start
 from tests.support.trunk import key, longer, measured, merge
 

@@ -14,8 +14,8 @@ from service.domain.trunk.spread import FLOOR, LEAST
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.backfill import Backfills, StoredBackfill
+from tests.support.memory.branches import MemoryBranches
 from tests.support.memory.state import NOW, row
-from tests.support.memory.trunk import MemoryBranches
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -11,6 +11,7 @@ from service.ports.runs.queue import Queue
 from service.ports.store import Store, Transaction
 from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.backfills import MemoryBackfills
+from tests.support.memory.branches import MemoryBranches
 from tests.support.memory.builds import MemoryBuilds, MemoryEvidence, MemoryMeasurements
 from tests.support.memory.decisions import MemoryDecisions, MemoryOutbox, MemoryOverrides
 from tests.support.memory.failures import MemoryFailures, MemoryKnownFailures
@@ -22,7 +23,7 @@ from tests.support.memory.intake import (
 )
 from tests.support.memory.reports import MemoryExternalBuilds
 from tests.support.memory.runs import MemoryRunHistory, MemoryRuns
-from tests.support.memory.trunk import MemoryBranches, MemoryRegressions
+from tests.support.memory.trunk import MemoryRegressions
 from tests.support.memory.upkeep import MemoryUpkeep
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
@@ -22,8 +22,6 @@ from service.ports.reading import Reading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
 from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds, Standing, leading
 from service.ports.verdict import (
-    Anchor,
-    Compared,
     Comparison,
     MeasuredBuild,
     MeasuredPatchSet,
@@ -32,11 +30,11 @@ from service.ports.verdict import (
     Samples,
     Series,
     SeriesWithPoints,
-    UntouchedCommit,
 )
 from tests.support.reading.hiding import as_seen
 from tests.support.reading.matching import matches
 from tests.support.reading.measured import measured_series
+from tests.support.reading.points import anchor_of, in_time, newest_of, points_of, untouched_commits
 from tests.support.reading.views import (
     ENVIRONMENT,
     healthy,
@@ -356,18 +354,12 @@ class FakeReading(Reading):
         matching = (each for each in self.trends if each.series.id == newest)
         trend = self._only(matching, f"there is no series {series_id}")
         stored = [point for each in self.trends if each.series.id in same for point in each.points]
-        ordered = sorted(stored or self._points(same), key=lambda point: point.measured_at)
-        shown_kinds = (RunKind.CHECK, RunKind.POST_SUBMIT)
-        ordered = [each for each in ordered if until is None or each.measured_at <= until]
-        moments = [each.measured_at for each in ordered if each.kind in shown_kinds]
-        if within is not None and moments:
-            ordered = [each for each in ordered if each.measured_at >= moments[-1] - within]
-        last = [[p for p in ordered if p.kind is kind][-limit:] for kind in shown_kinds]
-        shown = {id(point) for points in last for point in points}
-        points = tuple(point for point in ordered if id(point) in shown)
+        ordered = in_time(stored or self._points(same), within, until)
+        points = newest_of(ordered, limit)
         first = next((point for point in points if point.kind is RunKind.POST_SUBMIT), None)
-        untouched = [*self._untouched(trend.series.job, first.measured_at)] if first else []
-        anchors = [_anchor(each) for each in ordered if first and each.kind is RunKind.ANCHOR]
+        merged = self.runs if self.merged_runs is None else self.merged_runs
+        untouched = [*untouched_commits(merged, trend.series.job, first.measured_at)] if first else []
+        anchors = [anchor_of(each) for each in ordered if first and each.kind is RunKind.ANCHOR]
         return replace(
             trend,
             points=points,
@@ -389,35 +381,10 @@ class FakeReading(Reading):
         of_names = (value for each in self.trends if each.series.id in series for value in each.imported)
         return tuple(sorted(of_names, key=lambda value: (value.moment, value.position, value.commit)))
 
-    def _untouched(self, job: str, begin: datetime) -> Iterator[UntouchedCommit]:
-        for each in self.runs if self.merged_runs is None else self.merged_runs:
-            run = each.run
-            for build in each.builds:
-                is_untouched = build.job == job and build.result is Result.NOT_BUILT
-                if (
-                    run.kind is RunKind.POST_SUBMIT
-                    and run.parent
-                    and is_untouched
-                    and build.created_at >= begin
-                ):
-                    yield UntouchedCommit(run.revision, run.parent, build.created_at)
-
     def _points(self, series: Sequence[int]) -> Iterator[Point]:
         """Yield the points of builds, for series whose trends have none of their own."""
-        for detail in self.builds:
-            build, run = detail.build, self._addressed(min(detail.runs, key=lambda run: run.id))
-            for row in self.rows.get(build.id, ()):
-                if row.series_id in series:
-                    yield Point(
-                        **{each.name: getattr(row, each.name) for each in fields(Compared)},
-                        **{each: getattr(run, each) for each in _OF_RUN},
-                        run_id=run.id,
-                        measured_at=build.created_at,
-                        job=build.job,
-                        number=build.number,
-                        environment_id=detail.environment_id,
-                        machine=build.machine or "",
-                    )
+        builds = (replace(each, runs=tuple(map(self._addressed, each.runs))) for each in self.builds)
+        return points_of(builds, self.rows, series)
 
     def _former(self, series_id: int) -> list[int]:
         """Return a series and those of its former names."""
@@ -466,7 +433,6 @@ class FakeReading(Reading):
         )
 
 
-_OF_RUN = ("kind", "revision", "parent", "subject", "author", "change", "change_address", "patch_set")
 # As the page of changes orders builds to name the cause of the worst.
 _WORST_FIRST = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS)
 
@@ -478,7 +444,3 @@ def _rank(build: BuildOfRun) -> int:
 def _names_of(series: Series) -> str:
     names = (series.benchmark, series.metric, series.suite, series.job, series.project, series.branch)
     return " ".join((*names, series.machine_class))
-
-
-def _anchor(point: Point) -> Anchor:
-    return Anchor(**{each.name: getattr(point, each.name) for each in fields(Anchor)})

@@ -23,7 +23,7 @@ from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.reasons import ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.trunk import Branches, MeasuredAnchors, SlowRanges
+from service.ports.branches import Branches, MeasuredAnchors, SlowRanges
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
