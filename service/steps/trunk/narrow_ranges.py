@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.trunk.anchors import LOOKED_AT
 from service.domain.trunk.narrowing import SECONDS_A_DAY, narrow
-from service.domain.values.errors import BadInput, NotFound, Permanent, Transient
 from service.domain.values.identity import RunKind
 from service.domain.values.text import plain
 from service.domain.verdict.trend.levels import Link
 from service.steps.runs.new_run import run_of_pool, start_run
+from service.steps.trunk.idle_branches import start_in_pools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -38,20 +38,13 @@ def narrow_ranges(
     Raises:
         Transient: a branch could not be fetched; all other branches were looked at.
     """
-    started, fault = set[str](), None
-    for key in keys:
+
+    def start(key: BranchKey) -> bool:
         with store.transaction() as tx:
-            ranges = () if key.pool in started else tx.regressions.open_ranges(key)
-        try:
-            if ranges and _narrow(store, source_of(key.instance), key, ranges):
-                started.add(key.pool)
-        except (BadInput, NotFound, Permanent):
-            continue
-        except Transient as error:
-            fault = error
-    if fault is not None:
-        raise fault
-    return started
+            ranges = tx.regressions.open_ranges(key)
+        return bool(ranges) and _narrow(store, source_of(key.instance), key, ranges)
+
+    return start_in_pools(keys, start)
 
 
 def _narrow(store: Store, source: Source, key: BranchKey, ranges: Sequence[OpenRange]) -> bool:

@@ -11,7 +11,7 @@ from service.domain.review.comment_commands import MorePairsCommand
 from service.domain.trunk.anchors import BETWEEN, LOOKED_AT, next_anchor
 from service.domain.trunk.spread import unexplained
 from service.domain.trunk.undecided import worth_more_pairs
-from service.domain.values.errors import BadInput, BadProjectFile, NotFound, Permanent, Transient
+from service.domain.values.errors import BadProjectFile, Transient
 from service.domain.values.identity import RunKind
 from service.domain.verdict.calibration.schedule import ASKED_WITHIN
 from service.ports.runs.queue import Task
@@ -19,6 +19,7 @@ from service.steps.runs.measure_longer import longer_spec
 from service.steps.runs.new_run import run_of_pool, start_run
 from service.steps.runs.plan_run import new_build
 from service.steps.trunk.fill_history import fill_history
+from service.steps.trunk.idle_branches import start_in_pools
 from service.steps.trunk.narrow_ranges import narrow_ranges
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def use_idle_pools(
     """
     branches = [*dict.fromkeys(job.branch for job in upkeep.idle_jobs(ASKED_WITHIN))]
     serving: tuple[Callable[[Sequence[BranchKey]], Collection[str]], ...] = (
-        lambda idle: _start_anchors(store, source_of, idle, now),
+        lambda idle: start_in_pools(idle, lambda key: _start_anchor(store, source_of, key, now)),
         lambda idle: _measure_each(store, idle),
         lambda idle: narrow_ranges(store, source_of, idle),
         lambda idle: fill_history(store, source_of, {key.pool for key in idle}, now),
@@ -60,25 +61,6 @@ def use_idle_pools(
     if fault is not None:
         raise fault
     return len(started)
-
-
-def _start_anchors(
-    store: Store, source_of: Callable[[str], Source], branches: Sequence[BranchKey], now: datetime
-) -> Collection[str]:
-    started, fault = set[str](), None
-    for key in branches:
-        if key.pool in started or not _is_anchor_due(store, key):
-            continue
-        try:
-            if _start_anchor(store, source_of(key.instance), key, now):
-                started.add(key.pool)
-        except (BadInput, NotFound, Permanent):
-            continue
-        except Transient as error:
-            fault = error
-    if fault is not None:
-        raise fault
-    return started
 
 
 def _measure_each(store: Store, branches: Sequence[BranchKey]) -> Collection[str]:
@@ -156,7 +138,10 @@ def _is_anchor_due(store: Store, key: BranchKey) -> bool:
     return since is None or since >= BETWEEN
 
 
-def _start_anchor(store: Store, source: Source, key: BranchKey, now: datetime) -> bool:
+def _start_anchor(store: Store, source_of: Callable[[str], Source], key: BranchKey, now: datetime) -> bool:
+    if not _is_anchor_due(store, key):
+        return False
+    source = source_of(key.instance)
     source.fetch(key.project, f"refs/heads/{key.branch}")
     line = source.line(key.project, key.branch, LOOKED_AT)
     with store.transaction() as tx:

@@ -12,15 +12,13 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
-from service.adapters.postgres.trunk.branches import CUT_SHORT, MEASURED_AGAIN, WORSENING
+from service.adapters.postgres.trunk.branches import CUT_SHORT, SLOWER_RESULTS, WORSENING
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.trunk.backfill import Backfill, LinkTries
 from service.domain.trunk.spread import FLOOR, LEAST, WITHIN_DAYS
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
-from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
-from service.domain.verdict.inference.verdict import Verdict
 from service.ports.backfill import Backfills, StoredBackfill
 
 if TYPE_CHECKING:
@@ -76,16 +74,7 @@ FROM (
           SELECT FROM regression WHERE narrowed_run_id = run.id AND narrowed_commits = 1
       ))
 ) AS a
-JOIN run_build AS rb ON rb.run_id = a.id
-JOIN build AS b ON b.id = rb.build_id
-{MEASURED_AGAIN}
-JOIN LATERAL (
-    SELECT * FROM comparison
-    WHERE build_id = b.id AND measured_at = b.created_at AND verdict = '{Verdict.SLOWER}'
-      AND ratio > 0 AND low > 0
-    OFFSET 0
-) AS k ON true
-JOIN series AS s ON s.id = k.series_id AND s.metric <> '{INSTRUCTIONS.name}'
+{SLOWER_RESULTS}
 WHERE made.tries = 0
   AND {WORSENING % ("k.ratio", "k.ratio")} >= {LEAST} AND {WORSENING % ("k.high", "k.low")} >= {FLOOR}
 ORDER BY a.committed_at DESC, a.id DESC, build_id LIMIT {_MOST_AGAIN}

@@ -106,7 +106,10 @@ _RANGE: Final = f"""
 JOIN LATERAL ({_MERGED % "parent"}) AS base ON true
 JOIN LATERAL ({_MERGED % "revision"}) AS patch ON true
 """
-MEASURED_AGAIN: Final = f"""
+# Slower results k of the builds b of a run a, with the ``tries`` to measure them again.
+SLOWER_RESULTS: Final = f"""
+JOIN run_build AS rb ON rb.run_id = a.id
+JOIN build AS b ON b.id = rb.build_id
 JOIN LATERAL (
     -- Runs that ended early are no tries, unless there are many of them.
     SELECT CASE WHEN count(*) < {AGAIN} THEN count(*) FILTER (WHERE NOT is_cut_short) ELSE count(*) END
@@ -117,6 +120,13 @@ JOIN LATERAL (
         WHERE run.kind = '{RunKind.LONGER}' AND run.previous_id = a.id
     ) AS again
 ) AS made ON true
+JOIN LATERAL (
+    SELECT * FROM comparison
+    WHERE build_id = b.id AND measured_at = b.created_at AND verdict = '{Verdict.SLOWER}'
+      AND ratio > 0 AND low > 0
+    OFFSET 0
+) AS k ON true
+JOIN series AS s ON s.id = k.series_id AND s.metric <> '{INSTRUCTIONS.name}'
 """  # noqa: S608 - put together from constants
 _SLOWER_ANCHORS: Final = text(f"""
 SELECT a.id AS run_id, b.id AS build_id, k.series_id, base.id AS begin, patch.id AS "end",
@@ -125,16 +135,7 @@ SELECT a.id AS run_id, b.id AS build_id, k.series_id, base.id AS begin, patch.id
        {WORSENING % ("k.high", "k.low")} AS low
 FROM run AS a
 {_RANGE}
-JOIN run_build AS rb ON rb.run_id = a.id
-JOIN build AS b ON b.id = rb.build_id
-{MEASURED_AGAIN}
-JOIN LATERAL (
-    SELECT * FROM comparison
-    WHERE build_id = b.id AND measured_at = b.created_at AND verdict = '{Verdict.SLOWER}'
-      AND ratio > 0 AND low > 0
-    OFFSET 0
-) AS k ON true
-JOIN series AS s ON s.id = k.series_id AND s.metric <> '{INSTRUCTIONS.name}'
+{SLOWER_RESULTS}
 WHERE a.kind = '{RunKind.ANCHOR}' AND a.state = '{RunState.FINISHED}'
   -- A person, or the narrowing of a range, chose commits by their results.
   AND a.requested_by = ''
