@@ -228,12 +228,14 @@ class Notifier(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ToldBy:
-    """The number of notices of a channel in a state."""
+class Notice:
+    """A notice of a regression as readers see it; the address of a chat's webhook is a secret."""
 
     channel: Channel
+    recipient: str = field(
+        metadata={"description": "e-mail address (its domain if you signed in), project of a chat, or change"}
+    )
     state: NoticeState
-    count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,7 +347,7 @@ class RegressionDetail:
 
     regression: Regression
     results: tuple[RegressedResult, ...]
-    told: tuple[ToldBy, ...] = ()
+    told: tuple[Notice, ...] = ()
     narrowed: NarrowedRange | None = field(
         default=None, metadata={"description": "what comparisons between the commits of a range found"}
     )

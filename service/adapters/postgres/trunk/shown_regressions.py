@@ -20,7 +20,7 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.trunk.regressions import HEAVIEST_FIRST, OPEN
 from service.domain.failures.known import Scope
-from service.domain.trunk.notice import Channel, NoticeState
+from service.domain.trunk.notice import Channel, NoticeState, Recipient
 from service.domain.trunk.regression import RegressionList, RegressionState, Weight, list_of
 from service.domain.trunk.week import DAYS, Week
 from service.domain.values.errors import NotFound
@@ -34,11 +34,11 @@ from service.ports.trunk import (
     Ledger,
     LedgerRow,
     NarrowedRange,
+    Notice,
     RegressedResult,
     Regression,
     RegressionDetail,
     RegressionReading,
-    ToldBy,
     ToldIn,
     WeekReport,
 )
@@ -132,8 +132,7 @@ LEFT JOIN LATERAL (
 WHERE g.id = :regression_id ORDER BY {HEAVIEST_FIRST}
 """)  # noqa: S608 - put together from constants
 _TOLD: Final = text("""
-SELECT channel, state, count(*) AS count FROM notice WHERE regression_id = :regression_id
-GROUP BY 1, 2 ORDER BY 1, 2
+SELECT channel, address, state FROM notice WHERE regression_id = :regression_id ORDER BY channel, address
 """)
 # Relinked programs confirm it if they have most of the slow-down, too.
 _NARROWED: Final = text(f"""
@@ -283,14 +282,28 @@ class PostgresRegressionReading(Sighted, RegressionReading):
             row = connection.execute(_ONE, keys).mappings().first()
             if row is None:
                 raise NotFound(f"there is no regression {regression_id}")
+            found = _regression(row)
             results = connection.execute(_RESULTS, keys).mappings()
+            told = connection.execute(_TOLD, keys)
             narrowed = connection.execute(_NARROWED, keys).mappings().first()
             return RegressionDetail(
-                _regression(row),
+                found,
                 tuple(from_row(RegressedResult, each) for each in results),
-                tuple(from_row(ToldBy, each) for each in connection.execute(_TOLD, keys).mappings()),
+                tuple(
+                    self._notice(found, each.state, Recipient(Channel(each.channel), each.address))
+                    for each in told
+                ),
                 None if narrowed is None else from_row(NarrowedRange, narrowed),
             )
+
+    def _notice(self, of: Regression, state: str, to: Recipient) -> Notice:
+        is_signed_in = self._sees_all or self._viewer is not None
+        recipient = {
+            Channel.MAIL: to.address if is_signed_in else to.name,
+            Channel.CHAT: of.project,
+            Channel.CHANGE: of.change_address or "",
+        }[to.channel]
+        return Notice(to.channel, recipient, NoticeState(state))
 
     @override
     def judges_of(self, ids: Sequence[int]) -> Judges:

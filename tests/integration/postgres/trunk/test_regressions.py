@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from service.domain.trunk.notice import Channel, NoticeState
 from service.domain.trunk.regression import GateSaid, RegressionList, RegressionState, Weight
 from service.domain.values.errors import NotFound
 from service.domain.values.search import parse_words
@@ -240,6 +241,21 @@ class TestReading:
             tx.visibility.record_visible("review", [11, 12, 13, 14], [11])
         assert [each.id for each in public.regressions(None, ANY, 10)] == [1]
 
+    def test_only_people_who_signed_in_read_the_domains_of_addresses(self, site: Site) -> None:
+        run = site.merge({key("BM_a"): UNDECIDED}, {})
+        site.measure_longer(run, {key("BM_a"): SLOWER})
+        with site.store.transaction() as tx:
+            tx.visibility.record_visible("review", [11], [11])
+        public, member = (site.reading.seen_by(each).regression(1).told for each in (None, Person([])))
+        assert [(each.channel, each.recipient) for each in member] == [
+            (Channel.CHANGE, "11"),
+            (Channel.CHAT, "kv_engine"),
+            (Channel.MAIL, "ann@example.com"),
+            (Channel.MAIL, "team@example.com"),
+        ]
+        assert [each.recipient for each in public] == ["11", "kv_engine", "ann", "team"]
+        assert {each.state for each in public} == {NoticeState.WAITING}
+
 
 class TestPages:
     def test_the_lists_begin_with_the_first_that_has_rows(self, site: Site) -> None:
@@ -285,6 +301,7 @@ class TestPages:
         assert ([each["id"] for each in rest["items"]], rest["next"]) == ([1], None)
         one = call(site.app, "GET", f"{path}/1", headers=headers).json()
         assert [each["benchmark"] for each in one["results"]] == ["BM_a"]
+        assert one["told"][0] == {"channel": "chat", "recipient": "kv_engine", "state": "waiting"}
         ledger = call(site.app, "GET", "/api/v1/ledger", headers=headers).json()
         assert (ledger["measured"], ledger["regressed"]) == (2, 2)
         assert ledger["rows"] == [{"gate_said": "same", "results": 2, "commits": 2}]
