@@ -50,16 +50,30 @@ def measured(
     is_voting: bool = True,
     ratios: Mapping[SeriesKey, tuple[float, float, float]] = NO_RATIOS,
     outcome: Outcome | None = None,
-    path_owners: tuple[str, ...] = (),
 ) -> int:
     """A build of the run with these results; the slower ones vote unless they are withheld.
 
     ``ratios`` are the ratio and its interval of some.
     """
     run = tx.runs.lock(run_id)
-    spec = replace(spec_of(parse_job("cv-perf", JOB)), kind=run.kind, path_owners=path_owners)
+    spec = replace(spec_of(parse_job("cv-perf", JOB)), kind=run.kind)
     new = named("cv-perf", sequence="", is_voting=is_voting, spec=spec.to_mapping())
     build_id = tx.builds.add(run_id, 0, new)
+    finish(tx, build_id, run.kind, rows, votes=votes, ratios=ratios, outcome=outcome)
+    return build_id
+
+
+def finish(
+    tx: Transaction,
+    build_id: int,
+    kind: RunKind,
+    rows: Mapping[SeriesKey, Row],
+    *,
+    votes: bool = True,
+    ratios: Mapping[SeriesKey, tuple[float, float, float]] = NO_RATIOS,
+    outcome: Outcome | None = None,
+) -> None:
+    """End a build with these results, as in :func:`measured`."""
     build = tx.builds.lock(build_id)
     found = [compared(each, verdict, *reasons) for each, (verdict, reasons) in rows.items()]
     found = [replace(each, position=place) for place, each in enumerate(found)]
@@ -68,7 +82,7 @@ def measured(
             ratio, low, high = changed
             found[place] = replace(each, ratio=ratio, low=low, high=high, error=ERROR)
     series = {each: ("s", "higher" if each.metric.endswith("per_second") else "lower") for each in rows}
-    tx.measurements.store_results(build, run.kind, series, [], found)
+    tx.measurements.store_results(build, kind, series, [], found)
     slower = [each.benchmark for each, row in rows.items() if row == SLOWER]
     slowdowns = [
         Slowdown(each, "real_time", Better.LOWER, 0.1, 0.09, 0.11, "cv-perf", "executor")
@@ -78,7 +92,6 @@ def measured(
     tx.measurements.store_slowdowns(build_id, slowdowns)
     outcome = outcome or (Outcome.SLOWER if slowdowns else Outcome.PASSED)
     tx.builds.finish(build_id, outcome, [], [each.benchmark for each in slowdowns])
-    return build_id
 
 
 def check(tx: Transaction, rows: Mapping[SeriesKey, Row], *, number: int = 7, is_voting: bool = True) -> int:

@@ -89,12 +89,3 @@ def test_a_run_is_recorded_once(store: MemoryStore) -> None:
     with store.transaction() as tx:
         record(tx, len(store.memory.runs))
     assert len(store.memory.regressions) == 1
-
-
-def test_the_owners_of_files_that_a_slower_commit_changed_get_notices(store: MemoryStore) -> None:
-    with store.transaction() as tx:
-        run = merge(tx, None, {key("BM_b"): SLOWER})
-        [build] = tx.builds.of_run(run)
-        owned = replace(build, spec={**build.spec, "path_owners": ["bob@example.com"]})
-        record_regression(tx, tx.runs.lock(run), [owned])
-    assert [each.address for _, each in store.memory.notices] == ["", "team@example.com", "bob@example.com"]
