@@ -16,14 +16,15 @@ from service.domain.values.text import plain
 from service.domain.wording.regressions import SAID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dashboards.export import Row
     from service.domain.review.links import Links
+    from service.domain.values.search import Words
     from service.ports.trunk import Regression, RegressionReading
 
 _IN_FEED: Final = 50
-_MOST_EXPORTED: Final = 10_000
+_BATCH: Final = 1000  # regressions that one query reads
 _COLUMNS: Final = (
     *("id", "found at", "project", "branch", "commit", "change", "subject", "author", "benchmark", "metric"),
     *("ratio", "low", "high", "slower results", "the gate had said", "state", "assignee", "bug", "note"),
@@ -48,7 +49,7 @@ def add_exports(router: APIRouter, reading_of: Callable[[Request], RegressionRea
         q: Annotated[str, Query(max_length=200)] = "",
     ) -> Response:
         chosen = list_named(of) if of else None
-        found = reading_of(request).regressions(chosen, parse_words(q), _MOST_EXPORTED)
+        found = _all(reading_of(request), chosen, parse_words(q))
         return csv_response("regressions", _COLUMNS, map(_row, found))
 
 
@@ -58,6 +59,14 @@ def list_named(text: str) -> RegressionList:
         return RegressionList(text)
     except ValueError:
         raise BadInput(f"{plain(text, 30)!r} is not one of: {', '.join(RegressionList)}", "list") from None
+
+
+def _all(reading: RegressionReading, of: RegressionList | None, words: Words) -> Iterator[Regression]:
+    """Read a whole list, newest first, a batch at a time."""
+    before = None
+    while batch := reading.regressions(of, words, _BATCH, before):
+        yield from batch
+        before = batch[-1].id
 
 
 def _row(each: Regression) -> Row:

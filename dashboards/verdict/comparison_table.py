@@ -132,17 +132,23 @@ def filter_named(text: str) -> RowFilter | Verdict:
 
 
 def lay_out(
-    comparisons: Sequence[Comparison], show: RowFilter | Verdict, words: Words, floor: float, sort: str = ""
+    comparisons: Sequence[Comparison],
+    show: RowFilter | Verdict,
+    words: Words,
+    floor: float,
+    sort: str = "",
+    most: int | None = MOST_ROWS,
 ) -> ComparisonTable:
     """Choose and order the rows of a build.
 
     ``floor`` is the share below which a difference does not matter. Without a column of the name ``sort``,
-    the worst row comes first. Rows without a value come last, and equal ones worst first.
+    the worst row comes first. Rows without a value come last, and equal ones worst first. There are ``most``
+    rows at most; None: all of them.
     """
     matching = [row for row in comparisons if words.matches(f"{row.benchmark} {row.metric} {row.suite}")]
     counts = {verdict: sum(row.verdict is verdict for row in matching) for verdict in _ORDER}
     sort = sort if sort.removeprefix("-") in _COLUMNS else ""
-    rows = _sorted([row for row in matching if _is_shown(row, show)], sort)[:MOST_ROWS]
+    rows = _sorted([row for row in matching if _is_shown(row, show)], sort)[:most]
     return ComparisonTable(
         rows=tuple(rows),
         hidden=len(matching) - len(rows),

@@ -1,4 +1,4 @@
-"""Route the exports of a build's comparisons: exactly the rows that its page shows."""
+"""Route the exports of a build's comparisons: the rows of its page, and what a page has no room for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add_exports(router: APIRouter, reading_of: Callable[[Request], BuildReading]
         build = reading.build(job, number).build
         found = reading.comparisons(build.id, build.created_at) if build.compares else []
         words, show = parse_words(chosen.q), filter_named(chosen.show)
-        return [_row(each) for each in lay_out(found, show, words, build.floor, chosen.sort).rows]
+        return [_row(each) for each in lay_out(found, show, words, build.floor, chosen.sort, most=None).rows]
 
     @router.get("/job/{job}/{number}/comparisons.csv")
     def as_csv(request: Request, job: JobName, number: Number, chosen: ChosenRows) -> Response:

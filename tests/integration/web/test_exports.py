@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
+from dashboards.verdict.comparison_table import MOST_ROWS
 from service.domain.verdict.inference.verdict import Verdict
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_pages, call
@@ -23,7 +25,7 @@ def rows(query: str) -> list[dict[str, str]]:
     return [*csv.DictReader(io.StringIO(answer.text, newline=""))]
 
 
-def test_the_export_has_exactly_the_rows_of_the_page() -> None:
+def test_the_export_has_the_chosen_rows() -> None:
     assert len(rows("?show=all")) == len(EVERYTHING)
     changed = rows("")
     assert 0 < len(changed) < len(EVERYTHING)
@@ -31,6 +33,18 @@ def test_the_export_has_exactly_the_rows_of_the_page() -> None:
     slower = sum(row.verdict is Verdict.SLOWER for row in EVERYTHING)
     assert len(rows("?show=slower")) == slower
     assert rows("?q=no-such-benchmark") == []
+
+
+def test_the_export_has_all_rows_also_those_that_a_page_hides() -> None:
+    reading = sample_project()
+    many = [replace(EVERYTHING[0], series_id=each, benchmark=f"BM/{each}") for each in range(MOST_ROWS + 2)]
+    reading.rows[BUILD.id] = many
+    app, query = build_pages(reading), "show=all"
+    page = call(app, "GET", f"/job/{BUILD.job}/{BUILD.number}/?{query}").text
+    assert "2 rows hidden: the CSV below has them" in page
+    for kind, head in (("csv", 1), ("md", 2)):
+        answer = call(app, "GET", f"{ADDRESS}.{kind}?{query}")
+        assert len(answer.text.splitlines()) == head + len(many)
 
 
 def test_changes_are_percentages() -> None:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from dashboards.trunk import exports
 from service.domain.trunk.notice import Channel, NoticeState
 from service.domain.trunk.regression import GateSaid, RegressionList, RegressionState, Weight
 from service.domain.values.errors import NotFound
@@ -276,6 +277,13 @@ class TestPages:
         assert entry.findtext("title", namespaces=names) == "kv_engine: BM_<b>\ufffd +10.0 %"
         assert entry.findtext("id", namespaces=names) == "https://bench.example.com/regressions/1"
         assert feed.findtext("updated", namespaces=names) == entry.findtext("updated", namespaces=names)
+
+    def test_an_export_reads_batches_until_the_end(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(exports, "_BATCH", 2)
+        for _ in range(3):
+            site.merge({key("BM_a"): SLOWER})
+        rows = csv.DictReader(io.StringIO(site.read("/regressions.csv"), newline=""))
+        assert [row["id"] for row in rows] == ["3", "2", "1"]
 
     def test_an_empty_feed_is_one(self, site: Site) -> None:
         feed = ET.fromstring(site.read("/regressions.atom"))  # noqa: S314 - our own
