@@ -91,6 +91,16 @@ def test_only_the_recorded_machine_has_evidence(plane: Control) -> None:
     assert (machine.name, machine.environment["recorded"]) == (MACHINE, read_recording().facts["recorded"])
 
 
+def test_nobody_has_to_look_after_the_recorded_machine(plane: Control) -> None:
+    [machine] = plane.reading.machines()
+    assert machine.is_gone(datetime.now(UTC))
+
+
+def test_what_became_slower_was_found_when_it_was_merged(plane: Control) -> None:
+    week = plane.regressions.week(datetime.now(UTC)).week
+    assert (week.found, week.open) == (0, 1)
+
+
 def test_nothing_is_left_to_do(plane: Control) -> None:
     assert not plane.upkeep.due_hints()
     assert not plane.upkeep.due_reviews()

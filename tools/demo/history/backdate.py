@@ -35,6 +35,8 @@ WITH of_change AS (
     UPDATE comparison SET measured_at = :moment FROM of_build WHERE build_id = of_build.id
 ), sessions AS (
     UPDATE evidence SET created_at = :ended FROM of_build WHERE build_id = of_build.id
+), regressions AS (
+    UPDATE regression SET found_at = :ended FROM of_run WHERE run_id = of_run.id
 ), launches AS (
     UPDATE launch SET created_at = :ended FROM of_build WHERE build_id = of_build.id
 ), sequences AS (

@@ -11,6 +11,7 @@ from service.adapters.postgres.machines.worklist import MachineIdentity, Machine
 from service.adapters.postgres.persisted import listings_from
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.values.errors import BadInput
+from service.ports.machines import GONE_DAYS
 from service.steps.building.build_log import BuildLog
 from tools.demo.events import change_merged
 from tools.demo.history.backdate import backdate_change, backdate_machine
@@ -77,7 +78,9 @@ def load_history(
             )
             seconds = sum(sum(build.execution["seconds"].values()) for build in recorded.values())
             backdate_change(plane.engine, change, moment, timedelta(seconds=seconds))
-        backdate_machine(plane.engine, MACHINE, commits[0][1], commits[-1][1])
+        # It never reports again, like a machine that was switched off: nobody has to look after it.
+        gone = commits[-1][1] - timedelta(days=GONE_DAYS)
+        backdate_machine(plane.engine, MACHINE, commits[0][1], gone)
     finally:
         engine.dispose()
 
