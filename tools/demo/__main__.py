@@ -24,10 +24,11 @@ from tools.demo.runner import Runner
 from tools.demo.scenario import SCENARIOS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from service.cli.services.child_processes import Site
-    from tools.demo.backend import Backend
+    from tools.demo.backend import Backend, Uploaded
+    from tools.demo.scenario import Upload
 
 _NATIVE: Final = Path(__file__).resolve().parents[2] / "native"
 _INSTANCE: Final = "demo"
@@ -57,8 +58,9 @@ def command(
 
     Creates a small repository with four real C++ systems and their benchmarks, and a history of sixty merged
     commits whose measurements were recorded earlier. For each system, uploads one change that speeds it up
-    and one that reverts it. Prints each message and vote as on Gerrit, on two idle CPUs all nine within ten
-    minutes. The dashboard then stays up until Ctrl-C. Deletes the content of --home first.
+    and one that reverts it; then a change in which a test fails, for you to make its failure known. Prints
+    each message and vote as on Gerrit, on two idle CPUs all ten within ten minutes. The dashboard then stays
+    up until Ctrl-C. Deletes the content of --home first.
 
     With --gerrit, the changes go to a real Gerrit without its web pages, and there is no history. It needs
     Maven and Java 17 or later, and is stopped at the end.
@@ -92,18 +94,19 @@ def command(
         closing(plane_of(site)) as plane,
         announced(site, lines.say),
     ):
-        review_site = backend.connect(plane)
-        for line in review_site.instructions(None):
-            lines.say(line)
+        review_site = backend.connect(plane, site)
+        if is_on_gerrit:
+            url = backend.settings["BENCHGATE_GERRIT_URL"]
+            lines.say(f"Gerrit is at {url} (REST, git and SSH, without its web pages)")
         runner = Runner(review_site, plane.server, plane.reading, supervisor.run, stop, lines.say)
         voted = runner.votes_on(uploads)
         lines.say(f"to see all of it again later: {reopening(home, backend.settings)}")
         if not once and not stop.is_set():
-            slower = [uploaded for uploaded, vote in voted if vote == -1]
-            for line in review_site.instructions(slower[-1] if slower else None):
+            lines.say(f"done; the dashboard stays at {site.base_url} until Ctrl-C. What you can do now:")
+            failing, slower = refused(uploads, voted)
+            for line in review_site.next_steps(failing, slower):
                 lines.say(line)
-            lines.say(f"done; the dashboard stays at {site.base_url} until Ctrl-C")
-            runner.watch()
+            runner.watch(failing)
     ctx.exit(EXIT_OK if [vote for _, vote in voted] == [upload.vote for upload in uploads] else EXIT_CANNOT)
 
 
@@ -117,6 +120,15 @@ def _load_history(site: Site, backend: Backend, report: Callable[[str], None]) -
         f"the machine {MACHINE!r} measured them on {recording.facts['recorded']}; the dates on the pages are "
         "made up"
     )
+
+
+def refused(
+    uploads: Sequence[Upload], voted: Sequence[tuple[Uploaded, int | None]]
+) -> tuple[Uploaded | None, Uploaded | None]:
+    """Return the last change with a −1 for a failing test, and the last with one for slower benchmarks."""
+    votes = zip(uploads, voted, strict=True)
+    minus = {upload.is_of_tests: uploaded for upload, (uploaded, vote) in votes if vote == -1}
+    return minus.get(True), minus.get(False)
 
 
 def reopening(home: Path, settings: Mapping[str, str]) -> str:

@@ -45,18 +45,19 @@ class ReviewSite(Protocol):
         Each begins with ``Change N:`` and has no control characters.
         """
 
-    def instructions(self, slower: Uploaded | None) -> Sequence[str]:
-        """Make lines that explain what the user can try now; ``slower`` is an open change with a −1."""
+    def next_steps(self, failing: Uploaded | None, slower: Uploaded | None) -> Sequence[str]:
+        """List what the user can try now, on open changes with a −1 for a test or for slower benchmarks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
     """A running review server.
 
-    ``settings`` are its BENCHGATE_ variables, and ``connect`` connects it to a running site. ``load``, if not
+    ``settings`` are its BENCHGATE_ variables, and ``connect`` connects it to a running site with its control
+    plane. ``load``, if not
     None, loads the recorded history into a site before its parts run, and returns the recording.
     """
 
     settings: Mapping[str, str]
-    connect: Callable[[Control], ReviewSite]
+    connect: Callable[[Control, Site], ReviewSite]
     load: Callable[[Control, Site], Recording] | None = None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
+from service.adapters.access.sign_in_secret import read_secret
 from service.cli.operating.replay import feed
 from service.domain.values.identity import ChangeKey
 from tools.demo.backend import Backend, Uploaded
@@ -14,6 +16,7 @@ from tools.demo.events import change_merged, patchset_created
 from tools.demo.history.load import dated, load_history
 from tools.demo.history.recording import read_recording
 from tools.demo.news import News
+from tools.demo.next_steps import next_steps
 from tools.demo.repository import DemoRepository
 
 if TYPE_CHECKING:
@@ -41,7 +44,7 @@ def on_console(home: Path, native: Path) -> Iterator[Backend]:
         repository.end_history()
         return recording
 
-    yield Backend(console_settings(path), lambda plane: ConsoleSite(repository, plane), load)
+    yield Backend(console_settings(path), partial(ConsoleSite, repository), load)
 
 
 def console_settings(repository: Path) -> Mapping[str, str]:
@@ -59,9 +62,10 @@ def console_settings(repository: Path) -> Mapping[str, str]:
 class ConsoleSite:
     """The console review server; its changes have the numbers of the scenarios."""
 
-    def __init__(self, repository: DemoRepository, plane: Control) -> None:
+    def __init__(self, repository: DemoRepository, plane: Control, site: Site) -> None:
         self._repository = repository
         self._plane = plane
+        self._site = site
         self._news = News(plane.server)
 
     def upload(self, upload: Upload) -> Uploaded:
@@ -81,6 +85,6 @@ class ConsoleSite:
         """Return the messages since the last call."""
         return self._news.fresh()
 
-    def instructions(self, slower: Uploaded | None) -> Sequence[str]:  # noqa: ARG002 - there is no sign-in
-        """Return no lines: there is only the dashboard."""
-        return ()
+    def next_steps(self, failing: Uploaded | None, slower: Uploaded | None) -> Sequence[str]:
+        """List what the user of this machine can do on the pages."""
+        return list(next_steps(self._site.base_url, read_secret(self._site.home), failing, slower))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 PUSHED_TO: Final = f"refs/for/{BRANCH}"
 OVERRIDE: Final = "override DEMO-1 slower on purpose"
+MAKE_KNOWN: Final = "override DEMO-1 known-failure the answer comes late on a busy machine"
 _POLL_SECONDS: Final = 2.0  # between two requests for messages, so that they do not disturb measurements
 
 
@@ -46,7 +47,7 @@ def on_gerrit(home: Path, native: Path) -> Iterator[Backend]:
     repository = DemoRepository(path)
     repository.create(native, REVIEWERS)
     with running_gerrit(home.absolute() / "gerrit", path) as server:
-        yield Backend(server.settings, lambda plane: GerritSite(repository, server, plane.server))
+        yield Backend(server.settings, lambda plane, _: GerritSite(repository, server, plane.server))
 
 
 class GerritSite:
@@ -104,17 +105,18 @@ class GerritSite:
             return self._news.fresh()
         return []
 
-    def instructions(self, slower: Uploaded | None) -> Sequence[str]:
-        """Name the server's address, and show how to override as bob."""
-        url = self._server.url
-        lines = [f"Gerrit is at {url} (REST, git and SSH, without its web pages)"]
-        if slower is not None:
-            bob = self._server.bob
-            lines += [
-                f"{bob.name} may override the −1 on {slower.name}; this command does so in his name:",
-                overriding(url, bob, slower),
-            ]
-        return lines
+    def next_steps(self, failing: Uploaded | None, slower: Uploaded | None) -> Sequence[str]:
+        """Show how to make the failure of a test known as bob, or else how to override a slower benchmark."""
+        bob, url = self._server.bob, self._server.url
+        if failing:
+            what = f"{bob.name} may make the failure of {failing.name} known"
+            command = commenting(url, bob, failing, MAKE_KNOWN)
+        elif slower:
+            what = f"{bob.name} may override the −1 of {slower.name}"
+            command = commenting(url, bob, slower, OVERRIDE)
+        else:
+            return []
+        return [f"- {what}; this command does so in his name:", command]
 
 
 def triplet(upload: Upload) -> str:
@@ -122,9 +124,9 @@ def triplet(upload: Upload) -> str:
     return "~".join(quote(part, safe="") for part in (PROJECT, BRANCH, change_id(upload.change)))
 
 
-def overriding(url: str, person: Account, uploaded: Uploaded) -> str:
-    """Make the shell command that posts the override as that person."""
+def commenting(url: str, person: Account, uploaded: Uploaded, comment: str) -> str:
+    """Make the shell command that posts a comment as that person."""
     words = ["curl", "-fsS", "-o", "/dev/null", "--noproxy", "*", "-u", f"{person.user}:{person.password}"]
-    words += ["-H", "Content-Type: application/json", "-d", json.dumps({"message": OVERRIDE})]
+    words += ["-H", "Content-Type: application/json", "-d", json.dumps({"message": comment})]
     path = f"changes/{uploaded.change}/revisions/{uploaded.commit.revision}/review"
     return shlex.join([*words, f"{url}/a/{path}"])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PROJECT: Final = "kv"
 BRANCH: Final = "main"
 ANY_GROUP: Final = "reviewers"  # on the console server, the user of this machine is in every group
-_SELECTION: Final = re.compile(r"^(using Selected\w+ = )\w+;$", re.MULTILINE)
+_SELECTION: Final = re.compile(r"^(using Selected\w+ = |selected_\w+=)\w+(;?)$", re.MULTILINE)  # C++, shell
 _LEFT_OUT: Final = shutil.ignore_patterns("build", "__pycache__")
 _FIRST: Final = "kv: Benchmark the executor, flushing, sending and the hash table\n"
 
@@ -180,7 +180,7 @@ def selecting(text: str, variant: str, where: str) -> str:
     Raises:
         ValueError: there is no such line, or more than one; the message begins with ``where``.
     """
-    after, found = _SELECTION.subn(rf"\g<1>{variant};", text)
+    after, found = _SELECTION.subn(rf"\g<1>{variant}\g<2>", text)
     if found != 1:
         raise ValueError(f"{where}: expected one line that selects a variant, found {found}")
     return after

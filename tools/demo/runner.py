@@ -9,6 +9,7 @@ import click
 
 from service.domain.values.errors import Permanent
 from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
+from tools.demo.scenario import AGAIN
 
 if TYPE_CHECKING:
     import threading
@@ -61,8 +62,8 @@ class Runner:
         for upload in uploads:
             if self._stop.is_set():
                 return voted
-            uploaded = self._site.upload(upload)
-            vote = self._vote_on(uploaded)
+            uploaded = self._upload(upload)
+            vote = self._wait_for_vote(uploaded)
             voted.append((uploaded, vote))
             # Gerrit may require a +1 for a merge.
             if upload.is_merged and vote == 1 and not self._stop.is_set():
@@ -74,22 +75,32 @@ class Runner:
             self._wait(lambda: self._is_branch_measured(change), "measurement of the branch")
         return voted
 
-    def watch(self) -> None:
-        """Show Benchgate's messages until the user ends the demo."""
+    def watch(self, failing: Uploaded | None = None) -> None:
+        """Show Benchgate's messages until the user ends the demo.
+
+        As soon as somebody turned the −1 of ``failing``, upload a change in which the same test fails.
+        """
+        followed = [failing] if failing else []
 
         def is_over() -> bool:
-            self._show_news()
+            news = self._show_news()
+            if any(_is_about(each, news) and self._vote(each) == 1 for each in followed):
+                followed.clear()
+                self._upload(AGAIN)
             return self._stop.is_set()
 
         self._run(is_over)
 
-    def _vote_on(self, uploaded: Uploaded) -> int | None:
-        self._report(f"{uploaded.name} is uploaded: {uploaded.commit.upload.text.splitlines()[0]}")
-        opening = f"Change {uploaded.change}:"
-        self._wait(
-            lambda: any(text.startswith(opening) for text in self._show_news()),
-            f"vote on {uploaded.name}",
-        )
+    def _upload(self, upload: Upload) -> Uploaded:
+        uploaded = self._site.upload(upload)
+        self._report(f"{uploaded.name} is uploaded: {upload.text.splitlines()[0]}")
+        return uploaded
+
+    def _wait_for_vote(self, uploaded: Uploaded) -> int | None:
+        self._wait(lambda: _is_about(uploaded, self._show_news()), f"vote on {uploaded.name}")
+        return self._vote(uploaded)
+
+    def _vote(self, uploaded: Uploaded) -> int | None:
         change = self._server.change(ChangeKey(self._server.instance, uploaded.change))
         votes = (by_account.get(self._server.account) for by_account in change.votes.values())
         return next((vote for vote in votes if vote is not None), None)
@@ -110,3 +121,7 @@ class Runner:
         self._run(lambda: self._stop.is_set() or is_there() or time.monotonic() > deadline)
         if time.monotonic() > deadline:
             raise Permanent(f"no {what} within {_PATIENCE / 60:.0f} minutes; see the logs below --home")
+
+
+def _is_about(uploaded: Uploaded, news: Sequence[str]) -> bool:
+    return any(text.startswith(f"Change {uploaded.change}:") for text in news)

@@ -1,4 +1,4 @@
-"""The demo's scenarios: for each workload of ``native/``, a change that speeds it up and its revert."""
+"""The demo's scenarios: changes that speed up a workload of ``native/``, their reverts, a failing test."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Proposed(Protocol):
 class Upload:
     """A patch set to upload.
 
-    ``file`` is the file of ``native/`` with the line that selects a variant, ``variant`` is the selected
-    type, and ``message`` names the file with the commit message. ``on`` is the parent change, None the
+    ``file`` is the file of ``native/`` with the line that selects a variant, ``variant`` is what
+    it selects, and ``message`` names the file with the commit message. ``on`` is the parent change, None the
     branch. ``vote`` is the expected vote; ``is_merged``: the patch set is submitted after it.
     """
 
@@ -60,6 +60,11 @@ class Upload:
     patch_set: int = 1
     on: int | None = None
     is_merged: bool = False
+
+    @property
+    def is_of_tests(self) -> bool:
+        """Its vote is about tests, and not about benchmarks."""
+        return self.file == _REPLICA
 
     @property
     def text(self) -> str:
@@ -76,6 +81,9 @@ _TASKABLE: Final = "executor/selected_taskable.h"
 _CALLBACK: Final = "flush_vbucket/selected_callback.h"
 _SENDER: Final = "send_buffer/selected_sender.h"
 _STATISTICS: Final = "hash_table/selected_statistics.h"
+_REPLICA: Final = "replica/replica_test.sh"
+TESTS: Final = "replica-tests"
+"""The job with the tests; all others have benchmarks."""
 
 SCENARIOS: Final = {
     "executor": (
@@ -96,8 +104,11 @@ SCENARIOS: Final = {
         Upload(67, _STATISTICS, "PerLlcStatistics", "hash_table_per_llc", KIM, +1, patch_set=2),
         Upload(68, _STATISTICS, "SingleStatistics", "hash_table_back", ROBIN, -1, on=67),
     ),
+    "replica": (Upload(69, _REPLICA, "late", "replica_late", ROBIN, -1),),
 }
-"""The scenarios by the folder of their workload, in the order of the demo; the history has lower numbers."""
+"""The scenarios by the folder that they change, in the order of the demo; the history has lower numbers."""
+AGAIN: Final = Upload(70, _REPLICA, "stalled", "replica_stalled", KIM, +1)
+"""The same test fails again, after somebody made its failure known."""
 
 
 @cache

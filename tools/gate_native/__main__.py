@@ -70,7 +70,7 @@ def command(ctx: click.Context, home: Path, port: int) -> None:
         closing(plane_of(site)) as plane,
     ):
         lines.say(f"the dashboard is at {site.base_url}")
-        review_site = ConsoleSite(repository, plane)
+        review_site = ConsoleSite(repository, plane, site)
         begun = datetime.now(UTC)
         uploaded = review_site.upload(SCENARIOS["executor"][0])
         watch = _Watch(plane, uploaded, lines.say)

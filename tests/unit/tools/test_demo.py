@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import structlog
 
 from service.adapters.review.gerrit.events import parse_event
+from service.domain.failures.naming import names_cause
+from service.domain.failures.output.patterns import failures_in
+from service.domain.failures.signature import signature_of
 from service.domain.project.project_file import Commands, parse_project_file, plan_builds
 from tools.demo.__main__ import reopening
 from tools.demo.events import change_merged, patchset_created
 from tools.demo.place import empty, log_below
 from tools.demo.repository import ANY_GROUP, DemoRepository, select
-from tools.demo.scenario import SCENARIOS, Upload
+from tools.demo.scenario import AGAIN, SCENARIOS, TESTS, Upload
+
+if TYPE_CHECKING:
+    from service.domain.failures.failure import Failure
 
 NATIVE = Path(__file__).parents[3] / "native"
-UPLOADS = [upload for uploads in SCENARIOS.values() for upload in uploads]
+UPLOADS = [*(upload for uploads in SCENARIOS.values() for upload in uploads), AGAIN]
 
 
 def _name(upload: Upload) -> str:
@@ -50,8 +57,8 @@ def test_every_upload_changes_one_line_of_one_file_and_one_job(
         assert numbers == ["1", "1", upload.file]
         planned = plan_builds(jobs, [upload.file])
         workload = upload.file.split("/", maxsplit=1)[0]
-        needed = [each.job.benchmark.suites[0].name for each in planned if each.is_needed]
-        assert needed == [workload]
+        job = TESTS if upload.is_of_tests else f"{workload.replace('_', '-')}-perf"
+        assert [each.job.name for each in planned if each.is_needed] == [job]
 
 
 def test_every_command_can_be_tried(repository: tuple[Path, DemoRepository]) -> None:
@@ -78,6 +85,30 @@ def test_commit_messages_have_gits_format(upload: Upload) -> None:
     subject, blank, *_ = upload.text.splitlines()
     assert len(subject) <= 72
     assert blank == ""
+
+
+def test_the_staged_failures_differ_in_seconds_alone_so_that_one_makes_the_other_known(
+    repository: tuple[Path, DemoRepository],
+) -> None:
+    path, made = repository
+    failures: list[Failure] = []
+    for upload in (*SCENARIOS["replica"], AGAIN):
+        script = _git(path, "show", f"{made.propose(upload).revision}:{upload.file}")
+        words = ["sh", "-c", script, upload.file, "catches_up_after_restart"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        log = f"{'1/1 Test #1: replica.catches_up_after_restart ':.<60}***Failed    0.01 sec\n{done.stdout}"
+        failures += failures_in(log.encode().splitlines())
+    first, again = failures
+    assert first.headline != again.headline
+    assert signature_of(first) == signature_of(again)
+    assert names_cause(signature_of(first), first.line)
+
+
+@pytest.mark.parametrize("name", ["copies_each_document", "refuses_writes", "catches_up_after_restart"])
+def test_the_staged_tests_pass_on_the_branch(name: str) -> None:
+    script = NATIVE / SCENARIOS["replica"][0].file
+    assert subprocess.run(["sh", str(script), name], capture_output=True, check=False).returncode == 0
 
 
 def test_events_name_their_change(repository: tuple[Path, DemoRepository]) -> None:

@@ -35,7 +35,7 @@ from tools.demo.gerrit_server import (
 from tools.demo.history.commits import HISTORY
 from tools.demo.repository import BRANCH, PROJECT, DemoRepository
 from tools.demo.runner import Runner
-from tools.demo.scenario import SCENARIOS, change_id
+from tools.demo.scenario import AGAIN, SCENARIOS, change_id
 from tools.gerrit_dev.people import described as described_people
 from tools.gerrit_dev.place import Place
 from tools.gerrit_dev.project import Project
@@ -273,9 +273,7 @@ def test_a_change_without_a_plus_one_is_not_merged(model_site: ModelSite) -> Non
 
 def test_the_shell_command_posts_an_override_as_bob(model_site: ModelSite) -> None:
     slower = model_site.site.upload(FASTER)
-    lines = model_site.site.instructions(slower)
-    assert URL in lines[0]
-    words = shlex.split(lines[-1])
+    words = shlex.split(model_site.site.next_steps(None, slower)[-1])
     assert words[0] == "curl"
     assert words[words.index("-u") + 1] == f"bob:{SECRET}"
     assert words[-1] == f"{URL}/a/changes/41/revisions/{slower.commit.revision}/review"
@@ -283,9 +281,38 @@ def test_the_shell_command_posts_an_override_as_bob(model_site: ModelSite) -> No
     assert commands_in(message, []) == (OverrideCommand("DEMO-1", "slower on purpose"),)
 
 
+def test_a_failing_test_comes_first_and_becomes_known(model_site: ModelSite) -> None:
+    (failing,) = map(model_site.site.upload, SCENARIOS["replica"])
+    words = shlex.split(model_site.site.next_steps(failing, model_site.site.upload(FASTER))[-1])
+    assert words[-1] == f"{URL}/a/changes/41/revisions/{failing.commit.revision}/review"
+    message = json.loads(words[words.index("-d") + 1])["message"]
+    reason = "the answer comes late on a busy machine"
+    assert commands_in(message, []) == (OverrideCommand("DEMO-1", reason, is_known=True),)
+
+
 def test_without_a_minus_one_there_is_nothing_to_override(model_site: ModelSite) -> None:
-    (line,) = model_site.site.instructions(None)
-    assert URL in line
+    assert model_site.site.next_steps(None, None) == []
+
+
+def test_the_same_test_fails_again_once_after_somebody_turned_the_vote(
+    model_site: ModelSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.demo.gerrit._POLL_SECONDS", 0.0)
+    (failing,) = map(model_site.site.upload, SCENARIOS["replica"])
+    model_site.answer(41, -1, "Tests Failed")
+    uploads: list[int] = []
+
+    def run(is_over: Callable[[], bool]) -> None:
+        for vote in (None, 1, 1):
+            if vote:
+                model_site.answer(41, vote)
+            is_over()
+            uploads.append(len(model_site.people.pushed))
+
+    stop = threading.Event()
+    Runner(model_site.site, model_site.review, FakeReading(), run, stop, lambda _: None).watch(failing)
+    assert uploads == [1, 2, 2]
+    assert list(model_site.people.numbers) == [change_id(69), change_id(AGAIN.change)]
 
 
 def test_the_demo_keeps_the_previous_demo_if_gerrit_cannot_start(
