@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MACHINE: Final = "recorded"
 """The name of the machine whose results are recorded; no other machine's evidence has them."""
-_BETWEEN: Final = timedelta(hours=16)  # sixty commits in six weeks
+_BETWEEN: Final = timedelta(hours=10)  # all within the 30 days of which the pages tell
 _SPREAD: Final = 7  # hours by which commits differ from a regular beat
 
 
