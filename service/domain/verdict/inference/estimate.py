@@ -17,6 +17,7 @@ TRIM: Final = 0.2  # Wilcox's recommended share of each tail: robust, and loses 
 MIN_PAIRS: Final = 5  # in one of 16 sequences of five the same side is always first
 TRIMMED_FROM: Final = 8  # pairs; with fewer, trimming leaves hardly any degrees of freedom
 _MAD_TO_SIGMA: Final = 1.4826  # of the normal distribution
+_ONE_SIDED: Final = 0.025
 _ROUNDING: Final = 1e-12  # of logarithms: a value on the margin must not count as beyond it
 _LARGEST_LOG: Final = 700.0  # e⁷⁰⁰ is still a float
 
@@ -97,6 +98,18 @@ def ratio_of(log: float) -> float:
     if -_LARGEST_LOG < log < _LARGEST_LOG:  # fast path
         return math.exp(log)
     return math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
+
+
+def reach_of_error(error: float, pairs: int) -> float:
+    """Half-width of the 95 % interval of a log ratio by Student's t, from its stored standard error.
+
+    The degrees of freedom are those of :func:`estimate`; with fewer than two pairs there are none, and the
+    half-width is infinite unless the error is 0.
+    """
+    degrees = pairs - 2 * _cut(pairs) - 1
+    if error == 0:
+        return 0.0
+    return -_t(degrees, _ONE_SIDED) * error if degrees > 0 else math.inf
 
 
 def spread_of(logs: Sequence[float]) -> float:
