@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from dashboards.verdict.interval_bar import WIDTH, Bar, Mark
-from service.domain.measuring.metric import Better, metric_named
+from service.domain.measuring.metric import metric_named
 from service.domain.values.search import parse_words
+from service.domain.verdict.comparison.combined import goodness
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.judgement import verdict_word
 
@@ -65,7 +66,7 @@ _BAD: Final = frozenset({Verdict.BROKEN, Verdict.REMOVED, Verdict.SLOWER, Verdic
 _COLUMNS: Final[Mapping[str, Callable[[Comparison], tuple[str, str | float | None]]]] = MappingProxyType(
     {
         "benchmark": lambda row: ("", row.benchmark),
-        "change": lambda row: ("", _goodness(row)),
+        "change": lambda row: ("", goodness(row.better, row.ratio)),
         "base": lambda row: (row.unit, row.base),
         "patch": lambda row: (row.unit, row.patch),
         "pairs": lambda row: ("", row.pairs),
@@ -214,13 +215,6 @@ def _sorted(rows: Sequence[Comparison], sort: str) -> list[Comparison]:
     without = [row for row in worst_first if _is_empty(value_of(row)[1])]
     rest = [row for row in worst_first if not _is_empty(value_of(row)[1])]
     return sorted(rest, key=value_of, reverse=sort.startswith("-")) + without
-
-
-def _goodness(row: Comparison) -> float | None:
-    # Ratios of times and rates are of speed; those of other metrics are of the value.
-    if not row.ratio or metric_named(row.metric).is_speed or row.better is Better.HIGHER:
-        return row.ratio
-    return 1 / row.ratio
 
 
 def _is_empty(value: str | float | None) -> bool:
