@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query, Request
@@ -22,32 +21,28 @@ from dashboards.review import patch_set_table
 from dashboards.review.overview import NO_OVERVIEW, summary_of
 from dashboards.runs.next_steps import steps_after
 from dashboards.trunk.trends import add_trends
-from dashboards.verdict import comparison_table
+from dashboards.verdict.build_tables import tables_of, waived
 from dashboards.verdict.exports import add_exports
-from dashboards.verdict.sparkline import COMMITS, ROWS, sparkline
 from service.domain.review.change import ChangeStatus
 from service.domain.review.change_search import MINE, MOST_VOTES, parse_change_search
 from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
 from service.domain.values.search import parse_words
-from service.domain.verdict.inference.verdict import Verdict
 from service.ports.review.shown import Cursor
 from service.ports.runs.shown import Standing, leading
 from service.steps.runs.summarise_run import verdict_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
     from dashboards.addresses import RowChoice
     from dashboards.review.overview import Overview
     from dashboards.review.patch_set_table import PatchSetTable
     from dashboards.runs.next_steps import ActionsOf
-    from dashboards.verdict.comparison_table import ComparisonTable
-    from dashboards.verdict.sparkline import Sparkline
     from service.domain.building.logs.stored_log import Stream
-    from service.ports.reading import ChangeReading, Reading, SeriesReading
-    from service.ports.runs.shown import Build, BuildOfRun, Run
+    from service.ports.reading import ChangeReading, Reading
+    from service.ports.runs.shown import Build, Run
 
     ReadingOf = Callable[[Request], Reading]
 
@@ -55,19 +50,6 @@ _PAGE: Final = 50
 _TAIL_LINES: Final = 80
 Address = Annotated[str, Path(pattern=ADDRESS)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownBuild:
-    """A build with its table, None if it compared nothing. ``waived_by`` is as in ``BuildOfRun``.
-
-    ``lines`` has what the benchmarks did before, by series, for the first rows that are not the same.
-    """
-
-    build: Build
-    waived_by: str
-    table: ComparisonTable | None
-    lines: Mapping[int, Sparkline]
 
 
 def create_pages(
@@ -185,7 +167,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions
             sentence=verdict_sentence(run, detail.builds, decision),
             newest=newest,
             known=known,  # the job whose form is open, to make its failure known
-            **(tables := _tables(reading, _waived(detail.builds), chosen, run, is_open=is_open)),
+            **(tables := _tables(reading, waived(detail.builds), chosen, run, is_open=is_open)),
             actions=actions_of(request, detail, tables["compared"]),
         )
 
@@ -208,7 +190,7 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
             sentence=verdict_sentence(detail.run, detail.builds, decision),
             **_tables(
                 reading,
-                _waived(detail.builds),
+                waived(detail.builds),
                 chosen,
                 detail.run,
                 is_open=_is_commented_on(reading, detail.run),
@@ -251,10 +233,6 @@ def _side_by_side(reading: ChangeReading, change: ChangeAddress, q: str) -> Patc
     return patch_set_table.lay_out(measured, parse_words(q))
 
 
-def _waived(builds: Sequence[BuildOfRun]) -> Sequence[tuple[Build, str]]:
-    return [(build, build.waived_by) for build in builds]
-
-
 def _tables(
     reading: Reading,
     builds: Sequence[tuple[Build, str]],
@@ -263,46 +241,8 @@ def _tables(
     *,
     is_open: bool,
 ) -> dict[str, Any]:
-    words, row_filter = parse_words(chosen.q), comparison_table.filter_named(chosen.show)
-    compared, tables = [], []
-    for build, waived_by in builds:
-        rows = reading.comparisons(build.id, build.created_at) if build.compares else []
-        table = comparison_table.lay_out(rows, row_filter, words, build.floor, chosen.sort) if rows else None
-        compared.append((build, waived_by, rows))
-        tables.append(table)
-    shown = [(*of, table) for of, table in zip(builds, tables, strict=True)]
-    of_tables = [(build, table) for build, _, table in shown if table]
-    lines = _lines(reading, of_tables, run.parent if run else None)
-    return {
-        "builds": [ShownBuild(*each, lines.get(each[0].id, {})) for each in shown],
-        "compared": compared,
-        "steps": steps_after(compared, is_open=is_open),
-        "worst": comparison_table.worst_of(compared),
-        "at": {
-            "q": chosen.q,
-            "show": row_filter,
-            "sort": next((table.sort for table in tables if table), ""),
-        },
-    }
-
-
-def _lines(
-    reading: SeriesReading, tables: Sequence[tuple[Build, ComparisonTable]], parent: str | None
-) -> Mapping[int, Mapping[int, Sparkline]]:
-    """Draw what the benchmarks of rows that are not the same did before, by build and series."""
-    drawn = {
-        row.series_id: (build, row)
-        for build, table in tables
-        for row in table.rows[:ROWS]
-        if row.ratio and row.verdict is not Verdict.SAME
-    }
-    found = reading.merged_steps({each: of[0].created_at for each, of in drawn.items()}, COMMITS)
-    lines: dict[int, dict[int, Sparkline]] = {}
-    for series, steps in found.items():
-        build, row = drawn[series]
-        if line := sparkline(steps, row, parent, build.floor):
-            lines.setdefault(build.id, {})[series] = line
-    return lines
+    tables = tables_of(reading, builds, chosen, run.parent if run else None)
+    return tables | {"steps": steps_after(tables["compared"], is_open=is_open)}
 
 
 class _PageRoute(APIRoute):
