@@ -114,7 +114,7 @@ def create_app() -> FastAPI:
         *_pages(plane, actions, health, _overview(plane, answers, regressions_of)),
         *_failures(plane, answers, health),
         *_regressions(plane, answers, health, regressions_of),
-        *_compare(plane, answers, health),
+        *_compare(plane, answers, health, reading_of),
         create_account(plane.tokens, account_renderer(health)),
         create_audit(plane.audit_log, health),
     ]
@@ -238,16 +238,18 @@ def _regressions(
     return create_regressions_api(reading_of), create_triage(page), pages
 
 
-def _compare(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tuple[APIRouter, ...]:
-    """Create the page that compares commits, and the route that receives its form."""
+def _compare(
+    plane: Control, answers: RecentAnswers, health: HealthCheck, reading_of: ReadingOf
+) -> tuple[APIRouter, ...]:
+    """Create page and API that compare commits, and the route that receives the page's form."""
     viewers = Viewers(answers)
 
-    def reading_of(request: Request) -> CommitReading:
+    def commits_of(request: Request) -> CommitReading:
         return plane.commits.seen_by(viewers.of(known_caller(request)))
 
-    page = PageCommits(plane.store, OverrideRights(answers), reading_of)
-    pages = create_compare(reading_of, health, page.form_for, plane.addresses)
-    return create_commits_api(reading_of), create_comparing(page), pages
+    page = PageCommits(plane.store, OverrideRights(answers), commits_of)
+    pages = create_compare(commits_of, reading_of, health, page.form_for, plane.addresses)
+    return create_commits_api(commits_of, reading_of), create_comparing(page), pages
 
 
 def _reading_by_caller(plane: Control, answers: RecentAnswers) -> ReadingOf:

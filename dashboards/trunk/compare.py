@@ -1,23 +1,39 @@
-"""Route the page that compares two commits of a branch."""
+"""Route the page that compares two commits of a branch, or two patch sets."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the annotation
+from fastapi.responses import RedirectResponse, Response
 
+from dashboards.addresses import ChosenRows  # noqa: TC001 - FastAPI reads the annotation
 from dashboards.rendering import NO_URLS, Pages
+from dashboards.verdict.build_tables import tables_of, waived
+from dashboards.verdict.comparison_table import MOST_ROWS
+from service.domain.trunk.reference import WAYS
+from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import RunKind
+from service.domain.values.search import parse_words
 from service.domain.verdict.calibration.evidence import SESSION_PAIRS
+from service.domain.verdict.comparison.combined import mean_speed
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.commits import BranchName
+from service.ports.commits import BranchName, CommitPair, ComparedPatchSet
+from service.ports.verdict import MeasuredRatio
+from service.steps.trunk.compare_references import compare_references
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from service.ports.commits import CommitPair, CommitReading
+    from dashboards.addresses import RowChoice
+    from service.domain.verdict.comparison.combined import MeanSpeed
+    from service.ports.commits import CommitReading, PatchSetPair
+    from service.ports.reading import Reading
+    from service.ports.runs.shown import Build
+    from service.ports.verdict import Comparison
     from service.steps.runs.check_health import HealthCheck
 
     FormOf = Callable[[Request, CommitPair], object]
@@ -30,12 +46,15 @@ _KINDS: Final = MappingProxyType(
         RunKind.LONGER: "measured longer",
     }
 )
+_FIELDS: Final = MappingProxyType({"base": "From: ", "patch": "To: "})
+_SEE_OTHER: Final = 303
 Name = Annotated[str, Query(max_length=300)]
-Commit = Annotated[str, Query(max_length=100)]
+RunId = Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)]
 
 
 def create_compare(
-    reading_of: Callable[[Request], CommitReading],
+    commits_of: Callable[[Request], CommitReading],
+    reading_of: Callable[[Request], Reading],
     health: HealthCheck,
     form_of: FormOf,
     review_urls: Mapping[str, str] = NO_URLS,
@@ -43,7 +62,8 @@ def create_compare(
     """Create the route of the page.
 
     Args:
-        reading_of: returns the commits that the caller of a request may see.
+        commits_of: returns the commits that the caller of a request may see.
+        reading_of: returns the changes and runs that the caller may see.
         health: the check whose problems every page shows.
         form_of: returns the form that lets the caller ask for a measurement.
         review_urls: the addresses of the Gerrits by instance.
@@ -54,30 +74,100 @@ def create_compare(
     @router.get("/compare")
     def compare(
         request: Request,
+        rows: ChosenRows,
         instance: Name = "",
         project: Name = "",
         branch: Name = "",
-        base: Commit = "",
-        patch: Commit = "",
-    ) -> HTMLResponse:
-        reading, chosen = reading_of(request), BranchName(instance, project, branch)
-        branches = reading.branches()
+        base: Name = "",
+        patch: Name = "",
+        run: RunId = None,
+    ) -> Response:
+        commits, chosen = commits_of(request), BranchName(instance, project, branch)
+        branches = commits.branches()
         if not branch and len(branches) == 1:
             chosen = branches[0]
-        pair = reading.pair(chosen, base, patch) if base and patch else None
+        kept = {**asdict(chosen), "base": base, "patch": patch}
+        values: dict[str, Any] = {"pair": None, "beside": None, "problem": ""}
+        status = 200
+        try:
+            if base and patch:
+                found = compare_references(commits, reading_of(request), chosen, base, patch)
+                if isinstance(found, CommitPair):
+                    values |= {"pair": found, "form": form_of(request, found)}
+                elif page := _own_page(found):
+                    return RedirectResponse(page, _SEE_OTHER)
+                else:
+                    values |= {"beside": found} | _quotients(found, rows)
+        except BadInput as error:  # the form stays, with what was written
+            status, values["problem"] = 400, f"{_FIELDS.get(error.where, '')}{error.what}"
+        except NotFound as error:
+            status, values["problem"] = 404, str(error)
+        if values["pair"]:
+            values |= _measured(reading_of(request), values["pair"], rows, run, kept)
         return pages.render(
             request,
             "compare.html",
+            status=status,
+            instance=chosen.instance,
             branches=branches,
             chosen=chosen,
-            commits=reading.commits(chosen, _LISTED) if chosen.branch else (),
+            commits=commits.commits(chosen, _LISTED) if chosen.branch else (),
             base=base,
             patch=patch,
-            pair=pair,
-            form=form_of(request, pair) if pair else None,
+            ways=WAYS,
             verdicts=tuple(Verdict),
             pairs=SESSION_PAIRS,
             kinds=_KINDS,
+            kept=kept,
+            **values,
         )
 
     return router
+
+
+def _own_page(found: PatchSetPair) -> str:
+    """Return the page of a patch set that is compared with its own parent; empty for any others."""
+    ends = [each for each in (found.base, found.patch) if isinstance(each, ComparedPatchSet)]
+    if found.parent is None or len(ends) != 1:
+        return ""
+    return f"/changes/{quote(ends[0].change, safe='')}/{ends[0].patch_set}"
+
+
+def _quotients(found: PatchSetPair, chosen: RowChoice) -> dict[str, Any]:
+    words = parse_words(chosen.q)
+    named = ((each, each.patch) for each in found.rows)
+    matching = [each for each, row in named if words.matches(f"{row.benchmark} {row.metric} {row.suite}")]
+    ends = [each for each in (found.base, found.patch) if isinstance(each, ComparedPatchSet)]
+    changes = {each.change for each in ends}
+    return {
+        "patch_sets": ends,
+        "rows": matching[:MOST_ROWS],
+        "hidden_rows": len(matching[MOST_ROWS:]),
+        "q": chosen.q,
+        "same_change": ends[0].change if len(changes) < len(ends) else "",
+    }
+
+
+def _measured(
+    reading: Reading, pair: CommitPair, chosen: RowChoice, run_id: int | None, kept: Mapping[str, object]
+) -> dict[str, Any]:
+    """Return the tables of a run that measured the two together, and the means above them."""
+    run = pair.chosen_run(run_id)
+    if run is None:
+        return {"run": None}
+    try:
+        builds = waived(reading.run(run.run_id).builds)
+    except NotFound:  # a change on a visible branch may itself be hidden
+        return {"run": None}
+    tables = tables_of(reading, builds, chosen, pair.base.revision, {**kept, "run": run_id})
+    return tables | {"run": run, "means": list(_means(tables["compared"]))}
+
+
+def _means(
+    compared: Sequence[tuple[Build, str, Sequence[Comparison]]],
+) -> Iterator[tuple[str, MeanSpeed, MeasuredRatio]]:
+    """Yield for each pool the mean of its benchmarks, as numbers and as people read it."""
+    for pool in dict.fromkeys(build.pool for build, _, _ in compared):
+        if found := mean_speed(rows for build, _, rows in compared if build.pool == pool):
+            mean = found.mean
+            yield pool, found, MeasuredRatio(ratio=mean.ratio, low=mean.low, high=mean.high)

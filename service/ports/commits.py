@@ -1,4 +1,4 @@
-"""Merged commits of a branch as pages show them, and runs that measured two of them together."""
+"""Merged commits and patch sets as pages compare them, and runs that measured two commits together."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from datetime import datetime
 from typing import Protocol
 
 from service.domain.runs.states import UNFINISHED, RunState
+from service.domain.trunk.reference import Reference
+from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.reading import Viewer
-from service.ports.runs.shown import PAGES_ONLY
+from service.ports.runs.shown import ADDRESS, PAGES_ONLY
+from service.ports.verdict import Comparison, MeasuredRatio
+
+_WRITTEN = {"description": "the reference that stands for it; empty in a list", "examples": ["2026-11-20"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,7 @@ class MergedCommit:
     author: str
     landed_at: datetime
     run_id: int
+    written: str = field(default="", metadata=_WRITTEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +88,60 @@ class CommitPair:
         taken = {each.pool for each in anchors if not each.is_ended or each.is_complete}
         return tuple(pool for pool in self.pools if pool not in taken)
 
+    def chosen_run(self, run_id: int | None) -> ComparingRun | None:
+        """Return the run of that id; without one the newest complete run, else the newest with results.
+
+        Raises:
+            NotFound: the run of that id did not measure the two together.
+        """
+        if run_id is not None:
+            found = next((each for each in self.runs if each.run_id == run_id), None)
+            if found is None:
+                raise NotFound(f"run {run_id} did not measure these two commits together")
+            return found
+        with_results = [each for each in self.runs if each.counts]
+        return next((each for each in with_results if each.is_complete), next(iter(with_results), None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedPatchSet:
+    """A patch set; ``parent`` is the commit that it was measured against, None if it was not measured."""
+
+    change: str = field(metadata=ADDRESS)
+    patch_set: int
+    revision: str
+    subject: str
+    parent: str | None
+    written: str = field(metadata=_WRITTEN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatioOfRatios(MeasuredRatio):
+    """Two patch sets in one metric of one benchmark; ``base`` and ``patch`` are each against the parent.
+
+    ``ratio`` is the second ratio divided by the first. It is None if one of the two is missing, and if both
+    patch sets share the build: then there is one result.
+    """
+
+    job: str
+    base: Comparison
+    patch: Comparison
+    is_one_result: bool = field(metadata={"description": "whether both patch sets share the build"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchSetPair:
+    """A patch set beside another one, or beside a commit: each was measured by itself.
+
+    ``parent``: the commit that both patch sets were measured against, or the commit if it is that; None if
+    they have none in common, and then there are no ``rows``.
+    """
+
+    base: ComparedPatchSet | MergedCommit
+    patch: ComparedPatchSet | MergedCommit
+    parent: str | None
+    rows: tuple[RatioOfRatios, ...] = ()
+
 
 class CommitReading(Protocol):
     """Merged commits as a viewer sees them."""
@@ -95,10 +155,18 @@ class CommitReading(Protocol):
     def commits(self, branch: BranchName, limit: int) -> Sequence[MergedCommit]:
         """Return the newest commits of a branch, newest first."""
 
-    def pair(self, branch: BranchName, first: str, second: str) -> CommitPair:
-        """Return two commits by their ids or the beginnings of these, the earlier one as the base.
+    def commit(self, branch: BranchName, reference: Reference) -> MergedCommit:
+        """Return the commit that a reference stands for.
 
         Raises:
-            BadInput: one is no id, or both are the same commit.
+            BadInput: it is of a patch set.
+            NotFound: there is no such commit, or there are several.
+        """
+
+    def pair(self, branch: BranchName, first: Reference, second: Reference) -> CommitPair:
+        """Return two commits, the earlier one as the base.
+
+        Raises:
+            BadInput: one is of a patch set, or both are the same commit.
             NotFound: there is no such commit, or there are several.
         """

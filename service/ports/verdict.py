@@ -227,6 +227,11 @@ class MeasuredPatchSet:
     )
     builds: tuple[MeasuredBuild, ...]
 
+    @property
+    def base_code(self) -> str | None:
+        """Identify the base programs: by the parent's tree, or by the parent if that is not known."""
+        return self.parent_tree or self.parent
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPatchSets:

@@ -135,7 +135,7 @@ def build_app(
         ),
         *_known_failures(known, patterns, HealthCheck(reading)),
         *_regressions(regressions, HealthCheck(reading)),
-        *_compare(commits, HealthCheck(reading)),
+        *_compare(commits, reading),
         create_account(tokens, account_renderer(HealthCheck(reading), lambda: tokens.memory.now)),
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
     ]
@@ -165,15 +165,15 @@ def _regressions(page: PageRegressions | None, health: HealthCheck) -> tuple[API
     )
 
 
-def _compare(page: PageCommits | None, health: HealthCheck) -> tuple[APIRouter, ...]:
+def _compare(page: PageCommits | None, reading: Reading) -> tuple[APIRouter, ...]:
     page = page or PageCommits(MemoryStore(), OverrideRights(RecentAnswers({})), _no_commits)
-    pages = create_compare(page.reading_of, health, page.form_for)
-    return create_commits_api(page.reading_of), create_comparing(page), pages
+    pages = create_compare(page.reading_of, lambda _: reading, HealthCheck(reading), page.form_for)
+    return create_commits_api(page.reading_of, lambda _: reading), create_comparing(page), pages
 
 
-def build_compare(access: Access, page: PageCommits) -> FastAPI:
-    """Build the page that compares commits, with its form, alone."""
-    return _assemble([create_assets(), *_compare(page, HealthCheck(FakeReading()))], access)
+def build_compare(access: Access, page: PageCommits, reading: Reading) -> FastAPI:
+    """Build the page that compares commits, with its form and API, alone."""
+    return _assemble([create_assets(), *_compare(page, reading)], access)
 
 
 def _no_commits(request: Request) -> CommitReading:

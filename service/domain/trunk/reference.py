@@ -22,7 +22,7 @@ _PATCH_SET: Final = re.compile("([1-9][0-9]{0,9})(?:/([1-9][0-9]{0,8}))?")
 
 
 class ReferenceKind(StrEnum):
-    """What a reference names."""
+    """Kind of thing that a reference names."""
 
     COMMIT = "commit"
     DATE = "date"

@@ -6,25 +6,29 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Request
 
+from service.domain.trunk.reference import WAYS
 from service.domain.trunk.regression import RegressionList  # noqa: TC001 - FastAPI reads the annotation
 from service.domain.values.search import parse_words
-from service.ports.commits import BranchName, CommitPair
+from service.ports.commits import BranchName, CommitPair, PatchSetPair
 from service.ports.trunk import Ledger, RegressionDetail  # noqa: TC001 - FastAPI reads the annotation
+from service.steps.trunk.compare_references import compare_references
 from service.web import schemas
 from service.web.api import CursorText, Id, Limit, Words, last_id
 from service.web.conditional import ConditionalRoute
 from service.web.problems import RESPONSES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from service.ports.reading import ChangeReading
     from service.web.trunk.commits import CommitReadingOf
     from service.web.trunk.regressions import RegressionReadingOf
 
 Instance = Annotated[str, Query(max_length=300, description="the review server's name", examples=["gerrit"])]
 Project = Annotated[str, Query(max_length=300, examples=["kv_engine"])]
 Branch = Annotated[str, Query(max_length=300, examples=["master"])]
-Commit = Annotated[
-    str,
-    Query(max_length=100, description="its id, or the first seven or more digits", examples=["f1db58c"]),
+Compared = Annotated[
+    str, Query(max_length=300, description=f"{WAYS}; or the name of the branch", examples=["f1db58c"])
 ]
 
 
@@ -63,11 +67,14 @@ def create_regressions_api(reading_of: RegressionReadingOf) -> APIRouter:
     return router
 
 
-def create_commits_api(reading_of: CommitReadingOf) -> APIRouter:
+def create_commits_api(
+    reading_of: CommitReadingOf, changes_of: Callable[[Request], ChangeReading]
+) -> APIRouter:
     """Create the routes that list branches and commits, and compare two commits.
 
     Args:
         reading_of: returns the commits that the caller of a request may see.
+        changes_of: returns the changes that the caller may see.
     """
     router = APIRouter(prefix="/api/v1", route_class=ConditionalRoute, responses=RESPONSES)
 
@@ -87,9 +94,19 @@ def create_commits_api(reading_of: CommitReadingOf) -> APIRouter:
 
     @router.get("/compare", operation_id="compareCommits", tags=["commits"])
     def compare(
-        request: Request, instance: Instance, project: Project, branch: Branch, base: Commit, patch: Commit
-    ) -> CommitPair:
-        """Two commits of a branch, the earlier one as the base, and the runs that measured them together."""
-        return reading_of(request).pair(BranchName(instance, project, branch), base, patch)
+        request: Request,
+        instance: Instance,
+        project: Project,
+        branch: Branch,
+        base: Compared,
+        patch: Compared,
+    ) -> CommitPair | PatchSetPair:
+        """Two commits of a branch, the earlier one as the base, and the runs that measured them together.
+
+        Patch sets are not measured together. Two that were measured against one commit have the ratio of
+        their ratios, which is no verdict.
+        """
+        name = BranchName(instance, project, branch)
+        return compare_references(reading_of(request), changes_of(request), name, base, patch)
 
     return router

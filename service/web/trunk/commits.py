@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse
 
+from service.domain.trunk.reference import parse_reference
 from service.ports.commits import BranchName
 from service.steps.trunk.ask_to_compare import ask_to_compare
 from service.web.access.authenticate import find_actor, person_of
@@ -63,11 +64,12 @@ class PageCommits:
         # The ticket is not kept: a pool takes one measurement at a time.
         check_ticket(person, f"POST {PATH}", form.get("ticket", ""))
         branch = BranchName(*(form.get(name, "") for name in ("instance", "project", "branch")))
-        pair = self.reading_of(request).pair(branch, form.get("base", ""), form.get("patch", ""))
+        ends = (parse_reference(form.get(name, ""), branch.branch, name) for name in ("base", "patch"))
+        pair = self.reading_of(request).pair(branch, *ends)
         account = self._rights.account_for(person.email, branch.instance, pair.groups)
         ask_to_compare(self._store, pair, account, signed_in_as=person.subject)
-        ends = {"base": pair.base.revision, "patch": pair.patch.revision}
-        return RedirectResponse(f"{PATH}?{urlencode({**asdict(branch), **ends})}", _SEE_OTHER)
+        shown = {**asdict(branch), "base": pair.base.revision, "patch": pair.patch.revision}
+        return RedirectResponse(f"{PATH}?{urlencode(shown)}", _SEE_OTHER)
 
 
 def create_comparing(page: PageCommits) -> APIRouter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,9 +14,10 @@ from service.adapters.postgres.failures.failures_in_scope import groups_of_scope
 from service.adapters.postgres.rows import from_row
 from service.domain.failures.known import Scope
 from service.domain.runs.states import RunState
+from service.domain.trunk.reference import ReferenceKind
 from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import RunKind
-from service.domain.values.text import brief, plain
+from service.domain.values.text import plain
 from service.domain.verdict.comparison.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.commits import BranchName, CommitPair, CommitReading, ComparingRun, MergedCommit
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from service.domain.trunk.reference import Reference
+
 _DAYS: Final = 30
 _MOST_RUNS: Final = 20
 _SHA1: Final = 40  # digits
-_ID: Final = re.compile("[0-9a-f]{7,64}")
 _COMMIT: Final = "coalesce(nullif(r.merged_as, ''), r.revision)"
 _HERE: Final = "(r.instance, r.project, r.branch) = (:instance, :project, :branch)"
 _RECENT: Final = f"r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at > now() - interval '{_DAYS} days'"
@@ -41,11 +42,16 @@ WHERE {_RECENT} AND {merged_in_sight("r")} ORDER BY 1, 2, 3
 _COMMITS: Final = f"""
 SELECT {_COMMIT} AS revision, r.id AS run_id, r.created_at AS landed_at,
        coalesce(nullif(r.subject, ''), p.subject, '') AS subject,
-       coalesce(nullif(r.author, ''), p.author, '') AS author
+       coalesce(nullif(r.author, ''), p.author, '') AS author, '' AS written
 FROM run AS r LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
 WHERE r.kind = '{RunKind.POST_SUBMIT}' AND {_HERE} AND {merged_in_sight("r")}
 """  # noqa: S608 - put together from constants
 _NEWEST: Final = text(f"{_COMMITS} ORDER BY r.created_at DESC, r.id DESC LIMIT :limit")
+_ON_DAY: Final = text(f"""
+{_COMMITS} AND r.created_at < (cast(:commit AS date) + 1)::timestamp AT TIME ZONE 'UTC'
+ORDER BY r.created_at DESC, r.id DESC LIMIT 1
+""")
+_TIP: Final = text(f"{_COMMITS} ORDER BY r.created_at DESC, r.id DESC LIMIT 1")
 _WHOLE: Final = text(f"{_COMMITS} AND {_COMMIT} = :commit ORDER BY r.id LIMIT 1")
 _BEGINNING: Final = text(f"{_COMMITS} AND starts_with({_COMMIT}, :commit) ORDER BY r.id LIMIT 2")
 # An anchor's repetition has its ends, too.
@@ -108,13 +114,19 @@ class PostgresCommitReading(Sighted, CommitReading):
             return [from_row(MergedCommit, row) for row in connection.execute(_NEWEST, keys).mappings()]
 
     @override
-    def pair(self, branch: BranchName, first: str, second: str) -> CommitPair:
+    def commit(self, branch: BranchName, reference: Reference) -> MergedCommit:
+        keys = {**_keys(branch), **self._sight(OF_BRANCHES)}
+        with self._begin() as connection:
+            return _commit(connection, keys, reference)
+
+    @override
+    def pair(self, branch: BranchName, first: Reference, second: Reference) -> CommitPair:
         keys: dict[str, Any] = {**_keys(branch), **self._sight(OF_BRANCHES)}
         with self._begin() as connection:
             found = [_commit(connection, keys, each) for each in (first, second)]
             base, patch = sorted(found, key=lambda each: (each.landed_at, each.run_id))
-            if base == patch:
-                raise BadInput("choose two different commits", "patch")
+            if base.revision == patch.revision:
+                raise BadInput(f"choose two different commits: both are {base.revision[:10]}", "patch")
             keys["classes"] = list(connection.execute(_CLASSES, keys).scalars())
             runs = _runs(connection, keys, base, patch)
             # Benchgate may have learned of the later one first; planning refuses the wrong order.
@@ -141,14 +153,18 @@ def _runs(
     )
 
 
-def _commit(connection: Connection, keys: dict[str, Any], named: str) -> MergedCommit:
-    commit = named.strip().lower()
-    if not _ID.fullmatch(commit):
-        raise BadInput(f"must be 7 to 64 hexadecimal digits, not {brief(named)}", "commit")
-    query = _WHOLE if len(commit) >= _SHA1 else _BEGINNING
+def _commit(connection: Connection, keys: dict[str, Any], reference: Reference) -> MergedCommit:
+    kind, commit = reference.kind, reference.value
+    if kind is ReferenceKind.PATCH_SET:
+        raise BadInput(f"patch set {plain(reference.written, 30)} is no commit of the branch", "commit")
+    by_id = _WHOLE if len(commit) >= _SHA1 else _BEGINNING
+    query = {ReferenceKind.TIP: _TIP, ReferenceKind.DATE: _ON_DAY}.get(kind, by_id)
     rows = connection.execute(query, {**keys, "commit": commit}).mappings().all()
     if len(rows) == 1:
-        return from_row(MergedCommit, rows[0])
+        return from_row(MergedCommit, rows[0], written=reference.written)
     where = f"{plain(keys['project'], 100)} {plain(keys['branch'], 100)}"
-    what = "several commits that begin" if rows else "no measured commit that begins"
-    raise NotFound(f"{where} has {what} with {commit}")
+    what = "several commits that begin with" if rows else "no measured commit that begins with"
+    if kind is ReferenceKind.TIP:
+        raise NotFound(f"{where} has no measured commit")
+    what = "no measured commit by the end of" if kind is ReferenceKind.DATE else what
+    raise NotFound(f"{where} has {what} {commit}")

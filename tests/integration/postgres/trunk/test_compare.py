@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
 
 from service.adapters.access.recent_answers import RecentAnswers
+from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.trunk.shown_commits import PostgresCommitReading
 from service.domain.access.audit import AuditKind
 from service.domain.runs.states import RunState
-from service.domain.values.errors import NotFound
+from service.domain.trunk.reference import Reference, parse_reference
+from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import RunKind
 from service.domain.verdict.calibration.schedule import BranchKey
 from service.domain.verdict.inference.verdict import Verdict
@@ -62,7 +65,12 @@ def reading(site: Site) -> PostgresCommitReading:
 def app(site: Site, reading: PostgresCommitReading) -> FastAPI:
     accounts = FakeReviewServer(accounts=dict(PEOPLE), members={("1000003", "reviewers")})
     rights = OverrideRights(RecentAnswers({"review": accounts}))
-    return build_compare(site.callers.access(), PageCommits(site.store, rights, lambda _: reading))
+    page = PageCommits(site.store, rights, lambda _: reading)
+    return build_compare(site.callers.access(), page, PostgresReading(site.database.owner))
+
+
+def ref(written: str) -> Reference:
+    return parse_reference(written, BRANCH.branch, "base")
 
 
 def page(app: FastAPI, site: Site, person: str = "al", **query: str) -> str:
@@ -86,7 +94,7 @@ class TestReading:
 
     def test_the_earlier_commit_is_the_base_however_it_is_asked(self, reading: PostgresCommitReading) -> None:
         for ends in ((FIRST, THIRD), (THIRD, FIRST)):
-            found = reading.pair(BRANCH, *ends)
+            found = reading.pair(BRANCH, *map(ref, ends))
             assert (found.base.revision, found.patch.revision) == (FIRST, THIRD)
         assert (found.runs, found.pools, found.groups) == ((), ("perf",), ("reviewers",))
 
@@ -96,7 +104,7 @@ class TestReading:
         site.database.change(
             "UPDATE run SET parent = :base WHERE revision = :patch", base=FIRST, patch=SECOND
         )
-        (run,) = reading.pair(BRANCH, FIRST, SECOND).runs
+        (run,) = reading.pair(BRANCH, ref(FIRST), ref(SECOND)).runs
 
         assert (run.kind, run.pool, run.counts) == (RunKind.POST_SUBMIT, "perf", {Verdict.SAME: 2})
 
@@ -106,7 +114,7 @@ class TestReading:
         site.compare_distant(1, 3, {key("BM_a"): SLOWER})
         site.database.change("UPDATE run SET parent = :base WHERE kind = 'longer'", base=FIRST)
 
-        runs = reading.pair(BRANCH, FIRST, THIRD).runs
+        runs = reading.pair(BRANCH, ref(FIRST), ref(THIRD)).runs
         assert [(run.kind, run.counts) for run in runs] == [
             (RunKind.LONGER, {Verdict.SLOWER: 1}),
             (RunKind.ANCHOR, {Verdict.SLOWER: 1}),
@@ -120,7 +128,34 @@ class TestReading:
         self, reading: PostgresCommitReading, beginning: str, why: str
     ) -> None:
         with pytest.raises(NotFound, match=why):
-            reading.pair(BRANCH, FIRST, beginning)
+            reading.pair(BRANCH, ref(FIRST), ref(beginning))
+
+    def test_a_day_is_the_newest_commit_by_its_end_in_utc_and_the_tip_the_newest_of_all(
+        self, site: Site, reading: PostgresCommitReading
+    ) -> None:
+        moments = ("2026-11-19 23:59:59Z", "2026-11-20 23:59:59.9Z", "2026-11-21 00:00Z")
+        for revision, moment in zip((FIRST, SECOND, THIRD), moments, strict=True):
+            site.database.change(
+                "UPDATE run SET created_at = cast(:moment AS timestamptz) WHERE revision = :revision",
+                moment=moment,
+                revision=revision,
+            )
+        for written, revision in (
+            ("2026-11-19", FIRST),
+            ("2026-11-20", SECOND),
+            ("2026-11-21", THIRD),
+            ("9999-12-31", THIRD),
+            ("tip", THIRD),
+            ("master", THIRD),
+        ):
+            found = reading.commit(BRANCH, ref(written))
+            assert (found.revision, found.written) == (revision, written)
+        with pytest.raises(NotFound, match="no measured commit by the end of 2026-11-18"):
+            reading.commit(BRANCH, ref("2026-11-18"))
+
+    def test_a_patch_set_is_no_commit(self, reading: PostgresCommitReading) -> None:
+        with pytest.raises(BadInput, match="is no commit of the branch"):
+            reading.pair(BRANCH, ref("7/1"), ref(FIRST))
 
     def test_a_private_change_and_a_hidden_branch_are_not_seen(
         self, site: Site, reading: PostgresCommitReading
@@ -129,12 +164,16 @@ class TestReading:
         assert len(public.commits(BRANCH, 9)) == 3
         site.database.change("UPDATE change SET is_private = true, is_public = false WHERE number = 12")
         assert [each.revision for each in public.commits(BRANCH, 9)] == [THIRD, FIRST]
+        assert public.commit(BRANCH, ref("tip")).revision == THIRD
         with pytest.raises(NotFound):
-            public.pair(BRANCH, FIRST, SECOND)
+            public.pair(BRANCH, ref(FIRST), ref(SECOND))
         site.database.change("DELETE FROM public_branch")
         site.database.change("UPDATE change SET is_public = false")
         assert public.branches() == []
         assert public.commits(BRANCH, 9) == []
+        for written in ("tip", "2026-12-31"):
+            with pytest.raises(NotFound, match="no measured commit"):
+                public.commit(BRANCH, ref(written))
 
 
 class TestPage:
@@ -144,6 +183,73 @@ class TestPage:
         assert "kv_engine" in page(app, site)
         assert f'name="base" value="{FIRST}"' in shown
         assert f"base={FIRST}&amp;patch={THIRD}" in shown
+
+    def test_what_was_written_stays_and_its_commit_is_named(self, app: FastAPI, site: Site) -> None:
+        shown = page(app, site, **PLACE, base=FIRST, patch="tip")
+
+        assert 'name="patch" value="tip"' in shown
+        assert f'<bdi>tip</bdi> is <a href="/runs/6"><code>{THIRD[:10]}</code></a>' in shown
+
+    def test_the_form_stays_beside_the_reason_why_an_end_cannot_be_read(
+        self, app: FastAPI, site: Site
+    ) -> None:
+        query = urlencode({**PLACE, "base": "v7<b>", "patch": "tip"})
+        answer = call(app, "GET", f"/compare?{query}", headers=site.people["al"])
+
+        assert answer.status_code == 400
+        assert "From: must be 7 digits or more of" in answer.text
+        assert 'name="base" value="v7&lt;b&gt;"' in answer.text
+
+    def test_the_rows_of_the_newest_complete_run_are_on_the_page(self, app: FastAPI, site: Site) -> None:
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER, key("BM_b"): SAME})
+        ends = {**PLACE, "base": FIRST, "patch": "tip"}
+        shown = page(app, site, **ends)
+
+        assert shown.count('<table class="rows">') == 1
+        assert re.search(r"shown below</small></th>\s+<td[^>]*>[^<]*<a href=\"/runs/8\"", shown)
+        assert "1 row hidden" in shown
+        assert f'href="?show=all&amp;{escape(urlencode(ends))}"' in shown
+        assert "comparisons.csv" in shown
+        assert "BM_b" in page(app, site, **ends, show="all")
+        assert "No changed or undecided row matches" in page(app, site, **ends, q="BM_b")
+
+    def test_another_run_is_one_click_away(self, app: FastAPI, site: Site) -> None:
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        ends = {**PLACE, "base": FIRST, "patch": THIRD}
+        assert 'href="/compare?run=7&amp;' in page(app, site, **ends)
+        chosen = page(app, site, **ends, run="7")
+
+        assert re.search(r"shown below</small></th>\s+<td[^>]*>[^<]*<a href=\"/runs/7\"", chosen)
+        assert '<input type="hidden" name="run" value="7">' in chosen
+        query = urlencode({**ends, "run": "1"})
+        answer = call(app, "GET", f"/compare?{query}", headers=site.people["al"])
+        assert answer.status_code == 404
+        assert "did not measure these two commits" in answer.text
+
+    def test_the_mean_speed_has_an_interval_of_measuring_noise(self, app: FastAPI, site: Site) -> None:
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER, key("BM_b"): SLOWER})
+        site.database.change("UPDATE comparison SET pairs = 20")
+        shown = page(app, site, **PLACE, base=FIRST, patch=THIRD)
+
+        assert (
+            "Mean speed of 2 benchmarks in pool perf: <strong>−4.8 % items/s</strong> [−5.4, −4.1]" in shown
+        )
+        assert "measuring noise only" in shown
+
+    def test_a_run_that_the_reader_may_not_see_shows_no_rows(self, site: Site) -> None:
+        """Readers of a branch see that a change on it was measured; the review server may hide the change."""
+        site.database.change(
+            "UPDATE run SET parent = :base WHERE revision = :patch", base=FIRST, patch=SECOND
+        )
+        rights = OverrideRights(RecentAnswers({}))
+        commits = PostgresCommitReading(site.database.owner)
+        public = PostgresReading(site.database.owner).seen_by(None)
+        site.database.change("UPDATE change SET is_public = false")
+        app = build_compare(site.callers.access(), PageCommits(site.store, rights, lambda _: commits), public)
+        shown = page(app, site, **PLACE, base=FIRST, patch=SECOND)
+
+        assert "2 same" in shown
+        assert '<table class="rows">' not in shown
 
     def test_two_commits_that_were_never_measured_together_can_be(self, app: FastAPI, site: Site) -> None:
         shown = page(app, site, **PLACE, base=FIRST[:40], patch=THIRD)
@@ -266,7 +372,7 @@ def test_what_benchgate_learned_of_in_the_opposite_order_is_found(
 ) -> None:
     parent = "UPDATE run SET parent = :base WHERE revision = :patch"
     site.database.change(parent, base=SECOND, patch=FIRST)
-    found = reading.pair(BRANCH, FIRST, SECOND)
+    found = reading.pair(BRANCH, ref(FIRST), ref(SECOND))
 
     assert (found.base.revision, found.patch.revision, len(found.runs)) == (SECOND, FIRST, 1)
 

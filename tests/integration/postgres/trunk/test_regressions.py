@@ -196,6 +196,7 @@ class TestReading:
         page = site.read("/regressions/1")
         assert "This commit made" in page
         assert "found by a backfill" in page
+        assert "/compare?" not in page, "commits of a backfill cannot be chosen there"
         assert "Make it old" in site.read("/regressions")
         site.merge({key("BM_a"): FASTER})
         assert site.reading.regression(found.id).results[0].faster_since == 0.9
@@ -289,10 +290,13 @@ class TestPages:
         feed = ET.fromstring(site.read("/regressions.atom"))  # noqa: S314 - our own
         assert [child.tag.rpartition("}")[2] for child in feed] == ["title", "id", "updated"]
 
-    def test_the_page_of_a_regression_leads_to_the_trend_since_its_parent(self, site: Site) -> None:
+    def test_the_page_of_a_regression_leads_to_trend_and_comparison_since_its_parent(
+        self, site: Site
+    ) -> None:
         site.merge({key("BM_a"): SLOWER}, {key("BM_a"): SAME})
         page = site.read("/regressions/1")
         assert f'href="/trends?series=1&amp;range=1y&amp;since={"p" * 40}"' in page
+        assert f'base={"p" * 40}&amp;patch={1:040x}">compare with the parent</a>' in page
         assert "The gate had said: the same." in page
         assert "is it fixed?" not in page
         site.merge({key("BM_a"): FASTER})

@@ -39,7 +39,7 @@ def test_seven_digits_alone_are_a_commit() -> None:
         *("\0" * 8, "g" * 40, "f" * 65, "\u0664\u0667", "2026-1-2", "HEAD~1"),
     ],
 )
-def test_anything_else_is_told_what_may_be_written(written: str) -> None:
+def test_the_error_for_anything_else_lists_what_may_be_written(written: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_reference(written, "master", "patch")
     assert (caught.value.where, WAYS in caught.value.what) == ("patch", True)

@@ -1,0 +1,156 @@
+"""Compare patch sets on a page over PostgreSQL: two of them, and one with its parent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+
+from service.adapters.access.recent_answers import RecentAnswers
+from service.adapters.postgres.reading import PostgresReading
+from service.adapters.postgres.store import PostgresStore
+from service.adapters.postgres.trunk.shown_commits import PostgresCommitReading
+from service.steps.access.override_rights import OverrideRights
+from service.web.trunk.commits import PageCommits
+from tests.contract.reading.site import OTHER_PARENT, PARENT, measure
+from tests.integration.postgres.site import PostgresSite
+from tests.support.access.callers import Callers
+from tests.support.web import build_compare, call
+
+if TYPE_CHECKING:
+    import httpx
+
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+PLACE = {"instance": "gerrit", "project": "kv", "branch": "master"}
+
+
+@pytest.fixture
+def site(database: Database) -> PostgresSite:
+    """A change with two patch sets on one parent, which is a commit of the branch."""
+    site = PostgresSite(database)
+    site.add_change(patch_sets=2)
+    for number in (1, 2):
+        measure(site, number, "BM_a", "BM_b")
+    database.change("UPDATE comparison SET error = 0.01")
+    database.change(
+        """INSERT INTO run (kind, state, instance, project, branch, revision, subject, author)
+           VALUES ('post-submit', 'finished', 'gerrit', 'kv', 'master', :parent, 'Grow', 'Ed')""",
+        parent=PARENT,
+    )
+    return site
+
+
+def ask(site: PostgresSite, base: str, patch: str, path: str = "/compare", **more: str) -> httpx.Response:
+    """Ask as an anonymous reader."""
+    engine = site.database.owner
+    commits = PostgresCommitReading(engine).seen_by(None)
+    page = PageCommits(PostgresStore(engine), OverrideRights(RecentAnswers({})), lambda _: commits)
+    app = build_compare(Callers().access(), page, PostgresReading(engine).seen_by(None))
+    query = urlencode({**PLACE, "base": base, "patch": patch, **more})
+    return call(app, "GET", f"{path}?{query}")
+
+
+def rows_of(answer: httpx.Response) -> list[dict[str, Any]]:
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()["rows"]
+    return found
+
+
+class TestOneParent:
+    def test_each_benchmark_has_the_ratio_of_both_ratios_and_no_verdict(self, site: PostgresSite) -> None:
+        site.database.change(
+            "UPDATE comparison SET ratio = 1.08, low = 1.06, high = 1.1 WHERE build_id ="
+            " (SELECT max(id) FROM build)"
+        )
+        answer = ask(site, "7/1", "7")
+
+        assert answer.status_code == 200
+        assert "not together: this is no verdict" in answer.text
+        assert "×" not in answer.text
+        assert "+20.0 %" in answer.text  # 1.08 / 0.9
+        assert "slower</span>" not in answer.text
+        assert '/changes/7#patch-sets"' in answer.text
+
+    def test_the_api_has_the_same_and_says_what_a_reference_stands_for(self, site: PostgresSite) -> None:
+        answer = ask(site, "7/1", "7", "/api/v1/compare")
+        rows = rows_of(answer)
+
+        assert [(each["patch"]["benchmark"], each["ratio"]) for each in rows] == [("BM_a", 1), ("BM_b", 1)]
+        assert rows[0]["low"] < 1 < rows[0]["high"]
+        patch = answer.json()["patch"]
+        assert (patch["written"], patch["patch_set"], patch["parent"]) == ("7", 2, PARENT)
+
+    def test_a_build_that_both_share_is_one_result(self, site: PostgresSite) -> None:
+        site.database.change(
+            "UPDATE run_build SET build_id = (SELECT min(id) FROM build), job = 'again'"
+            " WHERE build_id = (SELECT max(id) FROM build)"
+        )
+        (first, *_) = rows_of(ask(site, "7/1", "7/2", "/api/v1/compare"))
+
+        assert (first["is_one_result"], first["ratio"]) == (True, None)
+        assert "one result for both" in ask(site, "7/1", "7/2").text
+
+    def test_a_search_leaves_out_other_benchmarks_and_keeps_the_ends(self, site: PostgresSite) -> None:
+        text = ask(site, "7/1", "7/2", q="BM_b").text
+
+        assert "BM_a" not in text
+        assert "BM_b" in text
+        assert '<input type="hidden" name="base" value="7/1">' in text
+
+    def test_a_series_that_only_one_of_them_has_is_left_out(self, site: PostgresSite) -> None:
+        """Another pool has series of its own."""
+        other = site.add_series("BM_c")
+        site.database.change(
+            "UPDATE comparison SET series_id = :other WHERE build_id = (SELECT max(id) FROM build)"
+            " AND series_id = (SELECT min(id) FROM series)",
+            other=other,
+        )
+        rows = rows_of(ask(site, "7/1", "7/2", "/api/v1/compare"))
+        assert [each["patch"]["benchmark"] for each in rows] == ["BM_b"]
+
+
+class TestOtherEnds:
+    def test_patch_sets_of_other_parents_are_not_divided(self, site: PostgresSite) -> None:
+        site.database.change("UPDATE run SET parent = :other WHERE revision = '7-2'", other=OTHER_PARENT)
+        text = ask(site, "7/1", "7/2").text
+
+        assert "Results against different code are not divided" in text
+        assert f"<code>{OTHER_PARENT[:10]}</code>" in text
+        assert 'href="/changes/7/1"' in text
+        assert rows_of(ask(site, "7/1", "7/2", "/api/v1/compare")) == []
+
+    def test_a_patch_set_without_results_says_so(self, site: PostgresSite) -> None:
+        site.add_change(8)
+        assert "has no results" in ask(site, "7/1", "8").text
+
+    def test_a_patch_set_and_its_parent_lead_to_its_page(self, site: PostgresSite) -> None:
+        for ends in ((PARENT[:8], "7/1"), ("7/1", "tip")):
+            answer = ask(site, *ends)
+            assert (answer.status_code, answer.headers["location"]) == (303, "/changes/7/1")
+
+    def test_a_patch_set_and_another_commit_were_not_measured_together(self, site: PostgresSite) -> None:
+        site.database.change(
+            "UPDATE run SET revision = :other WHERE revision = :parent", other="c" * 40, parent=PARENT
+        )
+        answer = ask(site, "ccccccc", "7/1")
+
+        assert answer.status_code == 200
+        assert "not against this commit" in answer.text
+
+    def test_a_patch_set_is_not_compared_with_itself(self, site: PostgresSite) -> None:
+        assert ask(site, "7/2", "7").status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/compare", "/api/v1/compare"])
+def test_a_hidden_change_answers_as_one_that_does_not_exist(site: PostgresSite, path: str) -> None:
+    site.add_change(8)
+    shown = ask(site, "7/1", "8/1", path)
+    site.hide(8)
+    hidden, unknown = ask(site, "7/1", "8/1", path), ask(site, "7/1", "9/1", path)
+
+    assert (shown.status_code, hidden.status_code, unknown.status_code) == (200, 404, 404)
+    assert "there is no change gerrit~8" in hidden.text.replace("There", "there")
+    assert "there is no change gerrit~9" in unknown.text.replace("There", "there")
