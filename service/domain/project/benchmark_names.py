@@ -1,4 +1,4 @@
-"""Match names of benchmarks with filters and with entries of a project file."""
+"""Match names of benchmarks with filters and with entries of a project file; find their families."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # What begins a benchmark's arguments, or ends a part of a fixture's name.
 _PART: Final = re.compile(r"[/<]")
+_DIGITS: Final = re.compile(r"([0-9]+)")
 
 BenchmarkName = Annotated[str, text(r"[^\x00\n]{1,1024}", "names of benchmarks, of 1 to 1024 characters")]
 
@@ -21,6 +22,22 @@ def heads(name: str) -> Iterator[str]:
     """Yield a name, and its prefixes up to each part, the longest first."""
     yield name
     yield from (name[: part.start()] for part in reversed(list(_PART.finditer(name))) if part.start())
+
+
+def family_of(name: str) -> str:
+    """Return what comes before a benchmark's arguments: ``BM_Map`` of ``BM_Map<int, char>/64/threads:4``.
+
+    Of a fixture it is the name of the fixture; of nanobench and Catch2 the title or the test case.
+    """
+    *_, family = heads(name)
+    return family
+
+
+def natural_order(name: str) -> tuple[tuple[str, int], ...]:
+    """Return a key that sorts the numbers in names by their values: ``BM_Map/8`` before ``BM_Map/64``."""
+    parts = _DIGITS.split(name)
+    numbers = (*(int(each) for each in parts[1::2]), 0)
+    return tuple(zip(parts[::2], numbers, strict=True))
 
 
 def entry_for(name: str, entries: Collection[str]) -> str | None:
