@@ -170,6 +170,7 @@ def _joined(commits: Sequence[str], levels: Mapping[str, CommitLevel], since: st
         last = offsets[found.since] + found.log
     zero = offsets.get(levels[since].since, 0.0) if since in levels else next(iter(offsets.values()), 0.0)
     return {
-        commit: CommitLevel(each.log, each.error, each.since, offsets[each.since] - zero)
+        commit: CommitLevel(each.log, each.error, each.since, offset) if offset else each
         for commit, each in levels.items()
+        for offset in (offsets[each.since] - zero,)
     }
