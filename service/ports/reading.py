@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from service.ports.runs.shown import Build, BuildDetail, RunWithBuilds
     from service.ports.verdict import (
         Comparison,
+        Family,
         MeasuredPatchSets,
         Samples,
         Series,
@@ -136,6 +137,25 @@ class SeriesReading(Protocol):
         """
 
 
+class FamilyReading(Protocol):
+    """Families: the series of one suite and metric whose benchmarks differ in their arguments."""
+
+    def family(
+        self,
+        series_id: int,
+        most: int,
+        limit: int,
+        within: timedelta | None = None,
+        until: datetime | None = None,
+    ) -> Family:
+        """Return the first ``most`` series of a benchmark's family in natural order, itself among them.
+
+        Each has its newest merged commits between the same moments as the trend of ``series_id``, also under
+        former names, and all have at most ``limit`` together: each an equal share. With 0 for ``most`` the
+        family is only counted.
+        """
+
+
 class BenchmarkReading(Protocol):
     """Benchmarks, and how much they decide."""
 
@@ -165,7 +185,15 @@ class MachineReading(Protocol):
         """Return the facts that show whether the service works."""
 
 
-class Reading(ChangeReading, BuildReading, SeriesReading, BenchmarkReading, MachineReading, Protocol):
+class Reading(
+    ChangeReading,
+    BuildReading,
+    SeriesReading,
+    FamilyReading,
+    BenchmarkReading,
+    MachineReading,
+    Protocol,
+):
     """All read ports. Safe to call from several threads; raises NotFound and Transient."""
 
     def seen_by(self, viewer: Viewer | None) -> Reading:

@@ -387,6 +387,27 @@ class SeriesWithPoints:
         return (found[commit] for commit in commits if commit in found)
 
 
+@dataclass(frozen=True, slots=True)
+class SeriesWithSteps:
+    """A series with its merged commits against their parents, oldest first, as far as levels need them.
+
+    The steps of measured commits have verdicts. ``anchors`` join commits that are far apart.
+    """
+
+    series: Series
+    steps: tuple[Step, ...] = ()
+    anchors: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The series of benchmarks that differ in their arguments; ``count`` has also those left out."""
+
+    name: str
+    count: int
+    members: tuple[SeriesWithSteps, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesVotingStatus:
     """The voting status of a series on a machine, by the policy of the job's newest A/A session."""

@@ -23,6 +23,7 @@ from service.ports.verdict import SeriesVotingStatus, SeriesWithPoints
 from tests.contract.reading.benchmarks import BenchmarkReadingContract
 from tests.contract.reading.builds import BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
+from tests.contract.reading.families import FamilyReadingContract
 from tests.contract.reading.machines import MachineReadingContract
 from tests.contract.reading.seen_by import ReadingContract
 from tests.contract.reading.series import SeriesReadingContract
@@ -206,6 +207,7 @@ class TestFakeReading(
     MeasuredPatchSetsContract,
     BuildReadingContract,
     SeriesReadingContract,
+    FamilyReadingContract,
     BenchmarkReadingContract,
     MachineReadingContract,
     ReadingContract,

@@ -16,6 +16,7 @@ from service.ports.reading import (
     BenchmarkReading,
     BuildReading,
     ChangeReading,
+    FamilyReading,
     MachineReading,
     SeriesReading,
     Viewer,
@@ -100,6 +101,7 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
     ),
     "series": lambda reading, _: bool(reading.series(parse_words("BM_secret"), 9)),
     "trend": lambda reading, secret: is_there(lambda: reading.trend(secret.series, 9)),
+    "family": lambda reading, secret: is_there(lambda: reading.family(secret.series, 9, 9).members),
     "measured_series": lambda reading, _: bool(reading.measured_series(LONG_AGO)),
     "merged_steps": lambda reading, secret: bool(
         reading.merged_steps({secret.series: secret.build.created_at + timedelta(days=1)}, 9)
@@ -110,7 +112,7 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
 }
 METHODS: Final = {
     name
-    for port in (ChangeReading, BuildReading, SeriesReading, BenchmarkReading, MachineReading)
+    for port in (ChangeReading, BuildReading, SeriesReading, FamilyReading, BenchmarkReading, MachineReading)
     for name in vars(port)
     if not name.startswith("_")
 }

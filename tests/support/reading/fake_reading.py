@@ -15,6 +15,7 @@ from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Result
 from service.domain.values.errors import Ambiguous, NotFound, Transient
 from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
+from service.domain.values.search import EVERYTHING
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import failure_sentences
 from service.domain.wording.standing import waiting
@@ -23,6 +24,7 @@ from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDeta
 from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds, Standing, leading
 from service.ports.verdict import (
     Comparison,
+    Family,
     MeasuredBuild,
     MeasuredPatchSet,
     MeasuredPatchSets,
@@ -31,6 +33,7 @@ from service.ports.verdict import (
     Series,
     SeriesWithPoints,
 )
+from tests.support.reading.families import family_with
 from tests.support.reading.hiding import as_seen
 from tests.support.reading.matching import matches
 from tests.support.reading.measured import measured_series
@@ -366,6 +369,21 @@ class FakeReading(Reading):
             untouched=(*trend.untouched, *reversed(untouched)),
             anchors=(*trend.anchors, *anchors),
             imported=self._imported(same)[-limit:],
+        )
+
+    @override
+    def family(
+        self,
+        series_id: int,
+        most: int,
+        limit: int,
+        within: timedelta | None = None,
+        until: datetime | None = None,
+    ) -> Family:
+        series = self.trend(series_id, 1).series
+        listed = self.series(EVERYTHING, len(self.trends))
+        return family_with(
+            series, listed, most, lambda each, share: self.trend(each, limit // share, within, until)
         )
 
     @override
