@@ -6,14 +6,14 @@ from service.adapters.postgres.machines.shown_machines import PostgresMachineRea
 from service.adapters.postgres.review.shown_changes import PostgresChangeReading
 from service.adapters.postgres.runs.shown_benchmarks import PostgresBenchmarkReading
 from service.adapters.postgres.runs.shown_builds import PostgresBuildReading
-from service.adapters.postgres.verdict.shown_series import PostgresSeriesReading
+from service.adapters.postgres.verdict.shown_families import PostgresFamilyReading
 from service.ports.reading import Reading
 
 
 class PostgresReading(
     PostgresChangeReading,
     PostgresBuildReading,
-    PostgresSeriesReading,
+    PostgresFamilyReading,
     PostgresBenchmarkReading,
     PostgresMachineReading,
     Reading,

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import text
 from typing_extensions import override
@@ -41,15 +41,16 @@ from service.ports.verdict import Anchor, Point, Series, SeriesWithPoints, Untou
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import Row
+    from sqlalchemy import Connection, Row
 
     from service.domain.values.search import Words
 
+M = TypeVar("M", Point, Step)
 # The commit on the branch of a row of run: a merge commit brought some.
 ON_BRANCH: Final = "coalesce(nullif(run.merged_as, ''), run.revision)"
-_MOST_ANCHORS: Final = 200
-_MOST_BACKFILLED: Final = 5000  # measured commits of backfills, and anchors
-_SERIES: Final = """
+MOST_ANCHORS: Final = 200
+MOST_BACKFILLED: Final = 5000  # measured commits of backfills, and anchors
+SERIES: Final = """
 SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM series
 """
 # All of them: a benchmark may be renamed again.
@@ -79,14 +80,15 @@ SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metr
 WHERE {visible_series("found")} ORDER BY id LIMIT :limit
 """)  # noqa: S608 - put together from constants
 _ONE: Final = text(f"""
-{_SERIES} WHERE {visible_series("series")} AND id = (
+{SERIES} WHERE {visible_series("series")} AND id = (
     SELECT id FROM {SAME_SERIES} AS same
     WHERE NOT EXISTS (SELECT FROM series AS newer WHERE newer.continues = same.id)
 )
 """)  # noqa: S608 - put together from constants
 
 
-_WITHIN: Final = "measured_at BETWEEN :begin AND :end"
+OF_JOB: Final = ("instance", "project", "branch", "machine_class", "job")
+WITHIN: Final = "measured_at BETWEEN :begin AND :end"
 _ALWAYS: Final = {"begin": datetime.min.replace(tzinfo=UTC), "end": datetime.max.replace(tzinfo=UTC)}
 
 
@@ -105,7 +107,7 @@ def _newest(kind: int, run_kind: RunKind) -> str:
               AND {visible_run("run")}
             ORDER BY run.id LIMIT 1
         ) AS r ON true
-        WHERE series_id = same.id AND comparison.kind = {kind} AND {_WITHIN}
+        WHERE series_id = same.id AND comparison.kind = {kind} AND {WITHIN}
           AND (r.id IS NOT NULL OR {visible_build("comparison.build_id")})
         ORDER BY measured_at DESC LIMIT :limit
     ) AS of_name
@@ -122,7 +124,7 @@ SELECT * FROM (
     FROM {SAME_SERIES} AS same
     CROSS JOIN LATERAL (
         SELECT * FROM comparison WHERE series_id = same.id AND kind = 3
-        ORDER BY measured_at DESC LIMIT {_MOST_BACKFILLED}
+        ORDER BY measured_at DESC LIMIT {MOST_BACKFILLED}
     ) AS comparison
     JOIN run_build ON run_build.build_id = comparison.build_id
     JOIN run AS r ON r.id = run_build.run_id AND {visible_run("r")}
@@ -133,7 +135,8 @@ ORDER BY committed_at DESC LIMIT :limit
 """  # noqa: S608 - put together from constants
 
 
-def _samples(side: int) -> str:
+def samples_of(side: int) -> str:
+    """Return the query for one side's samples of comparison ``k``, if that has no error."""
     # Each is looked up with its own moment, so that only the partition that holds it is opened. Rows of
     # previous versions have no error, and are estimated from their samples.
     return f"""
@@ -144,7 +147,7 @@ def _samples(side: int) -> str:
     """  # noqa: S608 - a number
 
 
-_SAME_PROGRAM: Final = (
+SAME_PROGRAM: Final = (
     f"""coalesce(k.reasons @> '[{{"kind": "{ReasonKind.SAME_PROGRAM.value}"}}]', false) AS is_same_program"""
 )
 _POINTS: Final = text(f"""
@@ -155,15 +158,15 @@ SELECT {COMPARED}, k.run_kind AS kind, k.measured_at, b.job, b.environment_id,
        coalesce(nullif(k.author, ''), p.author, '') AS author,
        c.number AS change, {ADDRESS} AS change_address, p.number AS patch_set,
        k.parent, k.committed_at, of_base.samples AS base_samples, of_patch.samples AS patch_samples,
-       {_SAME_PROGRAM}
+       {SAME_PROGRAM}
 FROM (
     ({_newest(1, RunKind.POST_SUBMIT)}) UNION ALL ({_BACKFILLED}) UNION ALL ({_newest(0, RunKind.CHECK)})
 ) AS k
 JOIN build AS b ON b.id = k.build_id
 LEFT JOIN patch_set AS p ON p.id = k.patch_set_id
 LEFT JOIN change AS c ON c.id = p.change_id
-LEFT JOIN LATERAL ({_samples(0)}) AS of_base ON k.run_kind = '{RunKind.POST_SUBMIT}'
-LEFT JOIN LATERAL ({_samples(1)}) AS of_patch ON k.run_kind = '{RunKind.POST_SUBMIT}'
+LEFT JOIN LATERAL ({samples_of(0)}) AS of_base ON k.run_kind = '{RunKind.POST_SUBMIT}'
+LEFT JOIN LATERAL ({samples_of(1)}) AS of_patch ON k.run_kind = '{RunKind.POST_SUBMIT}'
 ORDER BY coalesce(k.committed_at, k.measured_at), k.build_id
 """)  # noqa: S608 - put together from constants
 _LAST: Final = text(f"""
@@ -176,7 +179,7 @@ SELECT greatest(max(k.measured_at), (
 
 _ANCHORS: Final = text(f"""
 SELECT {COMPARED}, k.measured_at, k.revision, k.parent,
-       of_base.samples AS base_samples, of_patch.samples AS patch_samples, {_SAME_PROGRAM}
+       of_base.samples AS base_samples, of_patch.samples AS patch_samples, {SAME_PROGRAM}
 FROM {SAME_SERIES} AS same CROSS JOIN LATERAL (
     SELECT comparison.*, r.revision, r.parent FROM comparison
     JOIN LATERAL (
@@ -185,15 +188,15 @@ FROM {SAME_SERIES} AS same CROSS JOIN LATERAL (
           AND run.committed_at IS NULL AND {visible_run("run")}
         ORDER BY run.id LIMIT 1
     ) AS r ON r.parent IS NOT NULL
-    WHERE series_id = same.id AND comparison.kind = 3 AND {_WITHIN}
-    ORDER BY measured_at DESC LIMIT {_MOST_ANCHORS}
+    WHERE series_id = same.id AND comparison.kind = 3 AND {WITHIN}
+    ORDER BY measured_at DESC LIMIT {MOST_ANCHORS}
 ) AS k
-LEFT JOIN LATERAL ({_samples(0)}) AS of_base ON true
-LEFT JOIN LATERAL ({_samples(1)}) AS of_patch ON true
+LEFT JOIN LATERAL ({samples_of(0)}) AS of_base ON true
+LEFT JOIN LATERAL ({samples_of(1)}) AS of_patch ON true
 ORDER BY k.measured_at, k.build_id
 """)  # noqa: S608 - put together from constants
 _CAME: Final = "coalesce(run.committed_at, b.created_at)"
-_UNTOUCHED: Final = text(f"""
+UNTOUCHED: Final = text(f"""
 SELECT * FROM (
 SELECT DISTINCT ON (run.id) {ON_BRANCH} AS revision, run.parent, {_CAME} AS moment
 FROM build AS b JOIN run_build ON run_build.build_id = b.id JOIN run ON run.id = run_build.run_id
@@ -265,35 +268,34 @@ class PostgresSeriesReading(Sighted, SeriesReading):
         within: timedelta | None = None,
         until: datetime | None = None,
     ) -> SeriesWithPoints:
+        keys = self._keys(series_id, limit, within, until)
+        with self._begin() as connection:
+            series = series_in(connection, series_id, keys, within)
+            points = tuple(from_rows(Point, connection.execute(_POINTS, keys), error=error_of))
+            newest = connection.execute(_IMPORTED, keys).mappings().all()
+            imported = tuple(from_row(ImportedValue, each) for each in reversed(newest))
+            merged = (point for point in points if point.kind is RunKind.POST_SUBMIT)
+            if (first := next(merged, None)) is None:
+                return SeriesWithPoints(series, points, imported=imported)
+            keys |= {each: getattr(series, each) for each in OF_JOB} | {"begin": first.moment}
+            untouched = tuple(from_rows(UntouchedCommit, connection.execute(UNTOUCHED, keys)))
+            points = since_untouched(points, untouched)
+            # A repetition continues the same pairs.
+            found = from_rows(Anchor, connection.execute(_ANCHORS, keys), error=error_of)
+            anchors = {(each.parent, each.revision): each for each in found}.values()
+            return SeriesWithPoints(series, points, untouched, tuple(anchors), imported)
+
+    def _keys(
+        self, series_id: int, limit: int, within: timedelta | None, until: datetime | None
+    ) -> dict[str, Any]:
+        """Return the values of a trend's queries; ask the viewer about the changes of the series."""
         keys: dict[str, Any] = {"series_id": number_key(series_id, LARGEST_BIGINT), "limit": limit}
         keys |= _ALWAYS if until is None else _ALWAYS | {"end": until}
         if within is not None and self._viewer is not None:
             # The viewer may see newer points than everybody, so that the range begins here or later.
             ((last,),) = self._all(_LAST, **keys | self._sight(OF_BRANCHES) | {"limit": 1})
             keys["begin"] = keys["begin"] if last is None else last - within
-        keys |= self._sight(OF_TREND, **keys)
-        with self._begin() as connection:
-            row = connection.execute(_ONE, keys).mappings().first()
-            if row is None:
-                raise NotFound(f"there is no series {series_id}")
-            series = from_row(Series, row)
-            last = None if within is None else connection.execute(_LAST, keys | {"limit": 1}).scalar_one()
-            if within is not None and last is not None:
-                keys["begin"] = last - within
-            points = tuple(from_rows(Point, connection.execute(_POINTS, keys), error=_error))
-            newest = connection.execute(_IMPORTED, keys).mappings().all()
-            imported = tuple(from_row(ImportedValue, each) for each in reversed(newest))
-            merged = (point for point in points if point.kind is RunKind.POST_SUBMIT)
-            if (first := next(merged, None)) is None:
-                return SeriesWithPoints(series, points, imported=imported)
-            names = ("instance", "project", "branch", "machine_class", "job")
-            keys |= {each: getattr(series, each) for each in names} | {"begin": first.moment}
-            untouched = tuple(from_rows(UntouchedCommit, connection.execute(_UNTOUCHED, keys)))
-            points = since_untouched(points, untouched)
-            # A repetition continues the same pairs.
-            found = from_rows(Anchor, connection.execute(_ANCHORS, keys), error=_error)
-            anchors = {(each.parent, each.revision): each for each in found}.values()
-            return SeriesWithPoints(series, points, untouched, tuple(anchors), imported)
+        return keys | self._sight(OF_TREND, **keys)
 
     @override
     def merged_steps(self, before: Mapping[int, datetime], limit: int) -> Mapping[int, Sequence[Step]]:
@@ -308,7 +310,20 @@ class PostgresSeriesReading(Sighted, SeriesReading):
         return {series_id: tuple(map(_step, its)) for series_id, its in by_series}
 
 
-def since_untouched(points: Sequence[Point], untouched: Sequence[UntouchedCommit]) -> tuple[Point, ...]:
+def series_in(
+    connection: Connection, series_id: int, keys: dict[str, Any], within: timedelta | None
+) -> Series:
+    """Return the series of a trend; its range in ``keys`` then begins ``within`` before its newest point."""
+    row = connection.execute(_ONE, keys).mappings().first()
+    if row is None:
+        raise NotFound(f"there is no series {series_id}")
+    last = None if within is None else connection.execute(_LAST, keys | {"limit": 1}).scalar_one()
+    if within is not None and last is not None:
+        keys["begin"] = last - within
+    return from_row(Series, row)
+
+
+def since_untouched(points: Sequence[M], untouched: Sequence[UntouchedCommit]) -> tuple[M, ...]:
     """Leave out points that are older than all untouched commits, if more of these were not read.
 
     Without them, the line of older commits would have gaps that are none.
@@ -324,7 +339,7 @@ def _step(row: Row[Any]) -> Step:
     return Step(row.revision, row.parent, row.measured_at, log, verdict=Verdict(row.verdict))
 
 
-def _error(row: Row[Any]) -> float | None:
+def error_of(row: Row[Any]) -> float | None:
     """Return the stored error; a row of a previous version has samples instead.
 
     It is estimated from the pairs of the verdict: the first complete ones of the stored pairs.

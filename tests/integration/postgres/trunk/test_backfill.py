@@ -76,6 +76,10 @@ def trend(database: Database, points: int = 10) -> SeriesWithPoints:
     database.change("UPDATE comparison SET error = 0.002")
     reading = PostgresReading(database.owner)
     [series] = reading.series(Words(), 10)
+    whole = reading.trend(series.id, 1000)
+    [member] = reading.family(series.id, 1, 1000).members
+    assert [replace(step, verdict=None) for step in member.steps] == [*whole.steps], "also in its family"
+    assert [replace(step, verdict=None) for step in member.anchors] == [*whole.links]
     return reading.trend(series.id, points)
 
 
@@ -113,6 +117,8 @@ def test_a_link_that_was_measured_twice_counts_once_and_the_newest_commits_are_s
     [older, newer] = trend(database).points
     assert (older.revision, newer.ratio) == (commit("1"), 1.02)
     assert [point.revision for point in trend(database, 1).points] == [commit("2")]
+    [member] = PostgresReading(database.owner).family(1, 1, 1).members
+    assert [step.revision for step in member.steps] == [commit("2")]
 
 
 def test_an_anchor_stays_in_the_trend_when_a_backfill_measures_more_commits_than_it_has_anchors(
