@@ -1,4 +1,4 @@
-"""Route the page of trends, its figures, and the page that other sites may frame."""
+"""Route the page of trends, its figures, the page of a family, and the one that other sites may frame."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from dashboards.rendering import query_of
+from dashboards.verdict.family_charts import charts_of
 from dashboards.verdict.imported_values import proposals_of, with_imported
 from dashboards.verdict.trend_cards import page_of
 from dashboards.verdict.trend_figure import figure_of
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 CHART_PATHS: Final = re.compile(r"/trends(?P<framed>/[0-9]{1,19}/embed)?")
 _MOST_FOUND: Final = 50
 _MOST_ROWS: Final = 200  # of each table
+_MOST_MEMBERS: Final = 60  # charts of a family: nobody looks through more
+_MOST_COMMITS: Final = 12_000  # of all members together, read in a fraction of a second
 View = Annotated[TrendView, Depends(view_of)]
 
 
@@ -71,7 +74,27 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], Reading], page
             can_add=0 < len(ids) < MOST_SERIES,
             kept=[*(("series", each) for each in ids), *view.query.items()],
             page_of=page_of,
+            family=reading.family(ids[0], 0, _MOST_ROWS, until=view.until) if len(ids) == 1 else None,
             **_drawn(reading, chosen, view, pages.links),
+        )
+
+    @router.get("/trends/{series_id}/family")
+    def family(request: Request, series_id: Annotated[SeriesId, Path()], view: View) -> HTMLResponse:
+        found = reading_of(request).family(series_id, _MOST_MEMBERS, _MOST_COMMITS, view.within, view.until)
+        share = _MOST_COMMITS // len(found.members)
+        return pages.render(
+            request,
+            "family.html",
+            family=found,
+            first=found.members[0].series,
+            drawn=charts_of(found.members, view.since),
+            share=share,
+            is_full=any(
+                sum(step.verdict is not None for step in each.steps) >= share for each in found.members
+            ),
+            view=view,
+            ranges=CONTROLS["range"],
+            here=lambda **changes: f"/trends/{series_id}/family{query_of(**replace(view, **changes).query)}",
         )
 
     _add_figures(router, reading_of, pages)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from service.domain.values.search import Words
     from service.ports.runs.shown import Build
-    from service.ports.verdict import Compared, Comparison
+    from service.ports.verdict import Comparison, MeasuredRatio
 
 
 class RowFilter(StrEnum):
@@ -187,7 +187,7 @@ def search_for(name: str) -> str:
     return found if parse_words(found).matches(name) else ""
 
 
-def sign_of(verdict: Verdict, row: Compared | None = None, metric: str = "") -> str:
+def sign_of(verdict: Verdict, row: MeasuredRatio | None = None, metric: str = "") -> str:
     """Return the sign of a verdict; for what is not speed, it points to where the value moved."""
     if row is None or row.ratio is None or verdict not in _JUDGED or metric_named(metric).is_speed:
         return _SIGNS[verdict]

@@ -43,7 +43,7 @@ def card_of(
         "title": plain(point.subject, 90) or plain(point.revision, 12),
         "author": plain(point.author, 60),
         "commit": f"{change_of}{of} · {plain(point.revision, _SHORT + 1)[:_SHORT]}",
-        "level": "" if spot.level is None else _level_text(spot.level),
+        "level": "" if spot.level is None else level_text(spot.level),
         "value": plain(labelled_quantity(point.patch, series.unit, series.metric), 100),
         "verdict": f"{measured} against {base}, {point.pairs} pairs on {plain(point.machine, 60)}",
         "moment": f"{moment(point.moment)} UTC{later}",
@@ -53,7 +53,7 @@ def card_of(
     }
 
 
-def _level_text(level: CommitLevel) -> str:
+def level_text(level: CommitLevel) -> str:
     """Write how far a commit is from another one: ``+3.2 % [2.1, 4.4] since 0123456789``."""
     low, high, ratio = ratio_of(level.low), ratio_of(level.high), ratio_of(level.log)
     return f"{change(ratio)} {interval(low, high, ratio)} since {level.since[:_SHORT]}"

@@ -65,6 +65,7 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/trends"): Need.READ,
         ("GET", "/trends/{series_id}/figure.json"): Need.READ,
         ("GET", "/trends/{series_id}/embed"): Need.READ,
+        ("GET", "/trends/{series_id}/family"): Need.READ,
         ("GET", "/benchmarks"): Need.READ,
         ("GET", "/benchmarks.csv"): Need.READ,
         ("GET", "/compare"): Need.READ,

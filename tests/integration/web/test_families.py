@@ -1,0 +1,97 @@
+"""The page of a family of benchmarks, and the links to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.ports.verdict import SeriesWithPoints
+from tests.support.reading.fake_reading import FakeReading
+from tests.support.reading.views import series_view, trend_point
+from tests.support.web import build_app, call
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fastapi import FastAPI
+
+POINTS = tuple(trend_point(index, 1.0) for index in range(20))
+
+
+def site_with(*names: str, points: Sequence[object] = POINTS) -> FastAPI:
+    trends = [
+        SeriesWithPoints(series_view(number, name), tuple(points))  # type: ignore[arg-type]
+        for number, name in enumerate(names, 1)
+    ]
+    return build_app(FakeReading(trends=trends))
+
+
+def page_of(app: FastAPI, path: str) -> str:
+    answer = call(app, "GET", path)
+    assert answer.status_code == 200
+    return answer.text
+
+
+def test_a_trend_leads_to_all_of_its_family() -> None:
+    app = site_with("BM_Map/8", "BM_Map/64", "BM_Sort")
+    page = page_of(app, "/trends?series=2&range=1y")
+    assert '<a href="/trends/2/family?range=1y">all 2 of <bdi>BM_Map</bdi></a>' in page
+    for alone in ("/trends?series=3", "/trends?series=1&series=2"):
+        assert "/family" not in page_of(app, alone)
+
+
+def test_a_family_has_a_chart_and_a_link_for_each_member() -> None:
+    page = page_of(site_with("BM_Map/64", "BM_Map/8", "BM_Sort"), "/trends/1/family?range=all&by=commit")
+    assert page.index("series=2&amp;range=all&amp;by=commit") < page.index(
+        "series=1&amp;range=all&amp;by=commit"
+    )
+    assert page.count('<svg class="small-chart"') == 2
+    assert "All 2 of <bdi>BM_Map</bdi>" in page
+    assert "since 000000000000"[:16] in page
+    assert "BM_Sort" not in page
+
+
+def test_every_control_of_a_family_is_in_its_links() -> None:
+    since = POINTS[3].revision
+    page = page_of(site_with("BM_a/1", "BM_a/2"), f"/trends/1/family?since={since}&until=2026-11-30T00:00Z")
+    assert f'"/trends/1/family?range=30d&amp;since={since}&amp;until=2026' in page
+    assert f'"/trends/1/family?since={since}"' in page, "the newest"
+    assert '"/trends/1/family?until=2026' in page, "since the oldest"
+    assert f"since {since[:10]}" in page
+
+
+def test_a_large_family_says_how_many_benchmarks_and_commits_it_leaves_out() -> None:
+    many = tuple(trend_point(index, 1.0) for index in range(201))
+    page = page_of(
+        site_with(*(f"BM_Map/{size}" for size in range(84)), points=many), "/trends/1/family?range=all"
+    )
+    assert "the first 60 of 84 benchmarks" in page
+    assert "a page holds no more than 200 of each" in page
+    assert page.count('<svg class="small-chart"') == 60
+    assert len(page) < 250_000
+    small = page_of(site_with("BM_Map/1", "BM_Map/2", points=many), "/trends/1/family?range=all")
+    assert "left out" not in small
+
+
+def test_a_family_without_merged_commits_says_so() -> None:
+    page = page_of(site_with("BM_Map/1", "BM_Map/2", points=()), "/trends/1/family")
+    assert page.count("No merged commit was measured against its parent in this range.") == 2
+
+
+def test_a_hostile_family_is_shown_as_text() -> None:
+    hostile = '"><script>alert(1)</script>&quot;'
+    app = site_with(f"{hostile}/1", f"{hostile}/2")
+    for path in ("/trends?series=1", "/trends/1/family"):
+        assert "<script>alert" not in page_of(app, path)
+
+
+def test_the_page_of_a_family_needs_no_styles_or_scripts_of_its_own() -> None:
+    answer = call(site_with("BM_Map/1"), "GET", "/trends/1/family")
+    assert "unsafe-inline" not in answer.headers["content-security-policy"]
+    assert "style=" not in answer.text
+    assert "plotly" not in answer.text
+
+
+def test_a_family_that_does_not_exist_has_no_page() -> None:
+    app = site_with("BM_Map/1")
+    for path in ("/trends/9/family", "/trends/0/family", "/trends/1/family?range=2d"):
+        assert call(app, "GET", path).status_code == 404

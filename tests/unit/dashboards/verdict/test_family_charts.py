@@ -1,0 +1,147 @@
+"""Small charts of a family of benchmarks."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dashboards.verdict.family_charts import Chart, Charts, charts_of
+from service.domain.verdict.inference.verdict import Verdict
+from service.domain.verdict.trend.line import Step
+from service.ports.verdict import SeriesWithSteps
+from tests.support.reading.views import series_view
+
+START = datetime(2026, 1, 5, tzinfo=UTC)
+SAME, SLOWER, FASTER = Verdict.SAME, Verdict.SLOWER, Verdict.FASTER
+
+
+def step(
+    number: int, ratio: float | None = 1.0, verdict: Verdict | None = SAME, error: float = 0.001
+) -> Step:
+    """The commit of that number against the one before it."""
+    moment = START + timedelta(days=number)
+    log = None if ratio is None else math.log(ratio)
+    return Step(str(number), str(number - 1), moment, log, None if ratio is None else error, 12, verdict)
+
+
+def member(*steps: Step, name: str = "BM_Map/8", metric: str = "items_per_second") -> SeriesWithSteps:
+    return SeriesWithSteps(series_view(1, name, metric=metric), steps)
+
+
+def drawn(*steps: Step, metric: str = "items_per_second", since: str = "") -> Chart:
+    (chart,) = charts_of([member(*steps, metric=metric)], since).charts
+    return chart
+
+
+def heights(path: str) -> list[float]:
+    return [float(each) for each in re.findall(r"(?:M\S+ |V)([\d.]+)", path)]
+
+
+def zero_of(charts: Charts) -> float:
+    return next(tick.y for tick in charts.ticks if tick.text == "0 %")
+
+
+def test_a_level_holds_until_a_commit_changes_it() -> None:
+    chart = drawn(step(1), step(2), step(3, 0.9, SLOWER), step(4))
+    first, second = heights(chart.line)
+    assert second > first, "fewer items per second are lower"
+    assert re.fullmatch(rf"M{Chart.LEFT}.0 {first:g}H236.0V{second:g}H{Chart.RIGHT}.0", chart.line)
+    assert [(mark.x, mark.y, mark.verdict, mark.is_up) for mark in chart.marks] == [
+        (236, second, SLOWER, False)
+    ]
+    assert chart.last == "▼ slower 2026-01-08"
+    assert chart.now.startswith("−10.0 % [−10.4, −9.6")
+    assert chart.now.endswith(" since 0")
+    assert chart.words == "4 commits between −10.0 % and ±0.00 %, 1 of them slower or faster"
+
+
+def test_all_charts_have_the_same_axes() -> None:
+    early, late = member(step(1), step(2)), member(step(3, 2.0, FASTER), step(5))
+    found = charts_of([early, late])
+    flat, risen = (heights(chart.line) for chart in found.charts)
+    assert flat == [zero_of(found)]
+    assert all(height < zero_of(found) for height in risen)
+    assert found.charts[0].line.startswith(f"M{Chart.LEFT}.0 ")
+    assert found.charts[1].line.endswith(f"H{Chart.RIGHT}.0")
+    assert (found.begin, found.end) == (START + timedelta(days=1), START + timedelta(days=5))
+
+
+def test_a_band_is_around_its_line_and_closed() -> None:
+    chart = drawn(step(1), step(2, 1.02), step(3, 1.01))
+    assert chart.band.endswith(f"H{Chart.LEFT}.0Z")
+    assert min(heights(chart.band)) < min(heights(chart.line))
+    assert max(heights(chart.band)) > max(heights(chart.line))
+
+
+def test_one_wide_interval_does_not_make_all_lines_flat() -> None:
+    noisy, quiet = member(step(1), step(2, error=0.9)), member(step(1), step(2, 1.05, FASTER))
+    found = charts_of([noisy, quiet])
+    assert found.is_cut
+    assert {Chart.TOP, Chart.BOTTOM} <= {*heights(found.charts[0].band)}
+    before, after = heights(found.charts[1].line)
+    assert before - after > (Chart.BOTTOM - Chart.TOP) / 2
+    assert not charts_of([quiet]).is_cut
+
+
+def test_behind_a_gap_another_line_begins_and_its_commit_is_named() -> None:
+    chart = drawn(step(1, 1.1), step(2, None), step(3), step(4))
+    assert chart.line.count("M") == chart.band.count("Z") == 2
+    assert chart.now.endswith(" since 2")
+
+
+def test_changes_are_since_the_chosen_commit() -> None:
+    steps = [step(1), step(2, 1.1), step(3, 1.1)]
+    assert drawn(*steps, since="2").now.startswith("+10.0 % [")
+    assert drawn(*steps, since="2").now.endswith(" since 2")
+    assert drawn(*steps, since="9").now.startswith("+21.0 % [")
+
+
+@pytest.mark.parametrize(("ratio", "is_up"), [(1.2, True), (0.8, False)])
+def test_a_triangle_of_bytes_points_to_where_they_moved(ratio: float, is_up: bool) -> None:  # noqa: FBT001
+    (mark,) = drawn(step(1, ratio, SLOWER), metric="bytes").marks
+    assert mark.is_up == is_up
+    assert drawn(step(1, ratio, SLOWER), metric="bytes").last.startswith("▲ worse" if is_up else "▼ worse")
+
+
+def test_commits_that_touch_nothing_join_the_line_and_are_not_counted() -> None:
+    untouched = Step("2", "1", START + timedelta(days=2), 0.0, 0.0)
+    chart = drawn(step(1), untouched, step(3))
+    assert chart.line.count("M") == 1
+    assert chart.words.startswith("2 commits ")
+
+
+def test_a_commit_that_was_set_back_is_not_the_newest_one() -> None:
+    steps = [
+        step(1),
+        step(2, 1.5, FASTER),
+        Step("other", "1", START + timedelta(days=3), 0.0, 0.001, 9, SAME),
+    ]
+    assert drawn(*steps).now.startswith("±0.00 %")
+    assert drawn(*steps).marks == ()
+
+
+def test_a_member_that_was_not_measured_has_no_line() -> None:
+    empty = Chart(member().series)
+    assert charts_of([member()]) == Charts((empty,), (), None, None, is_cut=False)
+    assert charts_of([member(), member(step(1))]).charts[0] == empty
+
+
+def test_a_long_line_is_thinned_and_keeps_what_is_slower_and_its_extremes() -> None:
+    steps = [step(k, 1.001 if k % 2 else 1 / 1.001) for k in range(1, 900)]
+    chart = drawn(*steps, step(900, 0.9, SLOWER), *(step(k) for k in range(901, 1800)))
+    assert len(heights(chart.line)) < 100
+    assert len(chart.marks) == 1
+    assert chart.words.startswith("1799 commits between −9.9 % and +0.10 %")
+
+
+@pytest.mark.parametrize("ratio", [0.05, 0.3, 0.995, 1.0, 1.004, 1.013, 1.26, 1.9, 2.6, 30.0])
+def test_a_scale_has_zero_and_a_few_round_labels(ratio: float) -> None:
+    found = charts_of([member(step(1), step(2, ratio))])
+    texts = [tick.text for tick in found.ticks]
+    assert "0 %" in texts
+    assert 2 <= len(texts) <= 7
+    assert all(re.fullmatch(r"0 %|[+−][\d.]{1,5} %", text) for text in texts), texts
+    assert all(Chart.TOP <= tick.y <= Chart.BOTTOM for tick in found.ticks)
