@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 # Plotly sets styles on the elements that it draws; only the page for it may be framed by other sites.
 CHART_PATHS: Final = re.compile(r"/trends(?P<framed>/[0-9]{1,19}/embed)?")
 _MOST_FOUND: Final = 50
+_MOST_BELOW: Final = 10  # of these below a chart
 _MOST_ROWS: Final = 200  # of each table
 _MOST_MEMBERS: Final = 60  # charts of a family: nobody looks through more
 _MOST_COMMITS: Final = 12_000  # of all members together, read in a fraction of a second
@@ -59,15 +60,16 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], Reading], page
         series: SeriesIds = [],  # noqa: B006 - FastAPI copies it
     ) -> HTMLResponse:
         reading = reading_of(request)
-        matching = reading.series(parse_words(q), _MOST_FOUND + 1)
+        most = _MOST_BELOW if series else _MOST_FOUND
+        matching = reading.series(parse_words(q), most + 1)
         chosen = _read(reading, series, view, _MOST_ROWS + 1)
         ids = tuple(each.series.id for each in chosen)
         return pages.render(
             request,
             "trends.html",
             q=q,
-            matching=matching[:_MOST_FOUND],
-            has_more=len(matching) > _MOST_FOUND,
+            matching=matching[:most],
+            has_more=len(matching) > most,
             chosen=chosen,
             ids=ids,
             here=partial(_address, q, ids, view),
