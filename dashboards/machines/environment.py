@@ -47,7 +47,14 @@ _GROUPS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     }
 )
 _TOOLS: Final[Mapping[str, str]] = MappingProxyType(
-    {"c++": "C++ compiler", "cc": "C compiler", "ld": "linker", "cmake": "CMake", "packages": "packages"}
+    {
+        "c++": "C++ compiler",
+        "cc": "C compiler",
+        "ld": "linker",
+        "cmake": "CMake",
+        "packages": "packages",
+        "processor": "kind of processor",
+    }
 )
 # The database does not keep their order.
 _STAGES: Final[Mapping[str, str]] = MappingProxyType(
@@ -157,6 +164,10 @@ def _cpus(value: object) -> str:
     return f"{counted(len(value), 'CPU')}: {numbers}"
 
 
+def _digest(value: object) -> str:
+    return str(value)[:_DIGEST_LENGTH]
+
+
 def _is_range(numbers: Sequence[int]) -> bool:
     return list(numbers) == list(range(numbers[0], numbers[0] + len(numbers)))
 
@@ -168,6 +179,7 @@ _WRITERS: Final[Mapping[str, Callable[[Any], str]]] = MappingProxyType(
         "smt": _switch,
         "aslr": lambda value: _ASLR.get(value, fact(value)) if isinstance(value, int) else fact(value),
         "online_cpus": _cpus,
-        "packages": lambda value: str(value)[:_DIGEST_LENGTH],
+        "packages": _digest,
+        "processor": _digest,
     }
 )

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from service.ports.building import Sandbox
 
 PROGRAMS: Final = ("c++", "cc", "cmake", "ld")
+# What a program for this very processor may depend on; the names on x86 and on ARM.
+_OF_CPU: Final = re.compile(
+    r"^(vendor_id|cpu family|model|model name|flags|CPU implementer|CPU variant|CPU part|Features)\s*: (.*)$",
+    re.MULTILINE,
+)
 _NAME: Final = re.compile(r'^PRETTY_NAME="?(.*?)"?$', re.MULTILINE)
 VERSION_LIMITS: Final = Limits(wall_seconds=60.0, log_bytes=1 << 16)
 
@@ -27,7 +32,8 @@ def toolchain_fingerprint(
 ) -> tuple[str, Mapping[str, str]]:
     """Compute the fingerprint of the tool chain, and the versions that it covers.
 
-    It also covers the state of the system's packages, because a linked library may change without a compiler.
+    It also covers the state of the system's packages, because a linked library may change without a compiler,
+    and the processor, because ``-march=native`` makes another program on each kind of processor.
 
     Args:
         sandbox: runs ``c++``, ``cc``, ``cmake`` and ``ld``; the version of a missing program is ``absent``.
@@ -41,9 +47,18 @@ def toolchain_fingerprint(
     versions["packages"] = (
         hashlib.sha256(packages.read_bytes()).hexdigest() if packages.exists() else "unknown"
     )
+    versions["processor"] = _processor(root / "proc/cpuinfo")
     versions |= {each.path: each.digest for each in mounts}
     canonical = json.dumps(versions, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest(), versions
+
+
+def _processor(path: Path) -> str:
+    """Digest the kinds of processors and what they can do, but not their number or frequencies."""
+    if not path.exists():
+        return "unknown"
+    found = sorted({f"{name}: {value}" for name, value in _OF_CPU.findall(path.read_text(errors="replace"))})
+    return hashlib.sha256("\n".join(found).encode()).hexdigest()
 
 
 def _version_of(program: str, sandbox: Sandbox) -> str:

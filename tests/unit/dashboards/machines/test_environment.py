@@ -23,7 +23,9 @@ DETAIL = BuildDetail(
     environment_id=1,
     fingerprint="",
     environment=FACTS,
-    conditions={"tools": {"c++": "g++ 12.2.0", "packages": "0123456789abcdef0123456789abcdef"}},
+    conditions={
+        "tools": {"c++": "g++ 12.2.0", "packages": "0123456789abcdef", "processor": "abcdef0123456789"}
+    },
     configuration={
         "kind": "benchmark",
         "build": {"configure": "cmake -B build -DCMAKE_BUILD_TYPE=Release", "compile": "cmake --build build"},
@@ -66,7 +68,14 @@ def test_stages_are_listed_in_execution_order() -> None:
 
 def test_a_build_has_its_tools_and_commands() -> None:
     assert build_facts(DETAIL) == (
-        FactGroup("Tools", (("C++ compiler", "g++ 12.2.0"), ("packages", "0123456789ab"))),
+        FactGroup(
+            "Tools",
+            (
+                ("C++ compiler", "g++ 12.2.0"),
+                ("packages", "0123456789ab"),
+                ("kind of processor", "abcdef012345"),
+            ),
+        ),
         FactGroup(
             "Commands",
             (("configure", "cmake -B build -DCMAKE_BUILD_TYPE=Release"), ("compile", "cmake --build build")),

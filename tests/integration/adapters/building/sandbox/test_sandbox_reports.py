@@ -177,5 +177,23 @@ def test_the_tool_chain_is_read_inside_the_sandbox(sandbox: BubblewrapSandbox, t
     after, _ = toolchain_fingerprint(sandbox, tmp_path)
 
     assert before == again != after
-    assert set(versions) == {"c++", "cc", "cmake", "ld", "system", "packages"}
+    assert set(versions) == {"c++", "cc", "cmake", "ld", "system", "packages", "processor"}
     assert ("absent" in versions["c++"]) == (shutil.which("c++") is None)
+
+
+def test_another_kind_of_processor_is_another_tool_chain(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
+    """A parent that another machine built with -march=native must not be compared with a patch built here."""
+    cpu = "processor\t: {number}\nmodel name\t: {model}\ncpu MHz\t\t: {mhz}\nflags\t\t: sse2 {flags}\n\n"
+    info = tmp_path / "proc/cpuinfo"
+    info.parent.mkdir()
+
+    def fingerprint(*processors: str) -> str:
+        info.write_text("".join(processors))
+        return toolchain_fingerprint(sandbox, tmp_path)[0]
+
+    two = [cpu.format(number=number, model="Zen 4", mhz=3000 + number, flags="avx512f") for number in (0, 1)]
+    slower = cpu.format(number=0, model="Zen 4", mhz=400, flags="avx512f")
+    found = fingerprint(*two)
+    assert fingerprint(slower) == found
+    assert fingerprint(cpu.format(number=0, model="Zen 3", mhz=3000, flags="avx512f")) != found
+    assert fingerprint(cpu.format(number=0, model="Zen 4", mhz=3000, flags="avx2")) != found
