@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import RunKind
-from service.domain.values.text import change, duration
-from service.domain.wording.standing import ordinal
+from service.domain.values.text import change
+from service.domain.wording.standing import expected, ordinal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _VOTES: Final = MappingProxyType({1: "+1", -1: "−1"})
 _SIGNS: Final = MappingProxyType({1: "✓", -1: "✕"})
 _SIGNS_OF_TONES: Final = MappingProxyType({"good": "✓", "bad": "✕", "busy": "?", "quiet": ""})
-_SOON: Final = 30.0  # seconds; a shorter wait is over before somebody has read of it
 # Of a run after the merge without results to compare.
 _ENDS: Final[Mapping[Result | None, tuple[str, str]]] = MappingProxyType(
     {
@@ -90,8 +89,7 @@ def _activity(standing: Standing) -> str:
         return "planning"
     if standing.place is None:
         return "measuring" if standing.is_measuring else "running"
-    about = f", about {duration(standing.wait)}" if standing.wait and standing.wait >= _SOON else ""
-    return f"queued, {ordinal(standing.place)}{about}"
+    return ", ".join(filter(None, ("queued", ordinal(standing.place), expected(standing.wait))))
 
 
 def _of_merged(standing: Standing) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,7 +15,9 @@ def expected_wait(
 ) -> float | None:
     """Estimate the seconds until a build begins; None: it cannot be known.
 
-    Each build takes as long as its job usually does, and a machine takes the next one when it is free.
+    Each build takes as long as its job usually does, and a machine takes the next one when it is free. The
+    machine of a build without a usual duration, or beyond it, counts as taken for good: nobody knows when it
+    is free, and with other machines the estimate is at most too long.
 
     Args:
         running: of each build that a machine works on, the usual duration and the seconds so far.
@@ -23,15 +26,9 @@ def expected_wait(
     """
     if not machines:
         return None
-    free: list[float] = []
-    for usual, so_far in running:
-        if usual is None or so_far >= usual:  # it is not usual, so nobody knows when it ends
-            return None
-        free.append(usual - so_far)
+    free = [math.inf if usual is None or so_far >= usual else usual - so_far for usual, so_far in running]
     free += [0.0] * (machines - len(free))
     heapq.heapify(free)
     for usual in ahead:
-        if usual is None:
-            return None
-        heapq.heapreplace(free, free[0] + usual)
-    return free[0]
+        heapq.heapreplace(free, free[0] + (math.inf if usual is None else usual))
+    return None if math.isinf(free[0]) else free[0]

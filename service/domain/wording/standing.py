@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from service.domain.runs.overrides import Override, OverrideKind
-from service.domain.values.text import plain
+from service.domain.values.text import duration, plain
 from service.domain.verdict.inference.reasons import WITHHOLDING, Reason, ReasonKind
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MAX_BUG = 40
 _MOST_MACHINES = 3
+_SOON = 30.0  # seconds; a shorter wait is over before somebody has read of it
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
 _TEENS = range(11, 14)
 
@@ -60,6 +61,11 @@ def _hindrance(machine: PoolMachine) -> str:
     if machine.is_busy:
         return f"{name} is busy"
     return f"{name} takes no benchmarks: {plain(machine.obstacle, 200)}" if machine.obstacle else ""
+
+
+def expected(wait: float | None) -> str:
+    """Say in how many seconds a build is expected to begin: ``about 8 min``; empty if soon, or not known."""
+    return f"about {duration(wait)}" if wait and wait >= _SOON else ""
 
 
 def ordinal(number: int) -> str:

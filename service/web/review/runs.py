@@ -13,6 +13,7 @@ from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome
 from service.domain.values.identity import BuildName, ChangeKey
 from service.domain.values.text import plain, shortened
 from service.domain.verdict.inference.verdict import Verdict
+from service.domain.wording.standing import expected
 from service.web.review.schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def _status(build: Build) -> str:
     machine = f" on {plain(build.machine, 100)}" if build.machine else ""
     match build.state:
         case BuildState.QUEUED:
-            return plain(build.waits, 300) or f"waiting for a machine of pool {plain(build.pool, 100)}"
+            waits = plain(build.waits, 300) or f"waiting for a machine of pool {plain(build.pool, 100)}"
+            return "; ".join(filter(None, (waits, expected(build.wait))))
         case BuildState.RUNNING:
             return f"{plain(build.phase, 160) or 'running'}{machine}"
         case BuildState.EXECUTED:

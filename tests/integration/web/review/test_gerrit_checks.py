@@ -19,7 +19,7 @@ from tests.support.access.callers import Callers
 from tests.support.reading.add_patch_set import add_patch_set
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, REGRESSION, sample_project
-from tests.support.reading.views import build_view, change_view, comparison
+from tests.support.reading.views import build_view, change_view, comparison, machine_view
 from tests.support.web import call
 
 if TYPE_CHECKING:
@@ -203,6 +203,14 @@ def test_an_unfinished_build_shows_its_state(
     [run] = checks(reading_of([build]))
     assert (run["status"], run["statusDescription"], run["results"]) == (status, description, [])
     assert "finishedTimestamp" not in run
+
+
+def test_a_queued_build_shows_when_it_is_expected_to_begin() -> None:
+    queued = {"state": BuildState.QUEUED, "outcome": None, "result": None, "finished_at": None}
+    reading = reading_of([build_view(7, 70, machine=None, wait=480.0, **queued)])
+    reading.machine_rows.append(machine_view("perf-01"))
+    [run] = checks(reading)
+    assert run["statusDescription"] == "1st in the queue of pool perf; about 8 min"
 
 
 def test_the_builds_of_a_job_in_all_runs_are_its_attempts() -> None:
