@@ -39,6 +39,7 @@ class Patience:
 
     event: float = 60.0  # planning takes seconds; after a minute, no worker handles events
     queue: float = 3600.0  # a few earlier builds may take as long
+    hindered: float = 300.0  # other work on a machine may end by itself
     machine: float = 120.0  # a busy machine renews its lease every few seconds
     review: float = 300.0  # several attempts of the relay
     right: float = 7 * 86400.0  # a missing right is reported for so long, unless a vote is accepted
@@ -154,6 +155,7 @@ class DegradationKind(StrEnum):
     MORE_STEPS_FAIL = auto()  # groups
     POOL_WITHOUT_MACHINE = auto()  # pool, builds
     MACHINES_SILENT = auto()  # pool, builds, seconds
+    MACHINES_HINDERED = auto()  # pool, builds, seconds, why
     BUILDS_WAIT = auto()  # pool, builds, seconds of the oldest
     NEVER_RAN = auto()  # part
     SILENT = auto()  # part, seconds
@@ -222,6 +224,8 @@ def _queues(condition: Condition, patience: Patience) -> Iterator[Degradation]:
             yield Degradation(DegradationKind.POOL_WITHOUT_MACHINE, facts)
         elif (silent := _age(condition, queue.machine_seen_at)) > patience.machine:
             yield Degradation(DegradationKind.MACHINES_SILENT, (*facts, silent))
+        elif (hindered := _age(condition, queue.hindered_at)) > patience.hindered:
+            yield Degradation(DegradationKind.MACHINES_HINDERED, (*facts, hindered, queue.hindrance))
         elif (waiting := _age(condition, queue.oldest_at)) > patience.queue:
             yield Degradation(DegradationKind.BUILDS_WAIT, (*facts, waiting))
 
@@ -275,12 +279,18 @@ def _age(condition: Condition, moment: datetime | None) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PoolQueue:
-    """Builds that wait for a pool, and the last heartbeat of its machines."""
+    """Builds that wait for a pool, and the last heartbeat of its machines.
+
+    ``hindered_at``: since when benchmarks wait while something keeps every machine from them; ``hindrance``
+    says what it is.
+    """
 
     pool: str
     waiting: int
     oldest_at: datetime | None
     machine_seen_at: datetime | None
+    hindered_at: datetime | None = None
+    hindrance: str = ""
 
 
 @dataclass(frozen=True, slots=True)

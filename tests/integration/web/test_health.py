@@ -115,7 +115,16 @@ def test_readyz_publishes_these_facts_and_no_others() -> None:
         "unsent_reviews": 1,
         "oldest_unsent_review_at": now,
         "abandoned_steps": 0,
-        "queues": [{"pool": "perf", "waiting": 0, "oldest_at": None, "machine_seen_at": now}],
+        "queues": [
+            {
+                "pool": "perf",
+                "waiting": 0,
+                "oldest_at": None,
+                "machine_seen_at": now,
+                "hindered_at": None,
+                "hindrance": "",
+            }
+        ],
         "heartbeats": {"schedule": now, "reconcile": now},
         "machines": dict.fromkeys(facts["machines"], now),
     }

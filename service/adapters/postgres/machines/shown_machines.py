@@ -20,7 +20,7 @@ from service.adapters.postgres.access.sight import (
 )
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.failing_steps import failing_steps
-from service.adapters.postgres.runs.machine_states import IS_BUSY
+from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_SILENT
 from service.adapters.postgres.runs.shown_builds import policy_of
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.verdict.measurements import SESSIONS, history_of
@@ -28,6 +28,7 @@ from service.domain.runs.health import VOTE_ON, Condition, Heartbeat, PoolQueue
 from service.domain.values.identity import BuildName
 from service.domain.verdict.calibration.evidence import RECALLED, voting_status_of
 from service.domain.wording.health import HIDDEN_RIGHT
+from service.domain.wording.standing import PoolMachine, hindrance
 from service.ports.machines import Machine
 from service.ports.reading import MachineReading
 from service.ports.verdict import Series, SeriesVotingStatus
@@ -57,17 +58,29 @@ SELECT now() AS now,
            AS oldest_unsent_review_at,
        (SELECT count(*) FROM setback WHERE is_dead) AS abandoned_steps
 """)
-# Nobody waits for a calibration.
+# Nobody waits for a calibration. An obstacle keeps machines from builds that are alone there.
 _QUEUES: Final = text(f"""
-SELECT coalesce(q.pool, m.pool) AS pool, coalesce(q.waiting, 0) AS waiting, q.oldest_at, m.machine_seen_at
+SELECT coalesce(q.pool, m.pool) AS pool, coalesce(q.waiting, 0) AS waiting, q.oldest_at, m.machine_seen_at,
+       CASE WHEN m.are_hindered AND q.oldest_alone_at IS NOT NULL
+           THEN greatest(m.hindered_at, q.oldest_alone_at) END AS hindered_at,
+       m.awake AS machines
 FROM (
-    SELECT pool, count(*) AS waiting, min(created_at) AS oldest_at FROM build
+    SELECT pool, count(*) AS waiting, min(created_at) AS oldest_at,
+           min(created_at) FILTER (WHERE is_exclusive) AS oldest_alone_at
+    FROM build
     WHERE state = 'queued' AND NOT cancel_requested
       AND coalesce(spec ->> 'kind', '') NOT IN {t.IDLE_KINDS}
     GROUP BY pool
 ) AS q
 FULL JOIN (
-    SELECT pool, max(last_seen_at) AS machine_seen_at FROM machine GROUP BY pool
+    SELECT pool, max(last_seen_at) AS machine_seen_at,
+           bool_and(obstacle <> '' AND NOT is_busy) FILTER (WHERE NOT is_silent) AS are_hindered,
+           max(obstacle_since) FILTER (WHERE NOT is_silent) AS hindered_at,
+           jsonb_agg(jsonb_build_object(
+               'name', name, 'obstacle', obstacle, 'is_silent', false, 'is_busy', false
+           ) ORDER BY name) FILTER (WHERE NOT is_silent) AS awake
+    FROM (SELECT m.*, {IS_SILENT} AS is_silent, {IS_BUSY} AS is_busy FROM machine AS m) AS m
+    GROUP BY pool
 ) AS m ON m.pool = q.pool
 ORDER BY 1
 """)  # noqa: S608 - put together from constants
@@ -142,10 +155,17 @@ class PostgresMachineReading(Sighted, MachineReading):
         heard = {"vote_on": VOTE_ON, "hidden_right": HIDDEN_RIGHT, "sees_all": sight["sees_all"]}
         with self._begin() as connection:
             facts = connection.execute(_FACTS).mappings().one()
-            queues = tuple(PoolQueue(*row) for row in connection.execute(_QUEUES))
+            queues = tuple(map(_queue, connection.execute(_QUEUES).mappings()))
             heartbeats = tuple(Heartbeat(*row) for row in connection.execute(_HEARTBEATS, heard))
             failing = failing_steps(connection, sight)
         return Condition(**facts, queues=queues, heartbeats=heartbeats, failing_steps=failing)
+
+
+def _queue(row: RowMapping) -> PoolQueue:
+    facts = dict(row)
+    machines = [PoolMachine(**each) for each in facts.pop("machines") or ()]
+    why = "" if facts["hindered_at"] is None else hindrance(machines)
+    return PoolQueue(**facts, hindrance=why)
 
 
 def _voting_status(rows: Sequence[RowMapping], policies: dict[int, Policy]) -> SeriesVotingStatus:

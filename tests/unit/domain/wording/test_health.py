@@ -86,6 +86,10 @@ CASES = [
         {"queues": (PoolQueue("perf", 5, NOW - 3 * HOUR, NOW),)},
         "In pool perf 5 builds wait, the oldest for 3 hours.",
     ),
+    (
+        {"queues": (PoolQueue("perf", 1, NOW - HOUR, NOW, NOW - HOUR, "perf-01 is slow"),)},
+        "No machine of pool perf has taken benchmarks for 60 minutes, and one build waits: perf-01 is slow.",
+    ),
     ({"heartbeats": WELL[:1]}, "The reconciliation has not run yet."),
     (
         {"heartbeats": (*WELL[1:], Heartbeat("schedule", NOW - 60 * HOUR))},
