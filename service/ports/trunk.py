@@ -233,7 +233,7 @@ class Notice:
 
     channel: Channel
     recipient: str = field(
-        metadata={"description": "e-mail address (its domain if you signed in), project of a chat, or change"}
+        metadata={"description": "e-mail address (empty unless you signed in), project of a chat, or change"}
     )
     state: NoticeState
 

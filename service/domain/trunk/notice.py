@@ -40,11 +40,6 @@ class Recipient:
     channel: Channel
     address: str = ""
 
-    @property
-    def name(self) -> str:
-        """Return the address without its domain: what readers may know who did not sign in."""
-        return self.address.rpartition("@")[0]
-
 
 def recipients(
     slower: Iterable[tuple[Job, str]], path_owners: Iterable[str] = (), *, is_late: bool

@@ -299,7 +299,7 @@ class PostgresRegressionReading(Sighted, RegressionReading):
     def _notice(self, of: Regression, state: str, to: Recipient) -> Notice:
         is_signed_in = self._sees_all or self._viewer is not None
         recipient = {
-            Channel.MAIL: to.address if is_signed_in else to.name,
+            Channel.MAIL: to.address if is_signed_in else "",
             Channel.CHAT: of.project,
             Channel.CHANGE: of.change_address or "",
         }[to.channel]

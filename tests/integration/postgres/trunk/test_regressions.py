@@ -243,7 +243,7 @@ class TestReading:
             tx.visibility.record_visible("review", [11, 12, 13, 14], [11])
         assert [each.id for each in public.regressions(None, ANY, 10)] == [1]
 
-    def test_only_people_who_signed_in_read_the_domains_of_addresses(self, site: Site) -> None:
+    def test_only_people_who_signed_in_read_the_addresses_of_recipients(self, site: Site) -> None:
         run = site.merge({key("BM_a"): UNDECIDED}, {})
         site.measure_longer(run, {key("BM_a"): SLOWER})
         with site.store.transaction() as tx:
@@ -255,11 +255,21 @@ class TestReading:
             (Channel.MAIL, "ann@example.com"),
             (Channel.MAIL, "team@example.com"),
         ]
-        assert [each.recipient for each in public] == ["11", "kv_engine", "ann", "team"]
+        assert [each.recipient for each in public] == ["11", "kv_engine", "", ""]
         assert {each.state for each in public} == {NoticeState.WAITING}
 
 
 class TestPages:
+    def test_the_page_hides_the_addresses_of_recipients_from_the_public(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER}, {})
+        with site.store.transaction() as tx:
+            tx.visibility.record_visible("review", [11], [11])
+        chat = "Notices: chat of <bdi>kv_engine</bdi> waiting, "
+        ann, team = (f"e-mail to <bdi>{name}@example.com</bdi> waiting" for name in ("ann", "team"))
+        assert f"{chat}{ann}, {team}." in site.read("/regressions/1").replace("<wbr>", "")
+        site.reading = site.reading.seen_by(None)
+        assert f"{chat}e-mail waiting." in site.read("/regressions/1")
+
     def test_the_lists_begin_with_the_first_that_has_rows(self, site: Site) -> None:
         assert "There is none." in site.read("/regressions")
         site.merge({key("BM_<b>"): SLOWER}, {key("BM_<b>"): UNDECIDED})
