@@ -63,10 +63,11 @@ def list_named(text: str) -> RegressionList:
 
 def _all(reading: RegressionReading, of: RegressionList | None, words: Words) -> Iterator[Regression]:
     """Read a whole list, newest first, a batch at a time."""
-    before = None
-    while batch := reading.regressions(of, words, _BATCH, before):
+    batch = reading.regressions(of, words, _BATCH)
+    yield from batch
+    while len(batch) == _BATCH:
+        batch = reading.regressions(of, words, _BATCH, batch[-1].id)
         yield from batch
-        before = batch[-1].id
 
 
 def _row(each: Regression) -> Row:

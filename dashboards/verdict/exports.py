@@ -1,4 +1,4 @@
-"""Route the exports of a build's comparisons: the rows of its page, and what a page has no room for."""
+"""Route the exports of a build's comparisons: all chosen rows, also those that the page cuts."""
 
 from __future__ import annotations
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
+from typing_extensions import override
 
 from dashboards.trunk import exports
+from service.adapters.postgres.trunk.shown_regressions import PostgresRegressionReading
 from service.domain.trunk.notice import Channel, NoticeState
 from service.domain.trunk.regression import GateSaid, RegressionList, RegressionState, Weight
 from service.domain.values.errors import NotFound
@@ -24,8 +26,12 @@ from tests.support.trunk import SLOWER, WITHHELD, key
 from tests.support.web import call
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from sqlalchemy import Engine
+
+    from service.domain.values.search import Words
+    from service.ports.trunk import Regression
     from tests.support.postgres import Database
     from tests.support.trunk import Row
 
@@ -259,6 +265,22 @@ class TestReading:
         assert {each.state for each in public} == {NoticeState.WAITING}
 
 
+class CountedReading(PostgresRegressionReading):
+    """Counts the regressions of each batch."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self.batches: list[int] = []
+
+    @override
+    def regressions(
+        self, of: RegressionList | None, words: Words, limit: int, before: int | None = None
+    ) -> Sequence[Regression]:
+        found = super().regressions(of, words, limit, before)
+        self.batches.append(len(found))
+        return found
+
+
 class TestPages:
     def test_the_page_hides_the_addresses_of_recipients_from_the_public(self, site: Site) -> None:
         site.merge({key("BM_a"): SLOWER}, {})
@@ -293,8 +315,10 @@ class TestPages:
         monkeypatch.setattr(exports, "_BATCH", 2)
         for _ in range(3):
             site.merge({key("BM_a"): SLOWER})
+        site.reading = reading = CountedReading(site.database.owner)
         rows = csv.DictReader(io.StringIO(site.read("/regressions.csv"), newline=""))
         assert [row["id"] for row in rows] == ["3", "2", "1"]
+        assert reading.batches == [2, 1], "a batch that is not full is the last"
 
     def test_an_empty_feed_is_one(self, site: Site) -> None:
         feed = ET.fromstring(site.read("/regressions.atom"))  # noqa: S314 - our own
