@@ -31,18 +31,19 @@ if TYPE_CHECKING:
 
 MACHINE: Final = "recorded"
 """The name of the machine whose results are recorded; no other machine's evidence has them."""
-_BETWEEN: Final = timedelta(hours=10)  # all within the 30 days of which the pages tell
+_ENDED: Final = timedelta(days=GONE_DAYS + 0.5)  # so that nobody has to look after the machine
+_BETWEEN: Final = timedelta(hours=8)  # the pages tell of 30 days, and the demo may stay up
 _SPREAD: Final = 7  # hours by which commits differ from a regular beat
 
 
 def dated(
     now: datetime, commits: Sequence[HistoryCommit] = HISTORY
 ) -> Iterator[tuple[HistoryCommit, datetime]]:
-    """Give each commit a time in the past, the last one a day before ``now``."""
+    """Give each commit a time in the past, the last one more than a week before ``now``."""
     last = len(commits)
     for place, commit in enumerate(commits, 1):
         scattered = timedelta(hours=5 * place % _SPREAD)
-        yield commit, now - timedelta(days=1) - _BETWEEN * (last - place) - scattered
+        yield commit, now - _ENDED - _BETWEEN * (last - place) - scattered
 
 
 def load_history(
@@ -77,10 +78,9 @@ def load_history(
                 partial(report_recorded, recorded),
             )
             seconds = sum(sum(build.execution["seconds"].values()) for build in recorded.values())
-            backdate_change(plane.engine, change, moment, timedelta(seconds=seconds))
-        # It never reports again, like a machine that was switched off: nobody has to look after it.
-        gone = commits[-1][1] - timedelta(days=GONE_DAYS)
-        backdate_machine(plane.engine, MACHINE, commits[0][1], gone)
+            lasted = timedelta(seconds=seconds)
+            backdate_change(plane.engine, change, moment, lasted)
+        backdate_machine(plane.engine, MACHINE, commits[0][1], moment + lasted)
     finally:
         engine.dispose()
 
