@@ -91,7 +91,7 @@ def test_the_printed_link_makes_the_failure_known_so_that_the_next_one_does_not_
         voted = runner.votes_on(uploads)
         assert [vote for _, vote in voted] == [-1]
         failing, slower = refused(uploads, voted)
-        line, *_ = review_site.next_steps(failing, slower)
+        [line] = review_site.how_to_answer(failing, slower)
         _make_known(site.base_url, line.rpartition(" ")[2])
         runner.watch(failing)
         assert plane.server.change(again).votes == {"Verified": {plane.server.account: AGAIN.vote}}

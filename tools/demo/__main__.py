@@ -19,6 +19,7 @@ from tools.demo.gerrit import on_gerrit
 from tools.demo.gerrit_server import fetch_gerrit
 from tools.demo.history.commits import HISTORY
 from tools.demo.history.load import MACHINE
+from tools.demo.next_steps import closing_lines
 from tools.demo.place import empty, log_below, plane_of
 from tools.demo.runner import Runner
 from tools.demo.scenario import SCENARIOS
@@ -102,9 +103,14 @@ def command(
         voted = runner.votes_on(uploads)
         lines.say(f"to see all of it again later: {reopening(home, backend.settings)}")
         if not once and not stop.is_set():
-            lines.say(f"done; the dashboard stays at {site.base_url} until Ctrl-C. What you can do now:")
             failing, slower = refused(uploads, voted)
-            for line in review_site.next_steps(failing, slower):
+            for line in closing_lines(
+                site.base_url,
+                review_site.how_to_answer(failing, slower),
+                failing,
+                has_history=backend.load is not None,
+                has_benchmarks=not all(upload.is_of_tests for upload in uploads),
+            ):
                 lines.say(line)
             runner.watch(failing)
     ctx.exit(EXIT_OK if [vote for _, vote in voted] == [upload.vote for upload in uploads] else EXIT_CANNOT)

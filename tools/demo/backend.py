@@ -45,8 +45,8 @@ class ReviewSite(Protocol):
         Each begins with ``Change N:`` and has no control characters.
         """
 
-    def next_steps(self, failing: Uploaded | None, slower: Uploaded | None) -> Sequence[str]:
-        """List what the user can try now, on open changes with a −1 for a test or for slower benchmarks."""
+    def how_to_answer(self, failing: Uploaded | None, slower: Uploaded | None) -> Sequence[str]:
+        """Show how to answer the −1 for a test, or else for slower benchmarks; no lines without a −1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,19 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
 
 from service.adapters.access.sign_in_secret import read_secret
 from service.cli.operating.replay import feed
+from service.domain.review.links import Links
 from service.domain.values.identity import ChangeKey
 from tools.demo.backend import Backend, Uploaded
 from tools.demo.events import change_merged, patchset_created
 from tools.demo.history.load import dated, load_history
 from tools.demo.history.recording import read_recording
 from tools.demo.news import News
-from tools.demo.next_steps import next_steps
 from tools.demo.repository import DemoRepository
+from tools.demo.scenario import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,6 +87,19 @@ class ConsoleSite:
         """Return the messages since the last call."""
         return self._news.fresh()
 
-    def next_steps(self, failing: Uploaded | None, slower: Uploaded | None) -> Sequence[str]:
-        """List what the user of this machine can do on the pages."""
-        return list(next_steps(self._site.base_url, read_secret(self._site.home), failing, slower))
+    def how_to_answer(self, failing: Uploaded | None, slower: Uploaded | None) -> Sequence[str]:
+        """Link to the form of the change; the link also signs in."""
+        if failing:
+            what = f"make the failure of {failing.name} known, by a bug such as DEMO-1 and a reason"
+            form = _form(failing, TESTS)
+        elif slower:
+            what = f"override the −1 of {slower.name}, or accept its slower benchmarks"
+            form = _form(slower)
+        else:
+            return []
+        query = urlencode({"secret": read_secret(self._site.home), "return": form}, quote_via=quote)
+        return [f"- {what}: {self._site.base_url}/sign-in?{query}"]
+
+
+def _form(uploaded: Uploaded, known: str = "") -> str:
+    return Links("").override_form(ChangeKey("demo", uploaded.change), uploaded.patch_set, known)

@@ -105,7 +105,7 @@ class GerritSite:
             return self._news.fresh()
         return []
 
-    def next_steps(self, failing: Uploaded | None, slower: Uploaded | None) -> Sequence[str]:
+    def how_to_answer(self, failing: Uploaded | None, slower: Uploaded | None) -> Sequence[str]:
         """Show how to make the failure of a test known as bob, or else how to override a slower benchmark."""
         bob, url = self._server.bob, self._server.url
         if failing:

@@ -273,7 +273,7 @@ def test_a_change_without_a_plus_one_is_not_merged(model_site: ModelSite) -> Non
 
 def test_the_shell_command_posts_an_override_as_bob(model_site: ModelSite) -> None:
     slower = model_site.site.upload(FASTER)
-    words = shlex.split(model_site.site.next_steps(None, slower)[-1])
+    words = shlex.split(model_site.site.how_to_answer(None, slower)[-1])
     assert words[0] == "curl"
     assert words[words.index("-u") + 1] == f"bob:{SECRET}"
     assert words[-1] == f"{URL}/a/changes/41/revisions/{slower.commit.revision}/review"
@@ -283,7 +283,7 @@ def test_the_shell_command_posts_an_override_as_bob(model_site: ModelSite) -> No
 
 def test_a_failing_test_comes_first_and_becomes_known(model_site: ModelSite) -> None:
     (failing,) = map(model_site.site.upload, SCENARIOS["replica"])
-    words = shlex.split(model_site.site.next_steps(failing, model_site.site.upload(FASTER))[-1])
+    words = shlex.split(model_site.site.how_to_answer(failing, model_site.site.upload(FASTER))[-1])
     assert words[-1] == f"{URL}/a/changes/41/revisions/{failing.commit.revision}/review"
     message = json.loads(words[words.index("-d") + 1])["message"]
     reason = "the answer comes late on a busy machine"
@@ -291,7 +291,7 @@ def test_a_failing_test_comes_first_and_becomes_known(model_site: ModelSite) -> 
 
 
 def test_without_a_minus_one_there_is_nothing_to_override(model_site: ModelSite) -> None:
-    assert model_site.site.next_steps(None, None) == []
+    assert model_site.site.how_to_answer(None, None) == []
 
 
 def test_the_same_test_fails_again_once_after_somebody_turned_the_vote(
