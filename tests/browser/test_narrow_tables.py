@@ -1,4 +1,4 @@
-"""Tables of tests and machines on the screen of a phone."""
+"""Tables on the screen of a phone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from service.domain.measuring.tests.cases import CaseStatus, TestCase, TestRun
 from service.domain.measuring.tests.record import TestSuite, write_tests
-from tests.support.reading.sample_project import sample_project
+from tests.support.reading.sample_project import OVERRIDDEN, sample_project
 from tests.support.web import build_app, serving
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def site() -> Iterator[str]:
     ("address", "table", "words"),
     [
         ("/job/kv-engine-cv-perf/5904/", ".tests", ["✕ failed", "29.5 s", "passed on a retry", "12.8 s"]),
+        (f"/changes/{OVERRIDDEN}", ".overrides", ["Bob Reviewer", "ep_unit_tests time out", "MB-37948"]),
+        (f"/changes/{OVERRIDDEN}", ".runs", ["check", "finished", "2026-11-21 02:17"]),
         ("/machines", ".machines", ["Host perf-01", "takes no benchmarks", "kv-engine-cv-perf/5907", "ago"]),
     ],
 )
