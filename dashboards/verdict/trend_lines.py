@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.values.identity import RunKind
@@ -162,7 +162,9 @@ def _line(course: _Course, place: Place, most: int, is_alone: bool, in_percent: 
     parts = (tuple(map(spot, part)) for _, part in groupby(kept, key=course.parts.__getitem__))
     others = list(_proposed(course)) if is_alone else []
     chosen = thinned([value for _, value in others], _judged(others), _MOST_PROPOSED)
-    epochs = (place(after) for before, after in pairwise(merged) if _epoch(before) != _epoch(after))
+    # Several machines of a pool take turns: only the first commit of each environment begins an epoch.
+    first_of = {_epoch(point): point for point in reversed(merged)}
+    epochs = sorted(place(point) for point in first_of.values() if point is not merged[0])
     return Line(
         course.trend.series,
         tuple(parts),

@@ -51,6 +51,15 @@ def test_a_change_of_environment_begins_an_epoch_with_a_line_and_a_gap() -> None
     assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [figure["data"][0]["x"][2]]
 
 
+def test_machines_that_take_turns_begin_one_epoch_each() -> None:
+    points = tuple(
+        trend_point(k, 1.0, environment_id=environment) for k, environment in enumerate([1, 2, 1, 2, 3])
+    )
+    figure = trend_figure(replace(READING.trends[0], points=points))
+    moments = [point.moment.timestamp() * 1000 for point in points]
+    assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [moments[1], moments[4]]
+
+
 def test_the_legend_has_the_plain_markers_whatever_the_first_verdict_is() -> None:
     first = trend_point(0, 1.0, verdict=Verdict.SLOWER, ratio=0.9)
     drawn = trend_figure(replace(READING.trends[0], points=(first,)))["data"]
