@@ -30,6 +30,7 @@ from dashboards.verdict.trend_view import (
 from service.domain.values.identity import RunKind
 from service.domain.values.search import parse_words
 from service.domain.values.text import plain
+from service.ports.reading import MOST_UNTOUCHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -84,16 +85,16 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], Reading], page
     def family(request: Request, series_id: Annotated[SeriesId, Path()], view: View) -> HTMLResponse:
         found = reading_of(request).family(series_id, _MOST_MEMBERS, _MOST_COMMITS, view.within, view.until)
         share = _MOST_COMMITS // len(found.members)
+        is_full = len(found.untouched) >= MOST_UNTOUCHED or any(
+            len(each.steps) >= share for each in found.members
+        )
         return pages.render(
             request,
             "family.html",
             family=found,
             first=found.members[0].series,
-            drawn=charts_of(found.members, view.since),
-            share=share,
-            is_full=any(
-                sum(step.verdict is not None for step in each.steps) >= share for each in found.members
-            ),
+            drawn=charts_of(found, view.since),
+            is_full=is_full,
             view=view,
             ranges=CONTROLS["range"],
             here=lambda **changes: f"/trends/{series_id}/family{query_of(**replace(view, **changes).query)}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from dashboards.verdict.comparison_table import sign_of, word_of
@@ -13,7 +13,7 @@ from dashboards.verdict.trend_lines import JUDGED
 from service.domain.values.text import counted, signed_percent
 from service.domain.verdict.inference.estimate import ratio_of
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.verdict.trend.line import level_line
+from service.domain.verdict.trend.line import Step, join_unchanged, level_line
 from service.domain.verdict.trend.thinning import thinned
 from service.ports.verdict import MeasuredRatio
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from service.domain.verdict.trend.line import CommitLevel, Step
-    from service.ports.verdict import Series, SeriesWithSteps
+    from service.domain.verdict.trend.line import CommitLevel
+    from service.ports.verdict import Family, Series, SeriesWithSteps
 
 _MOST_DRAWN: Final = 80  # commits of a chart, which is about 300 pixels wide
 _LEAST: Final = 0.02  # span of the scale: noise below it would look like news
@@ -79,7 +79,7 @@ class Charts:
     ticks: tuple[Tick, ...]
     begin: datetime | None
     end: datetime | None
-    is_cut: bool
+    is_cut: bool = False
 
 
 class _Spot(NamedTuple):
@@ -116,15 +116,16 @@ class _Scale:
         return round(Chart.TOP + share * (Chart.BOTTOM - Chart.TOP), 1)
 
 
-def charts_of(members: Sequence[SeriesWithSteps], since: str = "") -> Charts:
+def charts_of(family: Family, since: str = "") -> Charts:
     """Draw the level of each member since a commit; empty or unknown: its oldest one.
 
     All charts have the same axes. Intervals that are far wider than the lines are cut at the edge.
     """
-    lines = [_line(each, since) for each in members]
+    members, unchanged = family.members, _unchanged(family, since)
+    lines = [_line(each, unchanged, since) for each in members]
     spots = [spot for line in lines for spot in line.spots]
     if not spots:
-        return Charts(tuple(Chart(each.series) for each in members), (), None, None, is_cut=False)
+        return Charts(tuple(Chart(each.series) for each in members), (), None, None)
     moments = [spot.step.moment for spot in spots]
     lowest, highest = min(spot.low for spot in spots), max(spot.high for spot in spots)
     low, high = _span([spot.height for spot in spots], (lowest, highest))
@@ -138,9 +139,23 @@ def charts_of(members: Sequence[SeriesWithSteps], since: str = "") -> Charts:
     )
 
 
-def _line(member: SeriesWithSteps, since: str) -> _Line:
+def _unchanged(family: Family, since: str) -> list[Step]:
+    """Return as few steps as join all commits of a family: thousands of them would cost time in each line."""
+    steps = (Step(each.revision, each.parent, each.moment, 0.0, 0.0) for each in family.untouched)
+    kept = chain.from_iterable(map(_commits_of, family.members))
+    return [*join_unchanged(steps, {since, *kept})]
+
+
+def _commits_of(member: SeriesWithSteps) -> Iterator[str]:
+    return (commit for each in (*member.steps, *member.anchors) for commit in (each.parent, each.revision))
+
+
+def _line(member: SeriesWithSteps, unchanged: Sequence[Step], since: str) -> _Line:
     """Level the commits that the branch has; choose those that are drawn."""
-    line = level_line(member.steps, since, member.anchors)
+    begin = min((each.moment for each in member.steps), default=None)
+    later = (each for each in unchanged if begin is not None and each.moment >= begin)
+    joining = join_unchanged(later, {since, *_commits_of(member)})
+    line = level_line((*member.steps, *joining), since, member.anchors)
     newest: Mapping[str, Step] = {
         each.revision: each for each in member.steps if each.log is not None and each.verdict is not None
     }

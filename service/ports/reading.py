@@ -151,8 +151,9 @@ class FamilyReading(Protocol):
         """Return the first ``most`` series of a benchmark's family in natural order, itself among them.
 
         Each has its newest merged commits between the same moments as the trend of ``series_id``, also under
-        former names, and all have at most ``limit`` together: each an equal share. With 0 for ``most`` the
-        family is only counted.
+        former names, and all have at most ``limit`` together: each an equal share. Of untouched
+        commits the ``MOST_UNTOUCHED`` newest are read, as for a trend. With 0 for ``most`` the family is only
+        counted.
         """
 
 

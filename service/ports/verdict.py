@@ -389,9 +389,9 @@ class SeriesWithPoints:
 
 @dataclass(frozen=True, slots=True)
 class SeriesWithSteps:
-    """A series with its merged commits against their parents, oldest first, as far as levels need them.
+    """A series with its measured commits against their parents, oldest first, and their verdicts.
 
-    The steps of measured commits have verdicts. ``anchors`` join commits that are far apart.
+    ``anchors`` join commits that are far apart.
     """
 
     series: Series
@@ -401,11 +401,15 @@ class SeriesWithSteps:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The series of benchmarks that differ in their arguments; ``count`` has also those left out."""
+    """The series of benchmarks that differ in their arguments; ``count`` has also those left out.
+
+    ``untouched`` are the commits since the first one of any member that none of them can depend on.
+    """
 
     name: str
     count: int
     members: tuple[SeriesWithSteps, ...]
+    untouched: tuple[UntouchedCommit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

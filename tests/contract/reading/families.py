@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,7 +51,7 @@ class FamilyReadingContract:
                 site.reading.family(unknown, 9, 9)
 
     def test_a_family_has_the_steps_of_its_trends_and_their_verdicts(self, site: ReadingSite) -> None:
-        """With distant commits, and those that touch no file of the job since the first of a series."""
+        """With distant commits, and those that touch no file of the job since the first of any."""
         site.add_change(patch_sets=4)
         measure(site, 1, "BM_a/1", "BM_a/2")  # a patch set
         site.add_build(site.add_run(1, kind=MERGED), result=Result.NOT_BUILT)
@@ -60,18 +61,19 @@ class FamilyReadingContract:
         anchor = site.add_run(4, kind=RunKind.ANCHOR, parent=OTHER_PARENT)
         site.add_build(anchor, benchmarks=["BM_a/1"])
         trends = [site.reading.trend(site.add_series(name), 9) for name in ("BM_a/1", "BM_a/2")]
-        found = site.reading.family(trends[0].series.id, 9, 9).members
+        family = site.reading.family(trends[0].series.id, 9, 9)
+        found = family.members
         for trend, member in zip(trends, found, strict=True):
-            keys = [(step.parent, step.revision, step.log, step.error, step.pairs) for step in member.steps]
-            assert keys == [
-                (step.parent, step.revision, step.log, step.error, step.pairs) for step in trend.steps
+            assert [replace(step, verdict=None) for step in member.steps] == [
+                point.step for point in trend.points if point.kind is MERGED
             ]
-            assert [step.moment for step in member.steps] == [step.moment for step in trend.steps]
             assert [(step.parent, step.log) for step in member.anchors] == [
                 (step.parent, step.log) for step in trend.links
             ]
+        assert family.untouched == trends[0].untouched
+        assert [commit.revision for commit in family.untouched] == ["7-3"], "since the first of a member"
         slower, faster = Verdict.SLOWER, Verdict.FASTER
-        assert [step.verdict for step in found[0].steps] == [faster, slower, None]
+        assert [step.verdict for step in found[0].steps] == [faster, slower]
         assert [step.verdict for step in found[1].steps] == [slower]
         assert [len(each.anchors) for each in found] == [1, 0]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.ports.verdict import SeriesWithPoints
+from service.ports.reading import MOST_UNTOUCHED
+from service.ports.verdict import SeriesWithPoints, UntouchedCommit
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import series_view, trend_point
 from tests.support.web import build_app, call
@@ -65,11 +66,21 @@ def test_a_large_family_says_how_many_benchmarks_and_commits_it_leaves_out() -> 
         site_with(*(f"BM_Map/{size}" for size in range(84)), points=many), "/trends/1/family?range=all"
     )
     assert "the first 60 of 84 benchmarks" in page
-    assert "a page holds no more than 200 of each" in page
+    assert "a page holds no more" in page
     assert page.count('<svg class="small-chart"') == 60
     assert len(page) < 250_000
     small = page_of(site_with("BM_Map/1", "BM_Map/2", points=many), "/trends/1/family?range=all")
     assert "left out" not in small
+
+
+def test_a_family_says_that_older_commits_are_left_out_when_too_many_touch_nothing() -> None:
+    untouched = tuple(
+        UntouchedCommit(f"{k + 1:040x}", f"{k:040x}", POINTS[0].measured_at) for k in range(MOST_UNTOUCHED)
+    )
+    for count, is_said in ((MOST_UNTOUCHED, True), (MOST_UNTOUCHED - 1, False)):
+        trend = SeriesWithPoints(series_view(1, "BM_a/1"), POINTS, untouched[:count])
+        page = page_of(build_app(FakeReading(trends=[trend])), "/trends/1/family?range=all")
+        assert ("Older commits are left out" in page) == is_said
 
 
 def test_a_family_without_merged_commits_says_so() -> None:

@@ -25,13 +25,14 @@ def family_with(
     name = family_of(series.benchmark)
     found = [each for each in listed if family_of(each.benchmark) == name and _EQUAL(each) == _EQUAL(series)]
     found.sort(key=lambda each: natural_order(each.benchmark))
-    return Family(
-        name, len(found), tuple(_with_steps(trend_of(each.id, len(found[:most]))) for each in found[:most])
-    )
+    shown = found[:most]
+    trends = [trend_of(each.id, len(shown)) for each in shown]
+    untouched = {commit: None for trend in trends for commit in trend.untouched}
+    return Family(name, len(found), tuple(map(_with_steps, trends)), tuple(untouched))
 
 
 def _with_steps(trend: SeriesWithPoints) -> SeriesWithSteps:
-    judged = {each.revision: each.verdict for each in trend.points if each.kind is RunKind.POST_SUBMIT}
-    steps = (replace(step, verdict=judged.get(step.revision)) for step in trend.steps)
+    merged = (each for each in trend.points if each.kind is RunKind.POST_SUBMIT)
+    steps = (replace(step, verdict=each.verdict) for each in merged if (step := each.step))
     anchors = (replace(each.step, verdict=each.verdict, moment=each.measured_at) for each in trend.anchors)
     return SeriesWithSteps(trend.series, tuple(steps), tuple(anchors))

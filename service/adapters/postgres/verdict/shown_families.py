@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -37,7 +36,7 @@ from service.ports.verdict import Family, Series, SeriesWithSteps, UntouchedComm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import timedelta
+    from datetime import datetime, timedelta
 
     from sqlalchemy import Connection, Row
 
@@ -114,21 +113,21 @@ class PostgresFamilyReading(PostgresSeriesReading, FamilyReading):
             rows = connection.execute(_FAMILY, keys | {"family": name}).mappings()
             found = [each for row in rows if family_of((each := from_row(Series, row)).benchmark) == name]
             found.sort(key=lambda each: natural_order(each.benchmark))
-            members = _members_in(connection, keys, found[:most]) if most else ()
-            return Family(name, len(found), members)
+            members, untouched = _members_in(connection, keys, found[:most]) if most else ((), ())
+            return Family(name, len(found), members, untouched)
 
 
 def _members_in(
     connection: Connection, keys: Mapping[str, Any], members: Sequence[Series]
-) -> tuple[SeriesWithSteps, ...]:
-    """Return series of one job with their steps; what touched none of its files is a step of each."""
+) -> tuple[tuple[SeriesWithSteps, ...], tuple[UntouchedCommit, ...]]:
+    """Return series of one job with their steps, and the commits that touched none of its files."""
     keys = {**keys, "members": [each.id for each in members], "limit": keys["limit"] // len(members)}
     found = connection.execute(_FAMILY_STEPS, keys).all()
     rows = {member: [*its] for member, its in groupby(found, key=attrgetter("member"))}
     begin = min((row.moment for row in found), default=None)
     commits = begin and connection.execute(UNTOUCHED, {**keys, "begin": begin})
-    untouched = [*from_rows(UntouchedCommit, commits)] if commits else []
-    return tuple(_member(each, rows.get(each.id, ()), untouched) for each in members)
+    untouched = tuple(from_rows(UntouchedCommit, commits)) if commits else ()
+    return tuple(_member(each, rows.get(each.id, ()), untouched) for each in members), untouched
 
 
 def _member(
@@ -141,12 +140,7 @@ def _member(
         # A repetition continues the same pairs, so that the newest row of a link has them all.
         link = (step.parent, step.revision) if is_distant else place
         (anchors if is_anchor else found)[link] = step
-    steps = [*since_untouched([*found.values()], untouched)]
-    begin = min((each.moment for each in steps), default=datetime.max.replace(tzinfo=UTC))
-    steps += (
-        Step(each.revision, each.parent, each.moment, 0.0, 0.0) for each in untouched if each.moment >= begin
-    )
-    return SeriesWithSteps(series, tuple(steps), tuple(anchors.values()))
+    return SeriesWithSteps(series, since_untouched([*found.values()], untouched), tuple(anchors.values()))
 
 
 def _measured_step(row: Row[Any]) -> tuple[Step, bool, bool]:

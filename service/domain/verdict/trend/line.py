@@ -6,7 +6,8 @@ of these steps has no drift of the machine, and a new machine or compiler does n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -117,6 +118,32 @@ def level_line(steps: Iterable[Step], since: str = "", anchors: Iterable[Step] =
             if reached is not None:  # always: links join the whole part
                 levels[commits[place]] = CommitLevel(reached.log, reached.error, commits[first])
     return LevelledLine(commits, _joined(commits, levels, since), len(set_back))
+
+
+def join_unchanged(unchanged: Iterable[Step], kept: Collection[str]) -> Iterator[Step]:
+    """Join runs of steps in which nothing changed, each into one step with the moment of its first commit.
+
+    The commits ``kept``, and those where runs meet or part, stay and keep their levels. Runs that lead to
+    none of them are left out.
+    """
+    steps = {(each.parent, each.revision): each for each in unchanged}.values()
+    parents = Counter(each.revision for each in steps)
+    children = Counter(each.parent for each in steps)
+    after = {each.parent: each.revision for each in steps}
+
+    def is_inner(commit: str) -> bool:
+        return commit not in kept and parents[commit] == children[commit] == 1
+
+    def is_loose(commit: str) -> bool:
+        return commit not in kept and parents[commit] + children[commit] == 1
+
+    for each in steps:
+        if not is_inner(each.parent):
+            last = each.revision
+            while is_inner(last):
+                last = after[last]
+            if not (is_loose(each.parent) and is_loose(last)):
+                yield each if last == each.revision else replace(each, revision=last)
 
 
 def followed(steps: Sequence[Step]) -> tuple[str, ...]:

@@ -77,9 +77,13 @@ def trend(database: Database, points: int = 10) -> SeriesWithPoints:
     reading = PostgresReading(database.owner)
     [series] = reading.series(Words(), 10)
     whole = reading.trend(series.id, 1000)
-    [member] = reading.family(series.id, 1, 1000).members
-    assert [replace(step, verdict=None) for step in member.steps] == [*whole.steps], "also in its family"
-    assert [replace(step, verdict=None) for step in member.anchors] == [*whole.links]
+    family = reading.family(series.id, 1, 1000)
+    [member] = family.members
+    steps, anchors = (
+        [replace(step, verdict=None) for step in each] for each in (member.steps, member.anchors)
+    )
+    assert steps == [each.step for each in whole.points if each.kind is RunKind.POST_SUBMIT]
+    assert (anchors, family.untouched) == ([*whole.links], whole.untouched), "also in its family"
     return reading.trend(series.id, points)
 
 

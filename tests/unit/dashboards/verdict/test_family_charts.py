@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
+from dashboards.verdict import family_charts
 from dashboards.verdict.family_charts import Chart, Charts, charts_of
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.verdict.trend.line import Step
-from service.ports.verdict import SeriesWithSteps
+from service.domain.verdict.trend.line import Step, join_unchanged, level_line
+from service.ports.verdict import Family, SeriesWithSteps, UntouchedCommit
 from tests.support.reading.views import series_view
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from service.domain.verdict.trend.line import LevelledLine
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 SAME, SLOWER, FASTER = Verdict.SAME, Verdict.SLOWER, Verdict.FASTER
@@ -31,8 +38,14 @@ def member(*steps: Step, name: str = "BM_Map/8", metric: str = "items_per_second
     return SeriesWithSteps(series_view(1, name, metric=metric), steps)
 
 
+def family(*members: SeriesWithSteps, untouched: Sequence[int] = ()) -> Family:
+    """A family; the untouched commits have numbers, too."""
+    commits = (UntouchedCommit(str(k), str(k - 1), START + timedelta(days=k)) for k in untouched)
+    return Family("BM_Map", len(members), members, tuple(commits))
+
+
 def drawn(*steps: Step, metric: str = "items_per_second", since: str = "") -> Chart:
-    (chart,) = charts_of([member(*steps, metric=metric)], since).charts
+    (chart,) = charts_of(family(member(*steps, metric=metric)), since).charts
     return chart
 
 
@@ -60,7 +73,7 @@ def test_a_level_holds_until_a_commit_changes_it() -> None:
 
 def test_all_charts_have_the_same_axes() -> None:
     early, late = member(step(1), step(2)), member(step(3, 2.0, FASTER), step(5))
-    found = charts_of([early, late])
+    found = charts_of(family(early, late))
     flat, risen = (heights(chart.line) for chart in found.charts)
     assert flat == [zero_of(found)]
     assert all(height < zero_of(found) for height in risen)
@@ -78,12 +91,12 @@ def test_a_band_is_around_its_line_and_closed() -> None:
 
 def test_one_wide_interval_does_not_make_all_lines_flat() -> None:
     noisy, quiet = member(step(1), step(2, error=0.9)), member(step(1), step(2, 1.05, FASTER))
-    found = charts_of([noisy, quiet])
+    found = charts_of(family(noisy, quiet))
     assert found.is_cut
     assert {Chart.TOP, Chart.BOTTOM} <= {*heights(found.charts[0].band)}
     before, after = heights(found.charts[1].line)
     assert before - after > (Chart.BOTTOM - Chart.TOP) / 2
-    assert not charts_of([quiet]).is_cut
+    assert not charts_of(family(quiet)).is_cut
 
 
 def test_behind_a_gap_another_line_begins_and_its_commit_is_named() -> None:
@@ -107,10 +120,41 @@ def test_a_triangle_of_bytes_points_to_where_they_moved(ratio: float, is_up: boo
 
 
 def test_commits_that_touch_nothing_join_the_line_and_are_not_counted() -> None:
-    untouched = Step("2", "1", START + timedelta(days=2), 0.0, 0.0)
-    chart = drawn(step(1), untouched, step(3))
-    assert chart.line.count("M") == 1
-    assert chart.words.startswith("2 commits ")
+    members = member(step(1), step(5)), member(step(5), step(6)), member(step(3))
+    found = charts_of(family(*members, untouched=[2, 3, 4]))
+    assert [chart.line.count("M") for chart in found.charts] == [1, 1, 1]
+    assert [chart.words[:10] for chart in found.charts] == ["2 commits ", "2 commits ", "1 commit b"]
+    assert [chart.now[-2:] for chart in found.charts] == [" 0", " 4", " 2"]
+
+
+def test_changes_may_be_since_a_commit_that_touches_nothing() -> None:
+    a_family = family(member(step(1, 1.1), step(5, 1.1)), untouched=[2, 3, 4])
+    assert charts_of(a_family, since="3").charts[0].now.endswith(" since 3")
+
+
+def test_a_few_steps_join_the_commits_of_each_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    levelled, read = [], []
+
+    def joined(steps: Iterable[Step], kept: Collection[str]) -> Iterator[Step]:
+        of_run = [*steps]
+        read.append(len(of_run))
+        return join_unchanged(of_run, kept)
+
+    def counted_line(steps: Sequence[Step], since: str, anchors: Sequence[Step]) -> LevelledLine:
+        levelled.append(len(steps))
+        return level_line(steps, since, anchors)
+
+    monkeypatch.setattr(family_charts, "level_line", counted_line)
+    monkeypatch.setattr(family_charts, "join_unchanged", joined)
+    together = [range(1, 3000, 100), range(1501, 3000, 100)]
+    alternately = [range(first, 3000, 100) for first in (1, 26, 51, 76)]
+    for measured in (together, alternately):
+        members = [member(*(step(k) for k in each)) for each in measured]
+        untouched = {*range(1, 3000)}.difference(*measured)
+        charts_of(family(*members, untouched=sorted(untouched)), since="1777")
+    assert levelled[:2] == [30 + 30 + 1, 15 + 15 + 1], "one between two measured commits, and the chosen one"
+    assert max(read[1:3]) == 31, "all of them are read once"
+    assert all(count <= 30 + 60 + 2 for count in levelled[2:]), "one on each side of a measured commit"
 
 
 def test_a_commit_that_was_set_back_is_not_the_newest_one() -> None:
@@ -125,8 +169,8 @@ def test_a_commit_that_was_set_back_is_not_the_newest_one() -> None:
 
 def test_a_member_that_was_not_measured_has_no_line() -> None:
     empty = Chart(member().series)
-    assert charts_of([member()]) == Charts((empty,), (), None, None, is_cut=False)
-    assert charts_of([member(), member(step(1))]).charts[0] == empty
+    assert charts_of(family(member())) == Charts((empty,), (), None, None)
+    assert charts_of(family(member(), member(step(1)), untouched=[2])).charts[0] == empty
 
 
 def test_a_long_line_is_thinned_and_keeps_what_is_slower_and_its_extremes() -> None:
@@ -139,7 +183,7 @@ def test_a_long_line_is_thinned_and_keeps_what_is_slower_and_its_extremes() -> N
 
 @pytest.mark.parametrize("ratio", [0.05, 0.3, 0.995, 1.0, 1.004, 1.013, 1.26, 1.9, 2.6, 30.0])
 def test_a_scale_has_zero_and_a_few_round_labels(ratio: float) -> None:
-    found = charts_of([member(step(1), step(2, ratio))])
+    found = charts_of(family(member(step(1), step(2, ratio))))
     texts = [tick.text for tick in found.ticks]
     assert "0 %" in texts
     assert 2 <= len(texts) <= 7

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.verdict.trend.line import LevelledLine, Step, followed, level_line
+from service.domain.verdict.trend.line import LevelledLine, Step, followed, join_unchanged, level_line
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -147,3 +147,49 @@ def test_an_anchor_joins_both_sides_of_a_gap() -> None:
     line = level_line(steps, anchors=[_step("b", "d", 0.04)])
     assert _drawn(line) == {"a": 0, "b": 0.02, "c": 0.01, "d": 0.06}
     assert {each.since for each in line.levels.values()} == {"a"}
+
+
+def _unchanged(pairs: str) -> list[Step]:
+    return [_step(each[0], each[1], 0.0, 0.0) for each in pairs.split()]
+
+
+def test_commits_that_change_nothing_are_joined_between_those_that_are_kept() -> None:
+    joined = [*join_unchanged(_unchanged("cd ab bc de ef"), "d")]
+    assert {(each.parent, each.revision, each.moment) for each in joined} == {
+        ("a", "d", _step("a", "b").moment),
+        ("d", "f", _step("d", "e").moment),
+    }
+
+
+def test_where_unchanged_commits_part_they_stay_and_what_leads_nowhere_is_left_out() -> None:
+    joined = join_unchanged(_unchanged("ab bc cd ce ef xy yz"), "a")
+    assert [each.parent + each.revision for each in joined] == ["ac", "cd", "cf"]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([None, 0, 0, 0, 0.01]), st.booleans()), min_size=2, max_size=30),
+    st.integers(0, 30),
+)
+def test_joining_commits_that_change_nothing_leaves_levels_as_they_are(
+    line: list[tuple[float | None, bool]], since: int
+) -> None:
+    """Also at gaps, and where the branch was set back by one commit."""
+    moments = [START + timedelta(hours=number) for number in range(len(line))]
+    tip, steps = 0, []
+    for number, (log, is_set_back) in enumerate(line, 1):
+        error = 0.0 if log == 0 else 0.002
+        if log is not None:
+            steps.append(Step(str(number), str(tip), moments[number - 1], log, error))
+        tip = tip if is_set_back else number
+    unchanged = [each for each in steps if each.log == 0]
+    measured = [each for each in steps if each.log]
+    kept = {str(since), *(name for each in measured for name in (each.parent, each.revision))}
+    whole = level_line(steps, str(since))
+    joined = level_line([*measured, *join_unchanged(unchanged, kept)], str(since))
+    found = [commit for commit in whole.followed if commit in kept]
+    assert [commit for commit in joined.followed if commit in kept] == found
+    for commit in found:
+        of_whole, of_joined = whole.levels[commit], joined.levels[commit]
+        assert of_joined.since == of_whole.since
+        assert of_joined.offset + of_joined.log == pytest.approx(of_whole.offset + of_whole.log)
+        assert of_joined.error == pytest.approx(of_whole.error, abs=1e-4)
