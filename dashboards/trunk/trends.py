@@ -27,6 +27,7 @@ from dashboards.verdict.trend_view import (
     TrendView,
     view_of,
 )
+from service.domain.project.benchmark_names import family_of
 from service.domain.values.identity import RunKind
 from service.domain.values.search import parse_words
 from service.domain.values.text import plain
@@ -77,7 +78,7 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], Reading], page
             can_add=0 < len(ids) < MOST_SERIES,
             kept=[*(("series", each) for each in ids), *view.query.items()],
             page_of=page_of,
-            family=reading.family(ids[0], 0, _MOST_ROWS, until=view.until) if len(ids) == 1 else None,
+            family_of=family_of,
             **_drawn(reading, chosen, view, pages.links),
         )
 

@@ -148,12 +148,14 @@ class FamilyReading(Protocol):
         within: timedelta | None = None,
         until: datetime | None = None,
     ) -> Family:
-        """Return the first ``most`` series of a benchmark's family in natural order, itself among them.
+        """Return ``most`` series of a benchmark's family in natural order: itself and those around it.
 
         Each has its newest merged commits between the same moments as the trend of ``series_id``, also under
         former names, and all have at most ``limit`` together: each an equal share. Of untouched
-        commits the ``MOST_UNTOUCHED`` newest are read, as for a trend. With 0 for ``most`` the family is only
-        counted.
+        commits the ``MOST_UNTOUCHED`` newest are read, as for a trend.
+
+        Of a viewer, the review server is asked about the changes of ``series_id`` only: private commits that
+        this series does not have stay hidden, so that other members may lack steps and may be missing.
         """
 
 

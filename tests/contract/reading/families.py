@@ -40,10 +40,14 @@ class FamilyReadingContract:
             "BM_Map<int>/8",
         ]
 
-    def test_members_that_are_left_out_are_counted(self, site: ReadingSite) -> None:
-        series, *_ = (site.add_series(f"BM_Map/{size}") for size in (8, 16, 9))
-        assert names(site.reading, series, 2) == ["BM_Map/8", "BM_Map/9"]
-        assert [site.reading.family(series, most, 9).count for most in (0, 2)] == [3, 3]
+    def test_of_a_large_family_those_around_the_benchmark_are_shown(self, site: ReadingSite) -> None:
+        series = {size: site.add_series(f"BM_Map/{size}") for size in (8, 128, 16, 64, 32)}
+        shown = {size: names(site.reading, series[size], 3) for size in series}
+        assert [name.rpartition("/")[2] for name in shown[32]] == ["16", "32", "64"]
+        assert shown[8] == shown[16] == ["BM_Map/8", "BM_Map/16", "BM_Map/32"]
+        assert shown[128] == shown[64] == ["BM_Map/32", "BM_Map/64", "BM_Map/128"]
+        assert names(site.reading, series[64], 1) == ["BM_Map/64"]
+        assert {site.reading.family(series[8], most, 9).count for most in (1, 3)} == {5}
 
     def test_a_family_of_a_series_that_does_not_exist_is_not_found(self, site: ReadingSite) -> None:
         for unknown in (1, 1 << 70):
@@ -113,7 +117,7 @@ class FamilyReadingContract:
         assert shown(site.reading) == whole
         assert shown(site.reading.seen_by(Person([OTHER]))) == whole
         assert shown(site.reading.seen_by(None)) == [["7-1"]]
-        assert site.reading.seen_by(None).family(series, 0, 9).count == 1
+        assert site.reading.seen_by(None).family(series, 9, 9).count == 1
         site.hide()
         site.close()
         with pytest.raises(NotFound):

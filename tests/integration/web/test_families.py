@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from service.ports.reading import MOST_UNTOUCHED
@@ -33,9 +34,10 @@ def page_of(app: FastAPI, path: str) -> str:
 
 
 def test_a_trend_leads_to_all_of_its_family() -> None:
-    app = site_with("BM_Map/8", "BM_Map/64", "BM_Sort")
+    app = site_with("BM_Map/8", "BM_Map/64", "BM_Sort", "BM_Only/1")
     page = page_of(app, "/trends?series=2&range=1y")
-    assert '<a href="/trends/2/family?range=1y">all 2 of <bdi>BM_Map</bdi></a>' in page
+    assert '<a href="/trends/2/family?range=1y">all of <bdi>BM_Map</bdi></a>' in page
+    assert "all of <bdi>BM_Only</bdi>" in page_of(app, "/trends?series=4"), "nobody counts them here"
     for alone in ("/trends?series=3", "/trends?series=1&series=2"):
         assert "/family" not in page_of(app, alone)
 
@@ -63,9 +65,11 @@ def test_every_control_of_a_family_is_in_its_links() -> None:
 def test_a_large_family_says_how_many_benchmarks_and_commits_it_leaves_out() -> None:
     many = tuple(trend_point(index, 1.0) for index in range(201))
     page = page_of(
-        site_with(*(f"BM_Map/{size}" for size in range(84)), points=many), "/trends/1/family?range=all"
+        site_with(*(f"BM_Map/{size}" for size in range(84)), points=many), "/trends/42/family?range=all"
     )
-    assert "the first 60 of 84 benchmarks" in page
+    assert "60 of 84 benchmarks, around the one that you came from" in page
+    shown = [int(each) for each in re.findall(r'<h2><a href="/trends\?series=([0-9]+)', page)]
+    assert shown == [*range(12, 72)], "30 before it, and 29 behind it"
     assert "a page holds no more" in page
     assert page.count('<svg class="small-chart"') == 60
     assert len(page) < 250_000

@@ -25,7 +25,8 @@ def family_with(
     name = family_of(series.benchmark)
     found = [each for each in listed if family_of(each.benchmark) == name and _EQUAL(each) == _EQUAL(series)]
     found.sort(key=lambda each: natural_order(each.benchmark))
-    shown = found[:most]
+    first = max(0, min(found.index(series) - most // 2, len(found) - most))
+    shown = found[first : first + most]
     trends = [trend_of(each.id, len(shown)) for each in shown]
     untouched = {commit: None for trend in trends for commit in trend.untouched}
     return Family(name, len(found), tuple(map(_with_steps, trends)), tuple(untouched))

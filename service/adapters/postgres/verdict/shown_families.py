@@ -113,7 +113,9 @@ class PostgresFamilyReading(PostgresSeriesReading, FamilyReading):
             rows = connection.execute(_FAMILY, keys | {"family": name}).mappings()
             found = [each for row in rows if family_of((each := from_row(Series, row)).benchmark) == name]
             found.sort(key=lambda each: natural_order(each.benchmark))
-            members, untouched = _members_in(connection, keys, found[:most]) if most else ((), ())
+            place = next(number for number, each in enumerate(found) if each.id == series.id)
+            first = max(0, min(place - most // 2, len(found) - most))
+            members, untouched = _members_in(connection, keys, found[first : first + most])
             return Family(name, len(found), members, untouched)
 
 
