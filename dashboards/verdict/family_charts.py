@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 from dashboards.verdict.comparison_table import sign_of, word_of
 from dashboards.verdict.trend_cards import level_text
 from dashboards.verdict.trend_lines import JUDGED
-from service.domain.values.text import counted, signed_percent
+from service.domain.values.text import change, counted
 from service.domain.verdict.inference.estimate import ratio_of
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.line import Step, join_unchanged, level_line
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from service.ports.verdict import Family, Series, SeriesWithSteps
 
 _MOST_DRAWN: Final = 80  # commits of a chart, which is about 300 pixels wide
-_LEAST: Final = 0.02  # span of the scale: noise below it would look like news
+_LEAST: Final = 0.02  # span of the scale, about 2 %: noise below it would look like news
 _BEYOND: Final = 0.25  # of the lines' span: how far intervals may widen the scale
 _MOST_TICKS: Final = 6
+_IN_PERCENT: Final = 1.5  # span up to which ticks have equal distances in percent, as from −50 % to +120 %
 _UP: Final = "▲"
 
 
@@ -57,7 +58,7 @@ class Chart:
 
     WIDTH: ClassVar[int] = 340
     HEIGHT: ClassVar[int] = 110
-    LEFT: ClassVar[int] = 44  # of the line; labels are beside it
+    LEFT: ClassVar[int] = 58  # of the line; labels are beside it
     RIGHT: ClassVar[int] = WIDTH - 8
     TOP: ClassVar[int] = 8
     BOTTOM: ClassVar[int] = HEIGHT - 8
@@ -83,7 +84,7 @@ class Charts:
 
 
 class _Spot(NamedTuple):
-    """A commit with its level, drawn at ``height``: the change since the commit at 0, and its interval."""
+    """A commit with its level, drawn at ``height``: ln(commit ÷ the commit at 0), and its interval."""
 
     step: Step
     level: CommitLevel
@@ -119,7 +120,8 @@ class _Scale:
 def charts_of(family: Family, since: str = "") -> Charts:
     """Draw the level of each member since a commit; empty or unknown: its oldest one.
 
-    All charts have the same axes. Intervals that are far wider than the lines are cut at the edge.
+    All charts have the same axes, and equal ratios have equal heights. Intervals that are far wider than the
+    lines are cut at the edge.
     """
     members, unchanged = family.members, _unchanged(family, since)
     lines = [_line(each, unchanged, since) for each in members]
@@ -132,7 +134,7 @@ def charts_of(family: Family, since: str = "") -> Charts:
     scale = _Scale(min(moments), max(moments), low, high)
     return Charts(
         tuple(_chart(each.series, line, scale) for each, line in zip(members, lines, strict=True)),
-        tuple(_ticks(scale)),
+        _ticks(scale),
         scale.begin,
         scale.end,
         is_cut=lowest < low or highest > high,
@@ -166,8 +168,7 @@ def _line(member: SeriesWithSteps, unchanged: Sequence[Step], since: str) -> _Li
 
 
 def _spot(step: Step, level: CommitLevel) -> _Spot:
-    height, low, high = (math.expm1(level.offset + each) for each in (level.log, level.low, level.high))
-    return _Spot(step, level, height, low, high)
+    return _Spot(step, level, *(level.offset + each for each in (level.log, level.low, level.high)))
 
 
 def _span(heights: Sequence[float], ends: tuple[float, float]) -> tuple[float, float]:
@@ -179,13 +180,22 @@ def _span(heights: Sequence[float], ends: tuple[float, float]) -> tuple[float, f
     return max(low - room, min(low, ends[0])), min(high + room, max(high, ends[1]))
 
 
-def _ticks(scale: _Scale) -> Iterator[Tick]:
-    span = scale.high - scale.low
-    power = 10.0 ** math.floor(math.log10(span / _MOST_TICKS))
-    size = next(each * power for each in (1, 2, 2.5, 5, 10) if span / (each * power) <= _MOST_TICKS)
-    for number in range(math.ceil(scale.low / size), math.floor(scale.high / size) + 1):
-        percent = f"{100 * number * size:+.6g} %".replace("-", "−")
-        yield Tick(scale.y(number * size), percent if number else "0 %")
+def _ticks(scale: _Scale) -> tuple[Tick, ...]:
+    """Label round percentages, or powers of a factor on a scale that they would crowd at its upper end."""
+    is_in_percent = scale.high - scale.low <= _IN_PERCENT
+    low, high = map(math.expm1, (scale.low, scale.high)) if is_in_percent else (scale.low, scale.high)
+    span = (high - low) / _MOST_TICKS
+    if is_in_percent:
+        power = 10.0 ** math.floor(math.log10(span))
+        sizes = [each * power for each in (1, 2, 5, 10)]
+    else:
+        sizes = [math.log(2), math.log(4), math.ceil(span / math.log(10)) * math.log(10)]
+    size = next(each for each in sizes if span <= each)
+    heights = {}
+    for number in range(math.ceil(low / size), math.floor(high / size) + 1):
+        height = math.log1p(number * size) if is_in_percent else number * size
+        heights[change(ratio_of(height)) if number else "0 %"] = height
+    return tuple(Tick(scale.y(height), text) for text, height in heights.items())
 
 
 def _chart(series: Series, line: _Line, scale: _Scale) -> Chart:
@@ -194,7 +204,7 @@ def _chart(series: Series, line: _Line, scale: _Scale) -> Chart:
         return Chart(series)
     parts = [[*part] for _, part in groupby(spots, key=lambda spot: spot.level.since)]
     drawn = [_drawn(part, scale) for part in parts]
-    low, high = (signed_percent(1 + end([spot.height for spot in spots])) for end in (min, max))
+    low, high = (change(ratio_of(end(spot.height for spot in spots))) for end in (min, max))
     return Chart(
         series,
         line=" ".join(path for path, _ in drawn),

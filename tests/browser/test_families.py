@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -24,16 +25,22 @@ if TYPE_CHECKING:
     from service.ports.verdict import Point
 
 pytestmark = pytest.mark.browser
+GAP = 30  # of one benchmark
 LONG = "BM_Map<" + "std::vector<std::pair<int, std::string>>, " * 9 + "N>/64"
 
 
 def points_of(number: int) -> tuple[Point, ...]:
-    """The merged commits of a benchmark; one is slower."""
-    changes = [(0.9, Verdict.SLOWER) if index == 9 + number else (1.0, Verdict.SAME) for index in range(40)]
-    return tuple(
+    """The merged commits of a benchmark; one is slower, by half for the second; the third becomes faster."""
+    worst = {2: 0.5, 3: 24.0}.get(number, 0.9)
+    verdict = Verdict.FASTER if worst > 1 else Verdict.SLOWER
+    changes = [(worst, verdict) if index == 9 + number else (1.0, Verdict.SAME) for index in range(40)]
+    points = [
         trend_point(index, 1.0, ratio=ratio * math.exp(0.002 * ((index * 7) % 5 - 2)), verdict=verdict)
         for index, (ratio, verdict) in enumerate(changes)
-    )
+    ]
+    if number == 4:
+        points[GAP] = replace(points[GAP], ratio=None, error=None)
+    return tuple(points)
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +75,6 @@ def test_a_family_is_accessible_and_as_wide_as_its_window(page: Page, width: int
     assert page.evaluate("document.documentElement.scrollWidth") == width
     columns = {round(each.bounding_box()["x"]) for each in page.locator(".members li").all()}  # type: ignore[index]
     assert len(columns) == (1 if width == 390 else 3)
+    edges = page.locator(".small-chart text").evaluate_all("labels => labels.map(each => each.getBBox().x)")
+    assert edges
+    assert min(edges) >= 0, "with its sign"

@@ -87,6 +87,12 @@ def test_a_family_says_that_older_commits_are_left_out_when_too_many_touch_nothi
         assert ("Older commits are left out" in page) == is_said
 
 
+def test_a_series_of_huge_ratios_is_drawn() -> None:
+    points = [trend_point(index, 1.0, ratio=1e300) for index in range(3)]
+    page = page_of(site_with("BM_a/1", points=points), "/trends/1/family?range=all")
+    assert "3 commits between ×1.0e+300" in page
+
+
 def test_a_family_without_merged_commits_says_so() -> None:
     page = page_of(site_with("BM_Map/1", "BM_Map/2", points=()), "/trends/1/family")
     assert page.count("No merged commit was measured against its parent in this range.") == 2

@@ -61,9 +61,9 @@ def test_a_level_holds_until_a_commit_changes_it() -> None:
     chart = drawn(step(1), step(2), step(3, 0.9, SLOWER), step(4))
     first, second = heights(chart.line)
     assert second > first, "fewer items per second are lower"
-    assert re.fullmatch(rf"M{Chart.LEFT}.0 {first:g}H236.0V{second:g}H{Chart.RIGHT}.0", chart.line)
+    assert re.fullmatch(rf"M{Chart.LEFT}.0 {first:g}H240.7V{second:g}H{Chart.RIGHT}.0", chart.line)
     assert [(mark.x, mark.y, mark.verdict, mark.is_up) for mark in chart.marks] == [
-        (236, second, SLOWER, False)
+        (240.7, second, SLOWER, False)
     ]
     assert chart.last == "▼ slower 2026-01-08"
     assert chart.now.startswith("−10.0 % [−10.4, −9.6")
@@ -181,11 +181,28 @@ def test_a_long_line_is_thinned_and_keeps_what_is_slower_and_its_extremes() -> N
     assert chart.words.startswith("1799 commits between −9.9 % and +0.10 %")
 
 
-@pytest.mark.parametrize("ratio", [0.05, 0.3, 0.995, 1.0, 1.004, 1.013, 1.26, 1.9, 2.6, 30.0])
+@pytest.mark.parametrize("ratio", [1e-300, 0.05, 0.3, 0.995, 1.0, 1.004, 1.013, 1.26, 1.9, 2.6, 30.0, 1e300])
 def test_a_scale_has_zero_and_a_few_round_labels(ratio: float) -> None:
     found = charts_of(family(member(step(1), step(2, ratio))))
     texts = [tick.text for tick in found.ticks]
     assert "0 %" in texts
     assert 2 <= len(texts) <= 7
-    assert all(re.fullmatch(r"0 %|[+−][\d.]{1,5} %", text) for text in texts), texts
+    assert len({*texts}) == len(texts)
+    assert all(re.fullmatch(r"0 %|[+−][\d.]{3,5} %|×[\d.e+]{1,8}", text) for text in texts), texts
     assert all(Chart.TOP <= tick.y <= Chart.BOTTOM for tick in found.ticks)
+
+
+def test_half_and_twice_are_equally_far_from_zero_beside_a_far_larger_change() -> None:
+    members = [member(step(1), step(2, ratio)) for ratio in (0.5, 2.0, 24.0)]
+    found = charts_of(family(*members))
+    half, twice, huge = (heights(chart.line)[-1] for chart in found.charts)
+    assert half - zero_of(found) == pytest.approx(zero_of(found) - twice, abs=0.2)
+    assert half - zero_of(found) > (Chart.BOTTOM - Chart.TOP) / 10
+    assert [tick.text for tick in found.ticks] == ["−50.0 %", "0 %", "×2", "×4", "×8", "×16"]
+    assert huge == pytest.approx(Chart.TOP, abs=0.2)
+
+
+def test_ratios_that_no_float_holds_together_are_drawn() -> None:
+    chart = drawn(*(step(k, 1e300, FASTER) for k in range(1, 4)))
+    assert chart.words.startswith("3 commits between ×1.0e+300 and ×")
+    assert len({*heights(chart.line)}) == 3
