@@ -32,6 +32,7 @@ from service.domain.runs.states import UNFINISHED, BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import RunKind
 from service.domain.values.text import plain, plain_lines, shortened
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.clauses import MAX_CLAUSE
 from service.domain.wording.next_steps import MORE_PAIRS
 from service.domain.wording.reasons import sentence
@@ -90,7 +91,7 @@ _ADVICE: Final[Mapping[int, str]] = MappingProxyType(
 _GO_BACK: Final = "Go back and try again, or start from the list."
 # After a link for signing in.
 _INVITATIONS: Final[Mapping[int, str]] = MappingProxyType({401: "to go on", 404: "to see what is not public"})
-_ENUMS: Final = (Action, BuildState, ChangeStatus, Result, RowFilter, RunKind, RunState)
+_ENUMS: Final = (Action, BuildState, ChangeStatus, Result, RowFilter, RunKind, RunState, Verdict)
 _SAME_SITE: Final = Links("")
 NO_URLS: Final[Mapping[str, str]] = MappingProxyType({})  # the console review server has no pages
 

@@ -74,13 +74,17 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Charts:
-    """The charts of a family, all from ``begin`` to ``end``; ``is_cut``: a band leaves its chart."""
+    """The charts of a family, all from ``begin`` to ``end``.
+
+    ``is_cut``: a band leaves its chart; ``has_gaps``: a line has several parts.
+    """
 
     charts: tuple[Chart, ...]
     ticks: tuple[Tick, ...]
     begin: datetime | None
     end: datetime | None
     is_cut: bool = False
+    has_gaps: bool = False
 
 
 class _Spot(NamedTuple):
@@ -138,6 +142,7 @@ def charts_of(family: Family, since: str = "") -> Charts:
         scale.begin,
         scale.end,
         is_cut=lowest < low or highest > high,
+        has_gaps=any(len({spot.level.since for spot in line.spots}) > 1 for line in lines),
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.reading import MOST_UNTOUCHED
 from service.ports.verdict import SeriesWithPoints, UntouchedCommit
 from tests.support.reading.fake_reading import FakeReading
@@ -16,7 +18,10 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-POINTS = tuple(trend_point(index, 1.0) for index in range(20))
+POINTS = tuple(
+    trend_point(index, 1.0, verdict=Verdict.SLOWER if index in {4, 9} else Verdict.SAME)
+    for index in range(20)
+)
 
 
 def site_with(*names: str, points: Sequence[object] = POINTS) -> FastAPI:
@@ -48,7 +53,8 @@ def test_a_family_has_a_chart_and_a_link_for_each_member() -> None:
         "series=1&amp;range=all&amp;by=commit"
     )
     assert page.count('<svg class="small-chart"') == 2
-    assert "All 2 of <bdi>BM_Map</bdi>" in page
+    assert "<h1><bdi>BM_Map</bdi>: 2 benchmarks</h1>" in page
+    assert "slower or faster than their parent" in page
     assert "since 000000000000"[:16] in page
     assert "BM_Sort" not in page
 
@@ -60,6 +66,22 @@ def test_every_control_of_a_family_is_in_its_links() -> None:
     assert f'"/trends/1/family?since={since}"' in page, "the newest"
     assert '"/trends/1/family?until=2026' in page, "since the oldest"
     assert f"since {since[:10]}" in page
+    assert "At a gap" not in page
+
+
+def test_a_family_with_a_gap_says_what_the_levels_behind_it_are_relative_to() -> None:
+    points = [replace(point, ratio=None, error=None) if point is POINTS[5] else point for point in POINTS]
+    page = page_of(site_with("BM_a/1", "BM_a/2", points=points), "/trends/1/family")
+    assert "relative to the first commit there" in page
+
+
+def test_bytes_get_worse_and_not_slower() -> None:
+    series = [replace(series_view(k, f"BM_a/{k}"), metric="bytes") for k in (1, 2)]
+    app = build_app(FakeReading(trends=[SeriesWithPoints(each, POINTS) for each in series]))
+    for path in ("/trends/1/family", "/trends?series=1", "/trends?series=1&series=2"):
+        page = page_of(app, path)
+        assert "Triangles are worse" in page
+        assert "slower" not in re.sub(r"<path[^>]*>", "", page)
 
 
 def test_a_large_family_says_how_many_benchmarks_and_commits_it_leaves_out() -> None:
@@ -91,6 +113,10 @@ def test_a_series_of_huge_ratios_is_drawn() -> None:
     points = [trend_point(index, 1.0, ratio=1e300) for index in range(3)]
     page = page_of(site_with("BM_a/1", points=points), "/trends/1/family?range=all")
     assert "3 commits between ×1.0e+300" in page
+
+
+def test_a_family_of_one_has_a_page() -> None:
+    assert "<h1><bdi>BM_Sort</bdi>: 1 benchmark</h1>" in page_of(site_with("BM_Sort"), "/trends/1/family")
 
 
 def test_a_family_without_merged_commits_says_so() -> None:

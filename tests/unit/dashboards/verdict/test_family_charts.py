@@ -103,6 +103,7 @@ def test_behind_a_gap_another_line_begins_and_its_commit_is_named() -> None:
     chart = drawn(step(1, 1.1), step(2, None), step(3), step(4))
     assert chart.line.count("M") == chart.band.count("Z") == 2
     assert chart.now.endswith(" since 2")
+    assert charts_of(family(member(step(1)), member(step(1), step(2, None), step(3)))).has_gaps
 
 
 def test_changes_are_since_the_chosen_commit() -> None:
@@ -125,6 +126,7 @@ def test_commits_that_touch_nothing_join_the_line_and_are_not_counted() -> None:
     assert [chart.line.count("M") for chart in found.charts] == [1, 1, 1]
     assert [chart.words[:10] for chart in found.charts] == ["2 commits ", "2 commits ", "1 commit b"]
     assert [chart.now[-2:] for chart in found.charts] == [" 0", " 4", " 2"]
+    assert not found.has_gaps
 
 
 def test_changes_may_be_since_a_commit_that_touches_nothing() -> None:
