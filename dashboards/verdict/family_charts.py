@@ -53,7 +53,7 @@ class Chart:
     """A member's line with the band of its interval, in units of the drawing.
 
     ``now`` is how far its newest commit is from an older one, and ``last`` which commit was slower or faster
-    last; ``words`` describe the line. Without measured commits all but ``series`` are empty.
+    last, with its run; ``words`` describe the line. Without measured commits all but ``series`` are empty.
     """
 
     WIDTH: ClassVar[int] = 340
@@ -69,6 +69,7 @@ class Chart:
     marks: tuple[Mark, ...] = ()
     now: str = ""
     last: str = ""
+    last_run: int | None = None
     words: str = ""
 
 
@@ -217,6 +218,7 @@ def _chart(series: Series, line: _Line, scale: _Scale) -> Chart:
         marks=tuple(_mark(spot, metric, scale) for spot in spots if spot.step.verdict in JUDGED),
         now=level_text(spots[-1].level),
         last=f"{_sign(line.judged[-1], metric)} {_word(line.judged[-1], metric)}" if line.judged else "",
+        last_run=line.judged[-1].run_id if line.judged else None,
         words=f"{counted(line.commits, 'commit')} between {low} and {high}, {len(line.judged)} of them "
         f"{word_of(Verdict.SLOWER, metric)} or {word_of(Verdict.FASTER, metric)}",
     )

@@ -68,9 +68,11 @@ class FamilyReadingContract:
         family = site.reading.family(trends[0].series.id, 9, 9)
         found = family.members
         for trend, member in zip(trends, found, strict=True):
-            assert [replace(step, verdict=None) for step in member.steps] == [
+            assert [replace(step, verdict=None, run_id=None) for step in member.steps] == [
                 point.step for point in trend.points if point.kind is MERGED
             ]
+            runs = {point.revision: point.run_id for point in trend.points}
+            assert [step.run_id for step in member.steps] == [runs[step.revision] for step in member.steps]
             assert [(step.parent, step.log) for step in member.anchors] == [
                 (step.parent, step.log) for step in trend.links
             ]

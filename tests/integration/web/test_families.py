@@ -54,6 +54,7 @@ def test_a_family_has_a_chart_and_a_link_for_each_member() -> None:
     )
     assert page.count('<svg class="small-chart"') == 2
     assert "<h1><bdi>BM_Map</bdi>: 2 benchmarks</h1>" in page
+    assert f'last <a href="/runs/{POINTS[9].run_id}">▼ slower 2026-' in page
     assert "slower or faster than their parent" in page
     assert "since 000000000000"[:16] in page
     assert "BM_Sort" not in page

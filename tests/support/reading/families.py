@@ -34,6 +34,8 @@ def family_with(
 
 def _with_steps(trend: SeriesWithPoints) -> SeriesWithSteps:
     merged = (each for each in trend.points if each.kind is RunKind.POST_SUBMIT)
-    steps = (replace(step, verdict=each.verdict) for each in merged if (step := each.step))
+    steps = (
+        replace(step, verdict=each.verdict, run_id=each.run_id) for each in merged if (step := each.step)
+    )
     anchors = (replace(each.step, verdict=each.verdict, moment=each.measured_at) for each in trend.anchors)
     return SeriesWithSteps(trend.series, tuple(steps), tuple(anchors))

@@ -66,7 +66,7 @@ WITH RECURSIVE same AS (
     ) AS of_kind
 ), merged AS MATERIALIZED (
     SELECT DISTINCT ON (held.build_id, run.committed_at IS NULL)
-           held.build_id, {ON_BRANCH} AS revision, run.parent, run.committed_at,
+           held.build_id, run.id AS run_id, {ON_BRANCH} AS revision, run.parent, run.committed_at,
            measured.kind = 3 AS is_distant, measured.kind = 3 AND run.committed_at IS NULL AS is_anchor
     FROM (SELECT DISTINCT build_id, kind FROM newest) AS measured
     JOIN run_build AS held ON held.build_id = measured.build_id
@@ -77,13 +77,13 @@ WITH RECURSIVE same AS (
 ), placed AS (
     SELECT *, row_number() OVER (PARTITION BY member, is_anchor ORDER BY moment DESC) AS place
     FROM (
-        SELECT newest.*, merged.revision, merged.parent, is_distant, is_anchor,
+        SELECT newest.*, run_id, merged.revision, merged.parent, is_distant, is_anchor,
                coalesce(committed_at, measured_at) AS moment
         FROM newest JOIN merged ON merged.build_id = newest.build_id
     ) AS of_member
     WHERE moment BETWEEN :begin AND :end
 )
-SELECT k.member, is_distant, is_anchor, ratio, error, pairs, verdict, moment, revision, parent,
+SELECT k.member, is_distant, is_anchor, ratio, error, pairs, verdict, moment, revision, parent, run_id,
        {SAME_PROGRAM}, of_base.samples AS base_samples, of_patch.samples AS patch_samples
 FROM placed AS k
 LEFT JOIN LATERAL ({samples_of(0)}) AS of_base ON true
@@ -147,11 +147,12 @@ def _member(
 
 def _measured_step(row: Row[Any]) -> tuple[Step, bool, bool]:
     """Return the step of a row, whether its commits may be far apart, and whether it is an anchor."""
-    _, is_distant, is_anchor, ratio, error, pairs, verdict, moment, revision, parent, is_same, *_ = tuple(row)
+    _, is_distant, is_anchor, ratio, error, pairs, verdict, *commit, is_same, _, _ = tuple(row)
     log = math.log(ratio) if ratio else None
     if is_same:
         log = error = 0.0
     elif log is None or (error is None and (error := error_of(row)) is None):
         log = error = None
-    step = Step(revision, parent, moment, log, error, pairs, _VERDICTS[verdict])
+    moment, revision, parent, run_id = commit
+    step = Step(revision, parent, moment, log, error, pairs, _VERDICTS[verdict], run_id)
     return step, is_distant, is_anchor

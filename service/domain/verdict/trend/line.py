@@ -25,7 +25,8 @@ class Step:
     """A commit against its first parent: ``log`` is ln(commit ÷ parent), with its standard error.
 
     Both are None if that was not measured, and 0 if it cannot have changed. ``moment`` is when the commit
-    came to the branch, as far as Benchgate knows. ``verdict`` is None where only levels are wanted.
+    came to the branch, as far as Benchgate knows. ``verdict`` and ``run_id`` are None where only levels are
+    wanted.
     """
 
     revision: str
@@ -35,6 +36,7 @@ class Step:
     error: float | None = None
     pairs: int = 0
     verdict: Verdict | None = None
+    run_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def trend(database: Database, points: int = 10) -> SeriesWithPoints:
     family = reading.family(series.id, 1, 1000)
     [member] = family.members
     steps, anchors = (
-        [replace(step, verdict=None) for step in each] for each in (member.steps, member.anchors)
+        [replace(step, verdict=None, run_id=None) for step in each] for each in (member.steps, member.anchors)
     )
     assert steps == [each.step for each in whole.points if each.kind is RunKind.POST_SUBMIT]
     assert (anchors, family.untouched) == ([*whole.links], whole.untouched), "also in its family"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -208,3 +209,9 @@ def test_ratios_that_no_float_holds_together_are_drawn() -> None:
     chart = drawn(*(step(k, 1e300, FASTER) for k in range(1, 4)))
     assert chart.words.startswith("3 commits between ×1.0e+300 and ×")
     assert len({*heights(chart.line)}) == 3
+
+
+def test_the_last_slower_commit_leads_to_its_run() -> None:
+    steps = [replace(step(k, 0.9, SLOWER if k < 3 else SAME), run_id=100 + k) for k in range(1, 5)]
+    assert drawn(*steps).last_run == 102
+    assert drawn(steps[3]).last_run is None
