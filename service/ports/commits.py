@@ -89,7 +89,9 @@ class CommitPair:
         return tuple(pool for pool in self.pools if pool not in taken)
 
     def chosen_run(self, run_id: int | None) -> ComparingRun | None:
-        """Return the run of that id; without one the newest complete run, else the newest with results.
+        """Return the run of that id; without one the complete run with the most results, else the newest.
+
+        A newer run may have measured one job longer, and has no results of the others.
 
         Raises:
             NotFound: the run of that id did not measure the two together.
@@ -99,8 +101,9 @@ class CommitPair:
             if found is None:
                 raise NotFound(f"run {run_id} did not measure these two commits together")
             return found
-        with_results = [each for each in self.runs if each.counts]
-        return next((each for each in with_results if each.is_complete), next(iter(with_results), None))
+        if complete := [each for each in self.runs if each.is_complete]:
+            return max(complete, key=lambda each: sum(each.counts.values()))  # the newest of equals
+        return next((each for each in self.runs if each.counts), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,14 +50,16 @@ def measured(
     is_voting: bool = True,
     ratios: Mapping[SeriesKey, tuple[float, float, float]] = NO_RATIOS,
     outcome: Outcome | None = None,
+    job: str = "cv-perf",
+    pool: str = "perf",
 ) -> int:
     """A build of the run with these results; the slower ones vote unless they are withheld.
 
     ``ratios`` are the ratio and its interval of some.
     """
     run = tx.runs.lock(run_id)
-    spec = replace(spec_of(parse_job("cv-perf", JOB)), kind=run.kind)
-    new = named("cv-perf", sequence="", is_voting=is_voting, spec=spec.to_mapping())
+    spec = replace(spec_of(parse_job(job, JOB)), kind=run.kind)
+    new = named(job, sequence="", is_voting=is_voting, spec=spec.to_mapping(), pool=pool)
     build_id = tx.builds.add(run_id, 0, new)
     finish(tx, build_id, run.kind, rows, votes=votes, ratios=ratios, outcome=outcome)
     return build_id

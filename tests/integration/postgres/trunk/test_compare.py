@@ -200,7 +200,17 @@ class TestPage:
         assert "From: must be 7 digits or more of" in answer.text
         assert 'name="base" value="v7&lt;b&gt;"' in answer.text
 
-    def test_the_rows_of_the_newest_complete_run_are_on_the_page(self, app: FastAPI, site: Site) -> None:
+    def test_the_complete_run_with_the_most_results_is_shown_first(self, app: FastAPI, site: Site) -> None:
+        """The newest run measured one of two jobs longer."""
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        with site.store.transaction() as tx:
+            measured(tx, 7, {replace(key("BM_a"), job="cv-perf-2"): SLOWER}, job="cv-perf-2")
+        shown = page(app, site, **PLACE, base=FIRST, patch=THIRD)
+
+        assert re.search(r"shown below</small></th>\s+<td[^>]*>[^<]*<a href=\"/runs/7\"", shown)
+        assert "2 slower." in shown
+
+    def test_the_rows_of_the_newest_of_equal_runs_are_on_the_page(self, app: FastAPI, site: Site) -> None:
         site.compare_distant(1, 3, {key("BM_a"): SLOWER, key("BM_b"): SAME})
         ends = {**PLACE, "base": FIRST, "patch": "tip"}
         shown = page(app, site, **ends)
