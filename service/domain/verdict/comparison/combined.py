@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from service.domain.measuring.metric import RATES, Better, metric_named, own_clock
 from service.domain.verdict.inference.estimate import ratio_of, reach_of_error
+from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,6 +38,10 @@ class Measured(Protocol):
         """Direction in which the metric improves."""
 
     @property
+    def verdict(self) -> Verdict:
+        """Verdict on the metric."""
+
+    @property
     def pairs(self) -> int:
         """Number of pairs."""
 
@@ -51,17 +56,15 @@ class Measured(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """A ratio with its 95 % interval; the ends are None if a part has no standard error."""
+    """A ratio with its 95 % interval."""
 
     ratio: float
-    low: float | None
-    high: float | None
+    low: float
+    high: float
 
     @classmethod
-    def of(cls, log: float, reach: float | None) -> Combined:
+    def of(cls, log: float, reach: float) -> Combined:
         """Make it of a log ratio and the half-width of its interval."""
-        if reach is None or not math.isfinite(reach):
-            return cls(ratio_of(log), None, None)
         return cls(ratio_of(log), ratio_of(log - reach), ratio_of(log + reach))
 
 
@@ -69,7 +72,7 @@ class Combined:
 class MeanSpeed:
     """The geometric mean of the ratios in items/s of ``benchmarks``; above 1 the patch is faster.
 
-    ``others`` are the benchmarks without a ratio of speed.
+    ``others`` are the benchmarks without an estimate of speed.
     """
 
     mean: Combined
@@ -86,47 +89,51 @@ def goodness(better: Better, ratio: float | None) -> float | None:
 
 
 def mean_speed(builds: Iterable[Sequence[Measured]]) -> MeanSpeed | None:
-    """Average the speed of all benchmarks of builds on one pool; None without a ratio of speed.
+    """Average the speed of all benchmarks of builds on one pool; None without an estimate of speed.
 
     Each benchmark counts once: by its first rate, or by its own clock. Rows of one run share the order of
     their pairs and the machine, so their errors are not independent. The half-width is the mean of the rows'
     half-widths, because a sum's standard deviation is at most the sum of its parts' (Minkowski).
     """
-    logs: list[float] = []
-    reaches: list[float | None] = []
+    estimates: list[tuple[float, float]] = []
     everything = 0
     for rows in builds:
-        chosen: dict[tuple[str, str], Measured] = {}
+        chosen: dict[tuple[str, str], tuple[float, float]] = {}
         for row in sorted(rows, key=_preference):
-            if metric_named(row.metric).is_speed and row.ratio:
-                chosen.setdefault((row.suite, row.benchmark), row)
+            if metric_named(row.metric).is_speed and (found := _log_and_reach(row)):
+                faster = -found[0] if row.better is Better.LOWER else found[0]
+                chosen.setdefault((row.suite, row.benchmark), (faster, found[1]))
+        estimates += chosen.values()
         everything += len({(row.suite, row.benchmark) for row in rows})
-        logs += [math.log(each) for row in chosen.values() if (each := goodness(row.better, row.ratio))]
-        reaches += map(_reach, chosen.values())
-    if not logs:
+    if not estimates:
         return None
-    known = [each for each in reaches if each is not None]
-    reach = fmean(known) if len(known) == len(reaches) else None
-    return MeanSpeed(Combined.of(fmean(logs), reach), len(logs), everything - len(logs))
+    mean = Combined.of(*map(fmean, zip(*estimates, strict=True)))
+    return MeanSpeed(mean, len(estimates), everything - len(estimates))
 
 
 def quotient(base: Measured, patch: Measured) -> Combined | None:
-    """Divide two ratios that were measured apart against one parent; None if one is missing.
+    """Divide two ratios that were measured apart against one parent; None if one has no estimate.
 
     The half-widths are combined in quadrature on the log scale, as for a difference of independent estimates
     (MOVER: Zou and Donner, "Construction of confidence limits about effect measures", Statistics in Medicine
     27, 2008).
     """
-    if not base.ratio or not patch.ratio:
+    first, second = _log_and_reach(base), _log_and_reach(patch)
+    if first is None or second is None:
         return None
-    reaches = _reach(base), _reach(patch)
-    known = [each for each in reaches if each is not None]
-    reach = math.hypot(*known) if len(known) == len(reaches) else None
-    return Combined.of(math.log(patch.ratio) - math.log(base.ratio), reach)
+    return Combined.of(second[0] - first[0], math.hypot(first[1], second[1]))
 
 
-def _reach(row: Measured) -> float | None:
-    return None if row.error is None else reach_of_error(row.error, row.pairs)
+def _log_and_reach(row: Measured) -> tuple[float, float] | None:
+    """Return a row's log ratio and the half-width of its interval; None without an estimate.
+
+    An identical program is ``same`` without pairs. Failures choose the pairs of a ``broken`` row.
+    """
+    if row.verdict is Verdict.SAME and row.ratio is None:
+        return 0.0, 0.0
+    if row.verdict is Verdict.BROKEN or not row.ratio or row.error is None:
+        return None
+    return math.log(row.ratio), reach_of_error(row.error, row.pairs)
 
 
 def _preference(row: Measured) -> tuple[int, bool]:

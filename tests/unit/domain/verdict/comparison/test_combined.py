@@ -12,6 +12,7 @@ import pytest
 from service.domain.measuring.metric import Better, metric_named
 from service.domain.verdict.comparison.combined import goodness, mean_speed, quotient
 from service.domain.verdict.inference.estimate import estimate_of, reach_of_error
+from service.domain.verdict.inference.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Row:
     error: float | None = 0.01
     pairs: int = 20
     suite: str = "executor"
+    verdict: Verdict = Verdict.UNDECIDED
 
     @property
     def better(self) -> Better:
@@ -77,11 +79,32 @@ def test_many_rows_do_not_narrow_the_interval_because_they_share_the_machine() -
     assert many.mean.high == pytest.approx(one.mean.high)
 
 
-def test_without_a_standard_error_there_is_no_interval() -> None:
-    for row in (Row("BM_b", 1.0, error=None), Row("BM_b", 1.0, pairs=1)):
-        found = mean_speed([[Row("BM_a", 1.0), row]])
-        assert found is not None
-        assert (found.mean.low, found.mean.high) == (None, None)
+def test_a_ratio_without_an_error_is_of_too_few_pairs_to_count() -> None:
+    found = mean_speed([[Row("BM_a", 0.5), Row("BM_b", 1.7, error=None, pairs=4)]])
+    assert found is not None
+    assert (found.benchmarks, found.others) == (1, 1)
+    assert found.mean.ratio == pytest.approx(2.0)
+    assert mean_speed([[Row("BM_a", 1.0, error=None, pairs=4)]]) is None
+
+
+def test_benchmarks_of_identical_programs_count_as_unchanged() -> None:
+    unchanged = [Row(f"BM_{k}", None, verdict=Verdict.SAME, error=None, pairs=0) for k in range(9)]
+    found, slower = mean_speed([[Row("BM_a", 1.05), *unchanged]]), mean_speed([[Row("BM_a", 1.05)]])
+    assert found is not None
+    assert slower is not None
+    assert (found.benchmarks, found.others) == (10, 0)
+    assert math.log(found.mean.ratio) == pytest.approx(-math.log(1.05) / 10)
+    assert math.log(found.mean.high / found.mean.low) * 10 == pytest.approx(
+        math.log(slower.mean.high / slower.mean.low)
+    )
+
+
+def test_a_broken_benchmark_has_no_speed_because_failures_chose_its_pairs() -> None:
+    broken = Row("BM_b", 0.5, verdict=Verdict.BROKEN)
+    found = mean_speed([[Row("BM_a", 1.0), broken]])
+    assert found is not None
+    assert (found.mean.ratio, found.others) == (1.0, 1)
+    assert quotient(broken, Row("BM_b", 1.0)) is None
 
 
 def test_the_interval_holds_for_rows_whose_noise_is_one_and_the_same() -> None:
@@ -92,8 +115,6 @@ def test_the_interval_holds_for_rows_whose_noise_is_one_and_the_same() -> None:
         rows = [Row(f"BM_{k}", estimated.ratio, "items_per_second", estimated.error, 20) for k in range(30)]
         found = mean_speed([rows])
         assert found is not None
-        assert found.mean.low is not None
-        assert found.mean.high is not None
         missed += not found.mean.low <= 1 <= found.mean.high
     assert 6 <= missed <= 34  # 20 are expected, with a standard deviation of 4.4
 
@@ -101,20 +122,23 @@ def test_the_interval_holds_for_rows_whose_noise_is_one_and_the_same() -> None:
 def test_a_quotient_adds_the_noise_of_both_in_quadrature() -> None:
     found = quotient(Row("BM_a", 1.1, error=0.03), Row("BM_a", 1.21, error=0.04))
     assert found is not None
-    assert found.low is not None
-    assert found.high is not None
     assert found.ratio == pytest.approx(1.1)
     reach = reach_of_error(0.05, 20)
     assert (math.log(found.high / found.low) / 2) == pytest.approx(reach)
     assert fmean([math.log(found.low), math.log(found.high)]) == pytest.approx(math.log(1.1))
 
 
-def test_a_quotient_needs_both_ratios_and_for_an_interval_both_errors() -> None:
+def test_a_quotient_needs_both_ratios_with_their_errors() -> None:
     assert quotient(Row("BM_a", None), Row("BM_a", 1.0)) is None
-    found = quotient(Row("BM_a", 1.0, error=None), Row("BM_a", 1.2))
+    assert quotient(Row("BM_a", 1.0, error=None), Row("BM_a", 1.2)) is None
+
+
+def test_a_quotient_to_an_identical_program_is_the_other_ratio() -> None:
+    identical = Row("BM_a", None, verdict=Verdict.SAME, error=None, pairs=0)
+    found = quotient(identical, Row("BM_a", 1.2))
     assert found is not None
     assert found.ratio == pytest.approx(1.2)
-    assert found.low is None
+    assert math.log(found.high / 1.2) == pytest.approx(reach_of_error(0.01, 20))
 
 
 def test_goodness_is_above_one_where_the_patch_is_better() -> None:
