@@ -120,8 +120,8 @@ TASKS: Final = (
         [
             Link("Trends"),
             Link("Compare two commits"),
-            Field("From commit", FIRST),
-            Field("To commit", LAST, is_last=True),
+            Field("From", FIRST),
+            Field("To", LAST, is_last=True),
         ],
         [FIRST[:10], "to", LAST[:10], "2 same", "distant commits"],
     ),
@@ -196,7 +196,7 @@ class Reader:
     def take(self, step: Link | Button | Opening | Field) -> None:
         match step:
             case Field():
-                field = self.page.get_by_label(step.label).filter(visible=True).first
+                field = self.page.get_by_role("textbox", name=step.label).first
                 field.fill(step.text)
                 if step.is_last:
                     field.press("Enter")

@@ -9,16 +9,16 @@ from enum import StrEnum
 from typing import Final
 
 from service.domain.values.errors import BadInput
+from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.domain.values.text import brief
 
 WAYS: Final = (
-    "7 digits or more of the beginning of a commit's id, a date such as 2026-11-20, tip, "
-    "or a patch set such as 4711/3"
+    "a commit's id (7 digits or more), a date such as 2026-11-20, tip, or a patch set such as 4711/3"
 )
 TIP: Final = "tip"
 _COMMIT: Final = re.compile("[0-9a-f]{7,64}")
 _DATE: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_PATCH_SET: Final = re.compile("([1-9][0-9]{0,9})(?:/([1-9][0-9]{0,8}))?")
+_PATCH_SET: Final = re.compile(rf"({ADDRESS.strip('^$')})(?:/([1-9][0-9]{{0,8}}))?")
 
 
 class ReferenceKind(StrEnum):
@@ -41,25 +41,37 @@ class Reference:
     written: str
     kind: ReferenceKind
     value: str = ""
-    change: int = 0
+    change: ChangeAddress | None = None
     patch_set: int | None = None
 
 
 def parse_reference(written: str, branch: str, where: str) -> Reference:
-    """Parse a reference; the name of its branch means the tip.
+    """Parse a reference; the name of its branch means the tip, and only a patch set needs no branch.
 
     Seven digits or more without a slash are a commit, so a change with such a number needs its patch set.
 
     Args:
         written: by a person.
-        branch: the name of the branch.
+        branch: the name of the branch; empty if none was chosen.
         where: the field that has it, for the error.
 
     Raises:
-        BadInput: it names nothing that can be compared.
+        BadInput: it names nothing that can be compared, or a commit without a branch.
     """
     name = written.strip()
-    if name == TIP or (name and name == branch):
+    if found := _of_commit(name, branch, where):
+        if not branch:
+            raise BadInput("choose a branch", where)
+        return found
+    if matched := _PATCH_SET.fullmatch(name):
+        change, patch_set = matched.groups()
+        number = int(patch_set) if patch_set else None
+        return Reference(name, ReferenceKind.PATCH_SET, change=ChangeAddress.parse(change), patch_set=number)
+    raise BadInput(f"must be {WAYS}, not {brief(written)}", where)
+
+
+def _of_commit(name: str, branch: str, where: str) -> Reference | None:
+    if name.lower() == TIP or (name and name == branch):
         return Reference(name, ReferenceKind.TIP)
     if _DATE.fullmatch(name):
         try:
@@ -68,8 +80,4 @@ def parse_reference(written: str, branch: str, where: str) -> Reference:
             raise BadInput(f"there is no day {name}", where) from None
     if _COMMIT.fullmatch(name.lower()):
         return Reference(name, ReferenceKind.COMMIT, name.lower())
-    if found := _PATCH_SET.fullmatch(name):
-        change, patch_set = found.groups()
-        number = int(patch_set) if patch_set else None
-        return Reference(name, ReferenceKind.PATCH_SET, change=int(change), patch_set=number)
-    raise BadInput(f"must be {WAYS}, not {brief(written)}", where)
+    return None

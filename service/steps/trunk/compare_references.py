@@ -53,9 +53,9 @@ def compare_references(
 
 
 def _end(commits: CommitReading, changes: ChangeReading, branch: BranchName, reference: Reference) -> End:
-    if reference.kind is not ReferenceKind.PATCH_SET:
+    if reference.change is None:
         return commits.commit(branch, reference), None
-    address = ChangeAddress(reference.change, branch.instance)
+    address = ChangeAddress(reference.change.number, reference.change.instance or branch.instance or None)
     detail = changes.patch_set(address, reference.patch_set)
     number = detail.patch_set.number
     newest = changes.measured_patch_sets(address, 1, number + 1).patch_sets

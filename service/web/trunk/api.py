@@ -95,16 +95,16 @@ def create_commits_api(
     @router.get("/compare", operation_id="compareCommits", tags=["commits"])
     def compare(
         request: Request,
-        instance: Instance,
-        project: Project,
-        branch: Branch,
         base: Compared,
         patch: Compared,
+        instance: Instance = "",
+        project: Project = "",
+        branch: Branch = "",
     ) -> CommitPair | PatchSetPair:
         """Two commits of a branch, the earlier one as the base, and the runs that measured them together.
 
-        Patch sets are not measured together. Two that were measured against one commit have the ratio of
-        their ratios, which is no verdict.
+        Only patch sets need no branch. They are not measured together: two that were measured against the
+        same code have the ratio of their ratios, which is no verdict.
         """
         name = BranchName(instance, project, branch)
         return compare_references(reading_of(request), changes_of(request), name, base, patch)

@@ -197,7 +197,7 @@ class TestPage:
         answer = call(app, "GET", f"/compare?{query}", headers=site.people["al"])
 
         assert answer.status_code == 400
-        assert "From: must be 7 digits or more of" in answer.text
+        assert "From: must be a commit&#39;s id (7 digits or more)" in answer.text
         assert 'name="base" value="v7&lt;b&gt;"' in answer.text
 
     def test_the_complete_run_with_the_most_results_is_shown_first(self, app: FastAPI, site: Site) -> None:

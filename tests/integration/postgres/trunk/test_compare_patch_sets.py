@@ -44,12 +44,12 @@ def site(database: Database) -> PostgresSite:
 
 
 def ask(site: PostgresSite, base: str, patch: str, path: str = "/compare", **more: str) -> httpx.Response:
-    """Ask as an anonymous reader."""
+    """Ask as an anonymous reader, on the branch unless another is named."""
     engine = site.database.owner
     commits = PostgresCommitReading(engine).seen_by(None)
     page = PageCommits(PostgresStore(engine), OverrideRights(RecentAnswers({})), lambda _: commits)
     app = build_compare(Callers().access(), page, PostgresReading(engine).seen_by(None))
-    query = urlencode({**PLACE, "base": base, "patch": patch, **more})
+    query = urlencode(PLACE | {"base": base, "patch": patch} | more)
     return call(app, "GET", f"{path}?{query}")
 
 
@@ -142,6 +142,29 @@ class TestOtherEnds:
 
     def test_a_patch_set_is_not_compared_with_itself(self, site: PostgresSite) -> None:
         assert ask(site, "7/2", "7").status_code == 400
+
+
+class TestWithoutABranch:
+    NONE = dict.fromkeys(PLACE, "")
+
+    def test_a_change_is_found_by_its_number_and_server(self, site: PostgresSite) -> None:
+        site.add_change(7, instance="other")
+
+        for place in (self.NONE, {"instance": "other"}):
+            assert "BM_a" in ask(site, "gerrit~7/1", "gerrit~7/2", **place).text
+            assert len(rows_of(ask(site, "gerrit~7/1", "gerrit~7", "/api/v1/compare", **place))) == 2
+
+    def test_the_choices_are_named_if_several_servers_have_the_number(self, site: PostgresSite) -> None:
+        site.add_change(7, instance="other")
+        answer = ask(site, "7/1", "7/2", "/api/v1/compare", **self.NONE)
+
+        assert answer.status_code == 404
+        assert "gerrit~7, other~7" in answer.text
+
+    def test_a_commit_needs_one(self, site: PostgresSite) -> None:
+        answer = ask(site, "tip", "7/1", "/api/v1/compare", **self.NONE)
+
+        assert (answer.status_code, answer.json()["detail"]) == (400, "base: choose a branch")
 
 
 @pytest.mark.parametrize("path", ["/compare", "/api/v1/compare"])
