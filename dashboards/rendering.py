@@ -132,6 +132,7 @@ class Pages:
             "review": self.review_of(instance),
             "review_of": self.review_of,
             "account": account_link_of(request),
+            "invitation": _INVITATIONS.get(status),
         }
         text = self._environment.get_template(template).render(**shared, **values)
         return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-cache"})

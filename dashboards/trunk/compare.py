@@ -87,13 +87,14 @@ def create_compare(
         if not branch and len(branches) == 1:
             chosen = branches[0]
         kept = {**asdict(chosen), "base": base, "patch": patch}
-        values: dict[str, Any] = {"pair": None, "beside": None, "problem": ""}
+        values: dict[str, Any] = {"pair": None, "run": None, "builds": (), "beside": None, "problem": ""}
         status = 200
         try:
             if base and patch:
                 found = compare_references(commits, reading_of(request), chosen, base, patch)
                 if isinstance(found, CommitPair):
                     values |= {"pair": found, "form": form_of(request, found)}
+                    values |= _measured(reading_of(request), found, rows, run, kept)
                 elif page := _own_page(found):
                     return RedirectResponse(page, _SEE_OTHER)
                 else:
@@ -102,8 +103,6 @@ def create_compare(
             status, values["problem"] = 400, f"{_FIELDS.get(error.where, '')}{error.what}"
         except NotFound as error:
             status, values["problem"] = 404, str(error)
-        if values["pair"]:
-            values |= _measured(reading_of(request), values["pair"], rows, run, kept)
         return pages.render(
             request,
             "compare.html",
@@ -154,13 +153,13 @@ def _measured(
     """Return the tables of a run that measured the two together, and the means above them."""
     run = pair.chosen_run(run_id)
     if run is None:
-        return {"run": None}
+        return {}
     try:
         builds = waived(reading.run(run.run_id).builds)
     except NotFound:  # a change on a visible branch may itself be hidden
-        return {"run": None}
+        return {"run": run, "is_hidden": True, "means": []}
     tables = tables_of(reading, builds, chosen, pair.base.revision, {**kept, "run": run_id})
-    return tables | {"run": run, "means": list(_means(tables["compared"]))}
+    return tables | {"run": run, "is_hidden": False, "means": list(_means(tables["compared"]))}
 
 
 def _means(

@@ -210,6 +210,18 @@ class TestPage:
         assert re.search(r"shown below</small></th>\s+<td[^>]*>[^<]*<a href=\"/runs/7\"", shown)
         assert "2 slower." in shown
 
+    def test_who_is_not_signed_in_keeps_the_form_and_is_invited_to_sign_in(
+        self, site: Site, reading: PostgresCommitReading
+    ) -> None:
+        page = PageCommits(site.store, OverrideRights(RecentAnswers({})), lambda _: reading.seen_by(None))
+        public = PostgresReading(site.database.owner).seen_by(None)
+        app = build_compare(site.callers.access(), page, public)
+        answer = call(app, "GET", f"/compare?{urlencode({**PLACE, 'base': FIRST, 'patch': 'fffffff'})}")
+
+        assert answer.status_code == 404
+        assert f'name="base" value="{FIRST}"' in answer.text
+        assert re.search(r">Sign in</a> to see what is not public", answer.text)
+
     def test_the_rows_of_the_newest_of_equal_runs_are_on_the_page(self, app: FastAPI, site: Site) -> None:
         site.compare_distant(1, 3, {key("BM_a"): SLOWER, key("BM_b"): SAME})
         ends = {**PLACE, "base": FIRST, "patch": "tip"}
@@ -235,6 +247,8 @@ class TestPage:
         answer = call(app, "GET", f"/compare?{query}", headers=site.people["al"])
         assert answer.status_code == 404
         assert "did not measure these two commits" in answer.text
+        assert f'name="base" value="{FIRST}"' in answer.text
+        assert 'href="/compare?run=7&amp;' in answer.text
 
     def test_the_mean_speed_has_an_interval_of_measuring_noise(self, app: FastAPI, site: Site) -> None:
         site.compare_distant(1, 3, {key("BM_a"): SLOWER, key("BM_b"): SLOWER})
@@ -258,7 +272,8 @@ class TestPage:
         app = build_compare(site.callers.access(), PageCommits(site.store, rights, lambda _: commits), public)
         shown = page(app, site, **PLACE, base=FIRST, patch=SECOND)
 
-        assert "2 same" in shown
+        assert "2 same. Its rows are not public." in shown
+        assert "shown below" not in shown
         assert '<table class="rows">' not in shown
 
     def test_two_commits_that_were_never_measured_together_can_be(self, app: FastAPI, site: Site) -> None:
@@ -276,7 +291,11 @@ class TestPage:
         assert site.database.value(queued)["task"] == Task.PLAN
         asked = "SELECT count(*) FROM audit.entry WHERE kind = :kind AND actor = '1000003'"
         assert site.database.value(asked, kind=AuditKind.COMPARISON_REQUESTED.value) == 1
-        assert "not measured yet" in page(app, site, **PLACE, base=FIRST, patch=THIRD)
+        waiting = page(app, site, **PLACE, base=FIRST, patch=THIRD, run=str(run.id))
+        assert '<p class="sentence">Not measured yet.' in waiting
+        site.database.change("UPDATE run SET state = 'cancelled' WHERE id = :id", id=run.id)
+        ended = page(app, site, **PLACE, base=FIRST, patch=THIRD, run=str(run.id))
+        assert '<p class="sentence">No results.' in ended
 
     def test_a_pool_takes_one_measurement_at_a_time(self, app: FastAPI, site: Site) -> None:
         shown = page(app, site, **PLACE, base=FIRST, patch=THIRD)
