@@ -80,5 +80,5 @@ def lay_out(measured: MeasuredPatchSets, words: Words) -> PatchSetTable | None:
         ),
         older=measured.older,
         hidden=len(ordered[MOST_ROWS:]),
-        has_one_parent=len({column.base_code for column in columns}) == 1,
+        has_one_parent=all(columns[0].has_base_of(each) for each in columns),
     )

@@ -136,8 +136,8 @@ class RatioOfRatios(MeasuredRatio):
 class PatchSetPair:
     """A patch set beside another one, or beside a commit: each was measured by itself.
 
-    ``parent``: the commit that both patch sets were measured against, or the commit if it is that; None if
-    they have none in common, and then there are no ``rows``.
+    ``parent``: the commit that ``base`` was measured against, if ``patch`` was measured against the same
+    code; or the commit, if the patch set was measured against that. None otherwise: there are no ``rows``.
     """
 
     base: ComparedPatchSet | MergedCommit

@@ -227,10 +227,10 @@ class MeasuredPatchSet:
     )
     builds: tuple[MeasuredBuild, ...]
 
-    @property
-    def base_code(self) -> str | None:
-        """Identify the base programs: by the parent's tree, or by the parent if that is not known."""
-        return self.parent_tree or self.parent
+    def has_base_of(self, other: MeasuredPatchSet) -> bool:
+        """Return whether both were compared with the same code: with one parent, or with equal trees."""
+        pairs = ((self.parent, other.parent), (self.parent_tree, other.parent_tree))
+        return any(one is not None and one == another for one, another in pairs)
 
 
 @dataclass(frozen=True, slots=True)

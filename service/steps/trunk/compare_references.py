@@ -42,10 +42,10 @@ def compare_references(
     if one.revision == other.revision:
         raise BadInput("choose two different patch sets or commits: both are one", "patch")
     if measured and measured_too:
-        is_shared = measured.base_code is not None and measured.base_code == measured_too.base_code
-        rows = sorted(_quotients(measured, measured_too), key=_worst_first) if is_shared else ()
-        parent = measured.parent if is_shared else None
-        return PatchSetPair(base=one, patch=other, parent=parent, rows=tuple(rows))
+        if not measured.has_base_of(measured_too):
+            return PatchSetPair(base=one, patch=other, parent=None)
+        rows = sorted(_quotients(measured, measured_too), key=_worst_first)
+        return PatchSetPair(base=one, patch=other, parent=measured.parent, rows=tuple(rows))
     found = measured or measured_too
     ends = {each.revision for each in (one, other) if isinstance(each, MergedCommit)}
     parent = found.parent if found and found.parent in ends else None

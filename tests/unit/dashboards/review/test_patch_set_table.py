@@ -82,6 +82,13 @@ def test_parents_with_equal_trees_are_one_parent() -> None:
     assert [column.parent for column in rebased.columns] == ["b" * 40, "a" * 40]
 
 
+def test_one_parent_is_shared_although_its_tree_is_known_of_one_patch_set_only() -> None:
+    older = replace(patch_set(1, SAME), parent_tree=None)
+    assert side_by_side(patch_set(2, SAME), older).has_one_parent
+    assert not older.has_base_of(replace(older, parent=None))
+    assert not replace(older, parent=None).has_base_of(replace(older, parent=None))
+
+
 def test_words_narrow_by_benchmark_metric_and_suite() -> None:
     table = side_by_side(patch_set(2, SAME, FASTER), patch_set(1, SLOWER), words="bm_ -faster")
     assert [row.newest.benchmark for row in table.rows] == ["BM_Same", "BM_Slower"]
