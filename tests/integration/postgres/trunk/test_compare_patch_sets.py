@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -68,8 +69,10 @@ class TestOneParent:
         answer = ask(site, "7/1", "7")
 
         assert answer.status_code == 200
-        assert "not together: this is no verdict" in answer.text
-        assert "×" not in answer.text
+        assert f"measured against <code>{PARENT[:10]}</code>, not together: this is no verdict" in answer.text
+        heading = answer.text.partition('<h2 id="beside">')[2].partition("</h2>")[0]
+        assert re.sub("<[^>]+>", "", heading) == "7/1 → 7/2"
+        assert answer.text.count("<bdi>Make it faster</bdi>") == 1
         assert "+20.0 %" in answer.text  # 1.08 / 0.9
         assert "slower</span>" not in answer.text
         assert '/changes/7#patch-sets"' in answer.text
@@ -110,6 +113,26 @@ class TestOneParent:
         )
         rows = rows_of(ask(site, "7/1", "7/2", "/api/v1/compare"))
         assert [each["patch"]["benchmark"] for each in rows] == ["BM_b"]
+
+    def test_a_program_that_is_identical_to_the_parents_is_no_change(self, site: PostgresSite) -> None:
+        site.database.change(
+            "UPDATE comparison SET verdict = 'same', pairs = 0, ratio = NULL, low = NULL, high = NULL,"
+            " error = NULL WHERE build_id = (SELECT max(id) FROM build)"
+        )
+        (first, *_) = rows_of(ask(site, "7/1", "7/2", "/api/v1/compare"))
+        assert first["ratio"] == pytest.approx(1 / 0.9)
+
+    def test_parents_with_equal_code_are_one(self, site: PostgresSite) -> None:
+        site.database.change("UPDATE run SET parent = :other WHERE revision = '7-2'", other=OTHER_PARENT)
+        site.database.change("UPDATE run SET parent_tree = 't'")
+        text = ask(site, "7/1", "7/2").text
+
+        assert f"the same code (<code>{PARENT[:10]}</code> and <code>{OTHER_PARENT[:10]}</code>" in text
+        assert "BM_a" in text
+
+    def test_one_parent_whose_tree_is_known_of_one_patch_set_only_is_shared(self, site: PostgresSite) -> None:
+        site.database.change("UPDATE run SET parent_tree = 't' WHERE revision = '7-2'")
+        assert rows_of(ask(site, "7/1", "7/2", "/api/v1/compare"))
 
 
 class TestOtherEnds:
