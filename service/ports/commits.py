@@ -16,7 +16,7 @@ from service.ports.reading import Viewer
 from service.ports.runs.shown import ADDRESS, PAGES_ONLY
 from service.ports.verdict import Comparison, MeasuredRatio
 
-_WRITTEN = {"description": "the reference that stands for it; empty in a list", "examples": ["2026-11-20"]}
+_REVERSED = {"description": "whether ``base`` is the commit that was asked for as the patch"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,6 @@ class MergedCommit:
     author: str
     landed_at: datetime
     run_id: int
-    written: str = field(default="", metadata=_WRITTEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +79,7 @@ class CommitPair:
     runs: tuple[ComparingRun, ...] = ()
     pools: tuple[str, ...] = ()
     groups: tuple[str, ...] = field(default=(), metadata=PAGES_ONLY)
+    is_reversed: bool = field(default=False, metadata=_REVERSED)
 
     @property
     def open_pools(self) -> tuple[str, ...]:
@@ -115,7 +115,6 @@ class ComparedPatchSet:
     revision: str
     subject: str
     parent: str | None
-    written: str = field(metadata=_WRITTEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +126,9 @@ class RatioOfRatios(MeasuredRatio):
     """
 
     job: str
-    base: Comparison
-    patch: Comparison
+    series_id: int
+    base: Comparison = field(metadata=PAGES_ONLY)
+    patch: Comparison = field(metadata=PAGES_ONLY)
     is_one_result: bool = field(metadata={"description": "whether both patch sets share the build"})
 
 

@@ -66,7 +66,6 @@ def _end(commits: CommitReading, changes: ChangeReading, branch: BranchName, ref
         revision=detail.patch_set.revision,
         subject=detail.patch_set.subject,
         parent=measured.parent if measured else None,
-        written=reference.written,
     )
     return shown, measured
 
@@ -83,7 +82,14 @@ def _quotients(base: MeasuredPatchSet, patch: MeasuredPatchSet) -> Iterator[Rati
             found = None if is_one else quotient(other, row)
             ratio, low, high = (found.ratio, found.low, found.high) if found else (None, None, None)
             yield RatioOfRatios(
-                ratio=ratio, low=low, high=high, job=build.job, base=other, patch=row, is_one_result=is_one
+                ratio=ratio,
+                low=low,
+                high=high,
+                job=build.job,
+                series_id=row.series_id,
+                base=other,
+                patch=row,
+                is_one_result=is_one,
             )
 
 

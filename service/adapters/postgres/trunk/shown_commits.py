@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _DAYS: Final = 30
 _MOST_RUNS: Final = 20
 _SHA1: Final = 40  # digits
+_CHANGES: Final = range(10**6, 10**10)  # numbers that may also begin a commit's id
 _COMMIT: Final = "coalesce(nullif(r.merged_as, ''), r.revision)"
 _HERE: Final = "(r.instance, r.project, r.branch) = (:instance, :project, :branch)"
 _RECENT: Final = f"r.kind = '{RunKind.POST_SUBMIT}' AND r.created_at > now() - interval '{_DAYS} days'"
@@ -42,7 +43,7 @@ WHERE {_RECENT} AND {merged_in_sight("r")} ORDER BY 1, 2, 3
 _COMMITS: Final = f"""
 SELECT {_COMMIT} AS revision, r.id AS run_id, r.created_at AS landed_at,
        coalesce(nullif(r.subject, ''), p.subject, '') AS subject,
-       coalesce(nullif(r.author, ''), p.author, '') AS author, '' AS written
+       coalesce(nullif(r.author, ''), p.author, '') AS author
 FROM run AS r LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
 WHERE r.kind = '{RunKind.POST_SUBMIT}' AND {_HERE} AND {merged_in_sight("r")}
 """  # noqa: S608 - put together from constants
@@ -136,7 +137,8 @@ class PostgresCommitReading(Sighted, CommitReading):
                     base, patch, runs = patch, base, reverse
             pools = connection.execute(_POOLS, keys).scalars().all()
             groups = groups_of_scope(connection, Scope(**asdict(branch)), keys)
-        return CommitPair(branch, base, patch, runs, tuple(pools), tuple(groups))
+        is_reversed = base is not found[0]
+        return CommitPair(branch, base, patch, runs, tuple(pools), tuple(groups), is_reversed)
 
 
 def _keys(branch: BranchName) -> dict[str, Any]:
@@ -161,10 +163,14 @@ def _commit(connection: Connection, keys: dict[str, Any], reference: Reference) 
     query = {ReferenceKind.TIP: _TIP, ReferenceKind.DATE: _ON_DAY}.get(kind, by_id)
     rows = connection.execute(query, {**keys, "commit": commit}).mappings().all()
     if len(rows) == 1:
-        return from_row(MergedCommit, rows[0], written=reference.written)
-    where = f"{plain(keys['project'], 100)} {plain(keys['branch'], 100)}"
-    what = "several commits that begin with" if rows else "no measured commit that begins with"
+        return from_row(MergedCommit, rows[0])
+    where = f"of {plain(keys['project'], 100)} {plain(keys['branch'], 100)}"
+    if rows:
+        raise NotFound(f"several commits {where} begin with {commit}")
     if kind is ReferenceKind.TIP:
-        raise NotFound(f"{where} has no measured commit")
-    what = "no measured commit by the end of" if kind is ReferenceKind.DATE else what
-    raise NotFound(f"{where} has {what} {commit}")
+        raise NotFound(f"no commit {where} was measured")
+    if kind is ReferenceKind.DATE:
+        raise NotFound(f"no commit {where} was seen by the end of {commit}")
+    is_number = commit.isdecimal() and int(commit) in _CHANGES
+    hint = f"; write {commit}/1 for a change" if is_number else ""
+    raise NotFound(f"no measured commit {where} begins with {commit}{hint}")

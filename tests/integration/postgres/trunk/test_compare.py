@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -96,6 +97,7 @@ class TestReading:
         for ends in ((FIRST, THIRD), (THIRD, FIRST)):
             found = reading.pair(BRANCH, *map(ref, ends))
             assert (found.base.revision, found.patch.revision) == (FIRST, THIRD)
+            assert found.is_reversed == (ends[0] == THIRD)
         assert (found.runs, found.pools, found.groups) == ((), ("perf",), ("reviewers",))
 
     def test_neighbours_were_measured_together_by_the_run_of_the_later_one(
@@ -122,7 +124,11 @@ class TestReading:
 
     @pytest.mark.parametrize(
         ("beginning", "why"),
-        [("0000000", "several commits"), ("fffffff", "no measured commit")],
+        [
+            ("0000000", "several commits"),
+            ("fffffff", "no measured commit of kv_engine master begins with fffffff$"),
+            ("1234567", "begins with 1234567; write 1234567/1 for a change"),
+        ],
     )
     def test_what_names_no_single_commit_is_not_found(
         self, reading: PostgresCommitReading, beginning: str, why: str
@@ -148,9 +154,8 @@ class TestReading:
             ("tip", THIRD),
             ("master", THIRD),
         ):
-            found = reading.commit(BRANCH, ref(written))
-            assert (found.revision, found.written) == (revision, written)
-        with pytest.raises(NotFound, match="no measured commit by the end of 2026-11-18"):
+            assert reading.commit(BRANCH, ref(written)).revision == revision
+        with pytest.raises(NotFound, match="no commit of kv_engine master was seen by the end of 2026-11-18"):
             reading.commit(BRANCH, ref("2026-11-18"))
 
     def test_a_patch_set_is_no_commit(self, reading: PostgresCommitReading) -> None:
@@ -172,7 +177,7 @@ class TestReading:
         assert public.branches() == []
         assert public.commits(BRANCH, 9) == []
         for written in ("tip", "2026-12-31"):
-            with pytest.raises(NotFound, match="no measured commit"):
+            with pytest.raises(NotFound, match="no commit of kv_engine master was"):
                 public.commit(BRANCH, ref(written))
 
 
@@ -185,10 +190,11 @@ class TestPage:
         assert f"base={FIRST}&amp;patch={THIRD}" in shown
 
     def test_what_was_written_stays_and_its_commit_is_named(self, app: FastAPI, site: Site) -> None:
-        shown = page(app, site, **PLACE, base=FIRST, patch="tip")
-
-        assert 'name="patch" value="tip"' in shown
-        assert f'<bdi>tip</bdi> is <a href="/runs/6"><code>{THIRD[:10]}</code></a>' in shown
+        for ends in ({"base": FIRST, "patch": "tip"}, {"base": "tip", "patch": FIRST}):
+            shown = page(app, site, **PLACE, **ends)
+            assert 'value="tip" required' in shown
+            assert f'<bdi>tip</bdi> is <a href="/runs/6"><code>{THIRD[:10]}</code></a>' in shown
+            assert shown.count("</bdi> is <a") == 1
 
     def test_the_form_stays_beside_the_reason_why_an_end_cannot_be_read(
         self, app: FastAPI, site: Site
@@ -259,6 +265,24 @@ class TestPage:
             "Mean speed of 2 benchmarks in pool perf: <strong>−4.8 % items/s</strong> [−5.4, −4.1]" in shown
         )
         assert "measuring noise only" in shown
+
+    def test_each_pool_has_a_mean_of_all_its_jobs(self, app: FastAPI, site: Site) -> None:
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        more = [("cv-perf-2", "perf", "BM_a"), ("cv-perf-2", "perf", "BM_same"), ("cv-arm", "arm", "BM_a")]
+        with site.store.transaction() as tx:
+            for job, rows in groupby(more, key=lambda each: each[0]):
+                found = list(rows)
+                series = [replace(key(name), job=job, machine_class=pool) for _, pool, name in found]
+                measured(tx, 7, dict.fromkeys(series, SLOWER), job=job, pool=found[0][1])
+        site.database.change(
+            "UPDATE comparison SET verdict = 'same', pairs = 0, ratio = NULL, low = NULL, high = NULL,"
+            " error = NULL WHERE series_id = (SELECT id FROM series WHERE benchmark = 'BM_same')"
+        )  # an identical program
+        shown = page(app, site, **PLACE, base=FIRST, patch=THIRD)
+
+        assert re.search("Mean speed of 3 benchmarks in pool perf: <strong>−[34]", shown)
+        assert "Mean speed of 1 benchmark in pool arm: <strong>−9.1 % items/s</strong>" in shown
+        assert "Base is the earlier commit, patch is the later one." in shown
 
     def test_a_run_that_the_reader_may_not_see_shows_no_rows(self, site: Site) -> None:
         """Readers of a branch see that a change on it was measured; the review server may hide the change."""
