@@ -47,6 +47,20 @@ _KINDS: Final = MappingProxyType(
     }
 )
 _FIELDS: Final = MappingProxyType({"base": "From: ", "patch": "To: "})
+# What the page has before anything is compared.
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "ways": WAYS,
+        "verdicts": tuple(Verdict),
+        "pairs": SESSION_PAIRS,
+        "kinds": _KINDS,
+        "pair": None,
+        "run": None,
+        "builds": (),
+        "beside": None,
+        "problem": "",
+    }
+)
 _SEE_OTHER: Final = 303
 Name = Annotated[str, Query(max_length=300)]
 RunId = Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)]
@@ -82,46 +96,41 @@ def create_compare(
         patch: Name = "",
         run: RunId = None,
     ) -> Response:
-        commits, chosen = commits_of(request), BranchName(instance, project, branch)
+        commits = commits_of(request)
         branches = commits.branches()
-        if not branch and len(branches) == 1:
-            chosen = branches[0]
+        chosen = branches[0] if not branch and len(branches) == 1 else BranchName(instance, project, branch)
         kept = {**asdict(chosen), "base": base, "patch": patch}
-        values: dict[str, Any] = {"pair": None, "run": None, "builds": (), "beside": None, "problem": ""}
-        status = 200
+        values: dict[str, Any] = {**_NOTHING, **kept, "kept": kept}
         try:
             if base and patch:
-                found = compare_references(commits, reading_of(request), chosen, base, patch)
+                reading = reading_of(request)
+                found = compare_references(commits, reading, chosen, base, patch)
                 if isinstance(found, CommitPair):
                     values |= {"pair": found, "form": form_of(request, found)}
-                    values |= _measured(reading_of(request), found, rows, run, kept)
+                    values |= _measured(reading, found, rows, run, kept)
                 elif page := _own_page(found):
                     return RedirectResponse(page, _SEE_OTHER)
                 else:
-                    values |= {"beside": found} | _quotients(found, rows)
-        except BadInput as error:  # the form stays, with what was written
-            status, values["problem"] = 400, f"{_FIELDS.get(error.where, '')}{error.what}"
-        except NotFound as error:
-            status, values["problem"] = 404, str(error)
+                    values |= _quotients(found, rows)
+        except (BadInput, NotFound) as error:  # the form stays, with what was written
+            values["status"], values["problem"] = _problem(error)
         return pages.render(
             request,
             "compare.html",
-            status=status,
-            instance=chosen.instance,
             branches=branches,
             chosen=chosen,
             commits=commits.commits(chosen, _LISTED) if chosen.branch else (),
-            base=base,
-            patch=patch,
-            ways=WAYS,
-            verdicts=tuple(Verdict),
-            pairs=SESSION_PAIRS,
-            kinds=_KINDS,
-            kept=kept,
             **values,
         )
 
     return router
+
+
+def _problem(error: BadInput | NotFound) -> tuple[int, str]:
+    """Return the status of an answer to what was written, and what is wrong with it."""
+    if isinstance(error, BadInput):
+        return 400, f"{_FIELDS.get(error.where, '')}{error.what}"
+    return 404, str(error)
 
 
 def _own_page(found: PatchSetPair) -> str:
@@ -139,6 +148,7 @@ def _quotients(found: PatchSetPair, chosen: RowChoice) -> dict[str, Any]:
     ends = [each for each in (found.base, found.patch) if isinstance(each, ComparedPatchSet)]
     changes = {each.change for each in ends}
     return {
+        "beside": found,
         "patch_sets": ends,
         "rows": matching[:MOST_ROWS],
         "hidden_rows": len(matching[MOST_ROWS:]),

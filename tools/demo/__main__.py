@@ -96,20 +96,17 @@ def command(
         announced(site, lines.say),
     ):
         review_site = backend.connect(plane, site)
-        if is_on_gerrit:
-            url = backend.settings["BENCHGATE_GERRIT_URL"]
+        if url := backend.settings.get("BENCHGATE_GERRIT_URL"):
             lines.say(f"Gerrit is at {url} (REST, git and SSH, without its web pages)")
         runner = Runner(review_site, plane.server, plane.reading, supervisor.run, stop, lines.say)
         voted = runner.votes_on(uploads)
         lines.say(f"to see all of it again later: {reopening(home, backend.settings)}")
         if not once and not stop.is_set():
             failing, slower = refused(uploads, voted)
+            has_benchmarks = not all(upload.is_of_tests for upload in uploads)
+            answer = review_site.how_to_answer(failing, slower)
             for line in closing_lines(
-                site.base_url,
-                review_site.how_to_answer(failing, slower),
-                failing,
-                has_history=backend.load is not None,
-                has_benchmarks=not all(upload.is_of_tests for upload in uploads),
+                site.base_url, answer, failing, has_history=not is_on_gerrit, has_benchmarks=has_benchmarks
             ):
                 lines.say(line)
             runner.watch(failing)
