@@ -309,6 +309,8 @@ def test_without_a_stored_error_that_of_a_merged_commit_comes_from_the_pairs_of_
     assert same.is_same_program
     assert same.step is not None
     assert (same.step.log, same.step.error) == (0, 0)
+    [member] = site.reading.family(series, 1, 3).members
+    assert [(step.log, step.error, step.pairs) for step in member.steps] == [(0, 0, same.step.pairs)]
     database.change("UPDATE comparison SET error = 0.25 * kind")
     assert [point.error for point in site.reading.trend(series, 3).points] == [0.25, 0.0]
 

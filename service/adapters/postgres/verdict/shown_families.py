@@ -149,8 +149,8 @@ def _measured_step(row: Row[Any]) -> tuple[Step, bool, bool]:
     """Return the step of a row, whether its commits may be far apart, and whether it is an anchor."""
     _, is_distant, is_anchor, ratio, error, pairs, verdict, *commit, is_same, _, _ = tuple(row)
     log = math.log(ratio) if ratio else None
-    if is_same:
-        log = error = 0.0
+    if is_same:  # without pairs, so that no spread of others is added to it
+        log, error, pairs = 0.0, 0.0, 0
     elif log is None or (error is None and (error := error_of(row)) is None):
         log = error = None
     moment, revision, parent, run_id = commit
