@@ -13,7 +13,7 @@ import click
 
 from service.cli.local.tables import SCHEMA_VERSION
 from service.cli.services.find_site import home_option, settings_of_running_site
-from service.domain.access.tokens import DEFAULT_DAYS, MOST_DAYS
+from service.domain.access.tokens import DEFAULT_DAYS, MOST_DAYS, MOST_MACHINE_DAYS
 from service.domain.values.errors import BadInput
 from service.domain.values.text import plain
 from service.steps.access.manage_tokens import (
@@ -50,14 +50,14 @@ def command() -> None:
     "scopes",
     multiple=True,
     required=True,
-    help="read, operate, or report:PROJECT/JOB; repeatable.",
+    help="read, operate, report:PROJECT/JOB, or machine:NAME; repeatable.",
 )
 @click.option(
     "--days",
     default=DEFAULT_DAYS,
     show_default=True,
-    type=click.IntRange(1, MOST_DAYS),
-    help="The token ends after so many days.",
+    type=click.IntRange(1, MOST_MACHINE_DAYS),
+    help=f"The token ends after so many days, at most {MOST_DAYS}, or {MOST_MACHINE_DAYS} for a machine.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def create(home: Path, name: str, scopes: tuple[str, ...], days: int, *, as_json: bool) -> None:
@@ -65,7 +65,8 @@ def create(home: Path, name: str, scopes: tuple[str, ...], days: int, *, as_json
 
     NAME says what the token is for. `read` reads what everybody may see, also with BENCHGATE_READ=signed-in.
     `operate` also reads what only operators may see. `report:PROJECT/JOB` reports the builds of one external
-    job; the job is the part after the last slash.
+    job; the job is the part after the last slash. `machine:NAME` lets one machine send and get artifacts over
+    HTTP; that token has no other scope.
     """
     with _plane(home) as plane:
         token, text = create_token_by_command(plane.tokens, TokenRequest(name, scopes, days), _user())

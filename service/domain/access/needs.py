@@ -25,6 +25,7 @@ class Need(StrEnum):
     ACT = "act"  # request to run, cancel or override builds; the review server's groups also decide
     REPORT = "report"  # send results of another CI; the route also checks the token's project and job
     OPERATE = "operate"
+    STORE = "store"  # send and get artifacts; the route also checks the token's machine
 
 
 _GRANTED: Final[Mapping[Need, tuple[Role | None, frozenset[ScopeKind]]]] = MappingProxyType(
@@ -34,6 +35,7 @@ _GRANTED: Final[Mapping[Need, tuple[Role | None, frozenset[ScopeKind]]]] = Mappi
         Need.SESSION: (Role.READER, frozenset()),  # a stolen token must not create another one
         Need.ACT: (Role.REVIEWER, frozenset()),  # a token has no account on the review server
         Need.REPORT: (None, frozenset({ScopeKind.REPORT})),  # for programs only
+        Need.STORE: (None, frozenset({ScopeKind.MACHINE})),
         Need.OPERATE: (Role.OPERATOR, frozenset({ScopeKind.OPERATE})),
     }
 )
@@ -55,7 +57,8 @@ def refusal(caller: Caller, need: Need, *, is_public: bool) -> NotAllowed | None
         why = "an API token cannot do this; a person must sign in"
         return NotAllowed(f"this needs a token with the scope {scopes}" if wanted else why)
     if least is None:
-        why = "this needs an API token with the scope report:PROJECT/JOB"
+        form = "machine:NAME" if need is Need.STORE else "report:PROJECT/JOB"
+        why = f"this needs an API token with the scope {form}"
         return NotAllowed(why, may_sign_in=isinstance(caller, Anonymous))
     if isinstance(caller, User):
         is_granted = caller.role.includes(least)

@@ -1,4 +1,4 @@
-"""Scopes of API tokens: ``read``, ``operate``, and ``report:PROJECT/JOB``.
+"""Scopes of API tokens: ``read``, ``operate``, ``report:PROJECT/JOB``, and ``machine:NAME``.
 
 With several review servers, ``report:INSTANCE~PROJECT/JOB`` covers a project of one of them only. Gerrit
 allows no ``~`` in the name of a project.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-_FORMS: Final = "a scope is read, operate or report:PROJECT/JOB"
+_FORMS: Final = "a scope is read, operate, report:PROJECT/JOB or machine:NAME"
 LONGEST_SCOPE: Final = 600
 
 
@@ -27,23 +27,35 @@ class ScopeKind(StrEnum):
     READ = "read"
     OPERATE = "operate"
     REPORT = "report"
+    MACHINE = "machine"  # to send and get artifacts, and nothing else
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class TokenScope:
-    """One right of a token; only a report has ``project`` and ``job``."""
+    """One right of a token; only a report has ``project`` and ``job``, only a machine ``machine``."""
 
     kind: ScopeKind
     project: str = ""
     job: str = ""
+    machine: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind}:{self.project}/{self.job}" if self.kind is ScopeKind.REPORT else self.kind.value
+        match self.kind:
+            case ScopeKind.REPORT:
+                return f"{self.kind}:{self.project}/{self.job}"
+            case ScopeKind.MACHINE:
+                return f"{self.kind}:{self.machine}"
+        return self.kind.value
 
     def covers(self, instance: str, project: str, job: str) -> bool:
         """Return whether this scope allows reports on a job of a project."""
         name = f"{instance}~{project}" if "~" in self.project else project
         return self.kind is ScopeKind.REPORT and (self.project, self.job) == (name, job)
+
+    def covers_machine(self, name: str) -> bool:
+        """Return whether this scope is that of a machine, or of a host and ``name`` is ``HOST/POOL/2``."""
+        own = self.machine
+        return self.kind is ScopeKind.MACHINE and (name == own or name.startswith(f"{own}/"))
 
 
 def parse_scope(text: str) -> TokenScope:
@@ -55,9 +67,11 @@ def parse_scope(text: str) -> TokenScope:
     kind, colon, rest = text.partition(":")
     if not colon and kind in {ScopeKind.READ, ScopeKind.OPERATE}:
         return TokenScope(ScopeKind(kind))
+    is_plain = len(text) <= LONGEST_SCOPE and clean(text) == text
+    if kind == ScopeKind.MACHINE and rest and is_plain:
+        return TokenScope(ScopeKind.MACHINE, machine=rest)
     project, slash, job = rest.rpartition("/")
-    is_name = bool(slash and project and job) and len(text) <= LONGEST_SCOPE and clean(text) == text
-    if kind == ScopeKind.REPORT and is_name:
+    if kind == ScopeKind.REPORT and slash and project and job and is_plain:
         return TokenScope(ScopeKind.REPORT, project, job)
     raise BadInput(f"{_FORMS}, not {plain(text, 100)!r}", "scope")
 
@@ -65,3 +79,8 @@ def parse_scope(text: str) -> TokenScope:
 def cover_report(scopes: Collection[TokenScope], instance: str, project: str, job: str) -> bool:
     """Return whether one of the scopes allows reports on a job of a project."""
     return any(scope.covers(instance, project, job) for scope in scopes)
+
+
+def cover_machine(scopes: Collection[TokenScope], name: str) -> bool:
+    """Return whether one of the scopes is that of a machine."""
+    return any(scope.covers_machine(name) for scope in scopes)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SECRET_BYTES: Final = 32  # 256 random bits cannot be guessed, so a digest without salt suffices
 DEFAULT_DAYS: Final = 30
 MOST_DAYS: Final = 90  # a forgotten token ends within a quarter
+MOST_MACHINE_DAYS: Final = 400  # a year and a month: its holder is a machine that nobody looks at
 MOST_SCOPES: Final = 20
 SHOWN_AFTER_END: Final = timedelta(days=30)  # in lists; the audit log has all
 MOST_SHOWN: Final = 1000
@@ -33,6 +34,7 @@ _ROLES: Final[Mapping[ScopeKind, Role]] = MappingProxyType(
         ScopeKind.READ: Role.READER,
         ScopeKind.REPORT: Role.OPERATOR,  # a result of another CI may become a vote
         ScopeKind.OPERATE: Role.OPERATOR,
+        ScopeKind.MACHINE: Role.OPERATOR,
     }
 )
 
@@ -49,10 +51,18 @@ def digest_of(text: str) -> bytes | None:
     return sha256(text.encode()).digest() if _TEXT.fullmatch(text) else None
 
 
-def lifetime_of(days: int) -> timedelta:
-    """Convert days to a token's lifetime; raise BadInput if they are out of range."""
-    if not 1 <= days <= MOST_DAYS:
-        raise BadInput(f"{days} is out of range; allowed is 1 to {MOST_DAYS}", "days")
+def lifetime_of(days: int, scopes: Collection[TokenScope]) -> timedelta:
+    """Convert days to the lifetime of a token with these scopes.
+
+    Raises:
+        BadInput: they are out of range, or a machine's token, which may live longer, has other rights too.
+    """
+    is_machine = any(scope.kind is ScopeKind.MACHINE for scope in scopes)
+    if is_machine and len(scopes) > 1:
+        raise BadInput("the token of a machine has no other scope", "scope")
+    most = MOST_MACHINE_DAYS if is_machine else MOST_DAYS
+    if not 1 <= days <= most:
+        raise BadInput(f"{days} is out of range; allowed is 1 to {most}", "days")
     return timedelta(days=days)
 
 

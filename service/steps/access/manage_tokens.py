@@ -110,10 +110,11 @@ def end_access(tokens: Tokens, sessions: Sessions, user: str, subject: str | Non
 def _new(wanted: TokenRequest, created_by: str, creator: User | None = None) -> NewToken:
     if not 1 <= len(wanted.scopes) <= MOST_SCOPES:
         raise BadInput(f"a token has 1 to {MOST_SCOPES} scopes, not {len(wanted.scopes)}", "scope")
+    scopes = frozenset(map(parse_scope, wanted.scopes))
     return NewToken(
         name=checked_name(wanted.name),
-        scopes=frozenset(map(parse_scope, wanted.scopes)),
-        lifetime=lifetime_of(wanted.days),
+        scopes=scopes,
+        lifetime=lifetime_of(wanted.days, scopes),
         created_by=created_by,
         subject=creator.subject if creator else "",
         email=creator.email if creator else "",

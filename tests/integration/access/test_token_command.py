@@ -137,8 +137,8 @@ def test_without_tokens_the_list_says_how_to_make_one() -> None:
     ("words", "message"),
     [
         (("create", "x"), "Missing option '--scope'"),
-        (("create", "x", "--scope", "read", "--days", "91"), "91 is not in the range 1<=x<=90"),
-        (("create", "x", "--scope", "write"), "a scope is read, operate or report:PROJECT/JOB"),
+        (("create", "x", "--scope", "read", "--days", "91"), "days: 91 is out of range; allowed is 1 to 90"),
+        (("create", "x", "--scope", "write"), "a scope is read, operate, report:PROJECT/JOB or machine:NAME"),
         (("revoke", "x"), "'x' is not a valid integer"),
     ],
 )

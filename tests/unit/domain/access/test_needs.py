@@ -30,6 +30,7 @@ CALLERS: Mapping[str, Caller] = {
     "read token": holder("read"),
     "report token": holder("report:p/j"),
     "operate token": holder("operate"),
+    "machine token": holder("machine:perf-01"),
     "token without scopes": TokenHolder(token_id=1, name="ci", scopes=frozenset[TokenScope]()),
 }
 PEOPLE = {"reader", "reviewer", "operator"}
@@ -39,6 +40,7 @@ ALLOWED = {
     Need.SESSION: PEOPLE,
     Need.ACT: {"reviewer", "operator"},
     Need.REPORT: {"report token"},
+    Need.STORE: {"machine token"},
     Need.OPERATE: {"operator", "operate token"},
 }
 

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.access.scopes import ScopeKind, TokenScope, cover_report, parse_scope
+from service.domain.access.scopes import ScopeKind, TokenScope, cover_machine, cover_report, parse_scope
 from service.domain.values.errors import BadInput
 
 
-@pytest.mark.parametrize("text", ["read", "operate", "report:kv/cv-perf", "report:platform/kv/cv-perf"])
+@pytest.mark.parametrize(
+    "text", ["read", "operate", "report:kv/cv-perf", "report:platform/kv/cv-perf", "machine:perf-01/lint/2"]
+)
 def test_a_scope_is_written_as_it_is_read(text: str) -> None:
     assert str(parse_scope(text)) == text
 
@@ -17,10 +19,25 @@ def test_a_project_may_have_slashes() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "write", "READ", "read:x", "report", "report:", "report:job", "report:/job", "report:p/", "x" * 999],
+    [
+        "",
+        "write",
+        "READ",
+        "read:x",
+        "report",
+        "report:",
+        "report:job",
+        "report:/job",
+        "report:p/",
+        "machine",
+        "machine:",
+        "machine:a\nb",
+        "machine:" + "x" * 999,
+        "x" * 999,
+    ],
 )
 def test_anything_else_is_refused_with_the_allowed_forms(text: str) -> None:
-    with pytest.raises(BadInput, match="a scope is read, operate or report:PROJECT/JOB"):
+    with pytest.raises(BadInput, match="a scope is read, operate, report:PROJECT/JOB or machine:NAME"):
         parse_scope(text)
 
 
@@ -28,7 +45,7 @@ def test_anything_else_is_refused_with_the_allowed_forms(text: str) -> None:
     "text", ["report:kv/a\nb", "report:k\x00v/job", "report:kv/\u202ejob", "report:\ud800/j"]
 )
 def test_a_name_with_a_control_character_is_refused(text: str) -> None:
-    with pytest.raises(BadInput, match="a scope is read, operate or report:PROJECT/JOB"):
+    with pytest.raises(BadInput, match="a scope is read, operate, report:PROJECT/JOB or machine:NAME"):
         parse_scope(text)
 
 
@@ -62,3 +79,21 @@ def test_a_report_is_covered_by_the_scope_of_its_project_and_job(scope: str, pro
 )
 def test_a_report_is_not_covered_by_any_other_scope(scope: str, project: str, job: str) -> None:
     assert not cover_report({parse_scope("read"), parse_scope(scope)}, "core", project, job)
+
+
+@pytest.mark.parametrize(
+    ("scope", "name", "is_covered"),
+    [
+        ("machine:perf-01", "perf-01", True),
+        ("machine:perf-01", "perf-01/lint/2", True),
+        ("machine:perf-01", "perf-011", False),
+        ("machine:perf-01/lint", "perf-01", False),
+        ("machine:perf-01", "", False),
+        ("operate", "perf-01", False),
+        ("report:perf-01/x", "perf-01/x", False),
+    ],
+)
+def test_the_scope_of_a_host_covers_its_machines_and_no_others(
+    scope: str, name: str, *, is_covered: bool
+) -> None:
+    assert cover_machine({parse_scope(scope)}, name) is is_covered

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import timedelta
 
 import pytest
 
@@ -36,11 +35,19 @@ def test_any_other_text_has_no_digest(text: str) -> None:
     assert digest_of(text) is None
 
 
-def test_a_lifetime_is_1_to_90_days() -> None:
-    assert [lifetime_of(days) for days in (1, 90)] == [timedelta(days=1), timedelta(days=90)]
-    for days in (0, -1, 91, 10**30):
-        with pytest.raises(BadInput, match=rf"days: {days} is out of range; allowed is 1 to 90"):
-            lifetime_of(days)
+@pytest.mark.parametrize(("scope", "most"), [("operate", 90), ("machine:perf-01", 400)])
+def test_a_lifetime_is_1_to_90_days_or_400_for_a_machine(scope: str, most: int) -> None:
+    scopes = {parse_scope(scope)}
+    assert [lifetime_of(days, scopes).days for days in (1, most)] == [1, most]
+    for days in (0, -1, most + 1, 10**30):
+        with pytest.raises(BadInput, match=rf"days: {days} is out of range; allowed is 1 to {most}"):
+            lifetime_of(days, scopes)
+
+
+@pytest.mark.parametrize("other", ["read", "machine:perf-02"])
+def test_the_token_of_a_machine_has_no_other_scope(other: str) -> None:
+    with pytest.raises(BadInput, match="the token of a machine has no other scope"):
+        lifetime_of(30, {parse_scope("machine:perf-01"), parse_scope(other)})
 
 
 def test_a_name_is_one_line_of_at_most_100_characters() -> None:
@@ -62,6 +69,7 @@ def test_a_name_is_one_line_of_at_most_100_characters() -> None:
         ("operate", Role.READER, "needs the role operator; yours is reader"),
         ("operate", Role.REVIEWER, "needs the role operator; yours is reviewer"),
         ("operate", Role.OPERATOR, ""),
+        ("machine:perf-01", Role.REVIEWER, "needs the role operator; yours is reviewer"),
     ],
 )
 def test_a_role_gives_a_token_no_right_that_only_another_role_has(

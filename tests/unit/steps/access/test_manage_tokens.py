@@ -80,7 +80,10 @@ def test_only_an_operator_creates_a_token_that_reports_or_operates(tokens: Memor
         (TokenRequest("", ["read"]), "name: "),
         (TokenRequest("x", []), "scope: a token has 1 to 20 scopes, not 0"),
         (TokenRequest("x", ["read"] * 21), "scope: a token has 1 to 20 scopes, not 21"),
-        (TokenRequest("x", ["write"]), "scope: a scope is read, operate or report:PROJECT/JOB, not 'write'"),
+        (
+            TokenRequest("x", ["write"]),
+            "scope: a scope is read, operate, report:PROJECT/JOB or machine:NAME, not 'write'",
+        ),
         (TokenRequest("x", ["read"], 91), "days: 91 is out of range; allowed is 1 to 90"),
     ],
 )
