@@ -65,7 +65,7 @@ def create_pages(
     Args:
         reading_of: returns the read ports that the caller of a request may use.
         pages: renders them.
-        stream_log: returns the size and the bytes of an artifact, a log or test cases; may raise NotFound.
+        stream_log: yields the bytes of an artifact, a log or test cases; may raise NotFound.
         actions_of: returns the actions that the caller of a request may use on a patch set.
         overview: what the first page has beside changes.
     """

@@ -10,7 +10,6 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
 from service.domain.building.logs.pages import page_before
-from service.domain.building.logs.stored_log import opened
 from service.domain.values.errors import NotFound
 from service.domain.values.text import ESCAPE_SEQUENCE, plain_lines, unsafe_in
 
@@ -62,8 +61,7 @@ def text_response(request: Request, log: StoredLog, stream: Stream) -> Response:
 def tail_of(stream: Stream, log: StoredLog, lines: int) -> str:
     """Return the last ``lines`` lines of a log."""
     try:
-        found = opened(log, stream)
-        text = as_text(page_before(found, found.size, stream, lines * _LINE_BYTES).data)
+        text = as_text(page_before(log, log.size, stream, lines * _LINE_BYTES).data)
     except NotFound:
         return "The log is no longer stored."
     return "\n".join(text.splitlines()[-lines:])
@@ -111,7 +109,7 @@ def _text(parts: Iterable[LogPart], start: int, end: int, stream: Stream) -> Ite
         if place + part.size > start:
             at = place
             # Each part by itself: its text is the same, whichever range it is in.
-            for chunk in harmless(stream(part.artifact)[1] if part.artifact else (part.data,)):
+            for chunk in harmless(stream(part.artifact) if part.artifact else (part.data,)):
                 if piece := chunk[max(start - at, 0) : end - at]:
                     yield piece
                 at += len(chunk)

@@ -14,7 +14,6 @@ from dashboards.building.log_text import text_response
 from service.domain.building.logs.colours import PLAIN, styled_lines
 from service.domain.building.logs.pages import page_around, page_before, page_from
 from service.domain.building.logs.search import find
-from service.domain.building.logs.stored_log import Gap, opened
 from service.domain.values.errors import NotFound
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from dashboards.rendering import Pages
     from service.domain.building.logs.colours import Style
     from service.domain.building.logs.search import Found
-    from service.domain.building.logs.stored_log import LogPiece, StoredLog, Stream
+    from service.domain.building.logs.stored_log import Gap, LogPiece, StoredLog, Stream
     from service.ports.reading import BuildReading
 
 _LINE: Final = '<span class="line{}" id="L{}"><a href="#L{}">{}</a>{}</span>'
@@ -105,7 +104,7 @@ def add_logs(
     """Add the page of a build's log, and its text."""
 
     def log_of(request: Request, job: str, number: int) -> StoredLog:
-        log = opened(reading_of(request).log(job, number), stream)
+        log = reading_of(request).log(job, number)
         if not (log.parts or log.name or log.is_growing):
             raise NotFound(f"the build {job}/{number} has no log")
         return log

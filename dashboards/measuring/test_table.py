@@ -45,10 +45,12 @@ def tests_of(stream: Stream, key: str) -> Sequence[TestSuite]:
 
 
 def _bytes_of(stream: Stream, key: str) -> bytes:
-    size, chunks = stream(key)
-    if size > RECORD_BYTES:
-        raise NotFound("the record of the tests is too large")
-    return b"".join(chunks)
+    data = bytearray()
+    for chunk in stream(key):
+        data += chunk
+        if len(data) > RECORD_BYTES:
+            raise NotFound("the record of the tests is too large")
+    return bytes(data)
 
 
 MOST_ROWS: Final = 300  # that a person looks through; the JSON has all

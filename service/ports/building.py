@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Final, Protocol
 
 from service.domain.building.built_files import BuiltFile, Opened
 from service.domain.building.sandbox_command import Command, Completed
@@ -52,8 +54,18 @@ class Scratch(Protocol):
         """
 
 
+LARGEST_ARTIFACT: Final = 9 << 30  # bytes, packed and unpacked: more than an archive of programs has
+
+
+class ArtifactKind(StrEnum):
+    """The two stores: project files name the digests of downloads, and must reach nothing else."""
+
+    BUILDS = "builds"
+    DOWNLOADS = "downloads"
+
+
 class Artifacts(Protocol):
-    """Content-addressed store of compressed bytes; keys are SHA-256.
+    """Content-addressed store of compressed bytes, as a machine may use it; keys are SHA-256.
 
     All methods raise Transient if the disk is full or does not answer. Reading raises NotFound if there is no
     artifact with the key, and Permanent if it is damaged.
@@ -65,10 +77,10 @@ class Artifacts(Protocol):
     def get(self, key: str, *, at_most: int = ...) -> bytes:
         """Read the bytes; raises BadInput if they are more than ``at_most``, without reading them all."""
 
-    def stream(self, key: str) -> tuple[int, Iterator[bytes]]:
-        """Return the number of bytes, and the bytes in chunks, each read when it is asked for.
+    def stream(self, key: str) -> Iterator[bytes]:
+        """Yield the bytes in chunks, each read when it is asked for.
 
-        The iterator raises Permanent at its end if the bytes are damaged.
+        Raises Permanent at the end if they are damaged; all must be discarded then.
         """
 
     def put_file(self, path: Path) -> str:
@@ -81,11 +93,46 @@ class Artifacts(Protocol):
     def get_file(self, key: str, path: Path) -> None:
         """Write the bytes to a new file, which is removed if this raises; Permanent if the file exists."""
 
+
+@dataclass(frozen=True, slots=True)
+class KeptArtifact:
+    """A stored artifact: its key, when it was stored last (seconds since 1970), and its packed bytes."""
+
+    key: str
+    stored_at: float
+    size: int
+
+
+class IncomingArtifact(Protocol):
+    """A transfer into the store, in gzip's format; nobody can read any of it before ``publish``."""
+
+    def write(self, data: bytes) -> None:
+        """Take the next bytes, and check them; raises BadInput if the artifact cannot be stored."""
+
+    def publish(self) -> None:
+        """Store the artifact; raises BadInput if its bytes are not those of its key, or not all."""
+
+    def close(self) -> None:
+        """Forget what was not published."""
+
+
+class ArtifactStore(Artifacts, Protocol):
+    """The store as the control plane has it: it serves the machines, and deletes."""
+
     def delete(self, key: str, stored_before: float) -> bool:
         """Delete an artifact unless it was stored in the last ``stored_before`` seconds (then False).
 
         One that is stored again meanwhile stays. A missing one is no error.
         """
+
+    def listed(self, prefix: str) -> Iterator[KeptArtifact]:
+        """Yield the artifacts whose keys begin with up to four hexadecimal digits, in no order."""
+
+    def receive(self, key: str) -> IncomingArtifact:
+        """Begin a transfer, which the caller closes; raises NotFound if this can be no key."""
+
+    def packed(self, key: str) -> BinaryIO:
+        """Open an artifact in gzip's format, unchecked; raises NotFound."""
 
 
 class Packer(Protocol):

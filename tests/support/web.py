@@ -101,10 +101,10 @@ def build_app(
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
-    def stream_log(key: str) -> tuple[int, Iterator[bytes]]:
+    def stream_log(key: str) -> Iterator[bytes]:
         if key not in (logs or {}):
             raise NotFound("the log is gone")
-        return len((logs or {})[key]), iter([(logs or {})[key]])
+        yield (logs or {})[key]
 
     registry, tokens = CollectorRegistry(), tokens or MemoryTokens()
     access, offers = access or Callers().access(), offers or ActionOffers(RecentAnswers({}))
@@ -214,7 +214,7 @@ def build_pages(
         create_pages(
             lambda _: reading,
             pages=Pages(health),
-            stream_log=lambda _: (0, iter(())),
+            stream_log=lambda _: iter(()),
             overview=overview,
         ),
     ]

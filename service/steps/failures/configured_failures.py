@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from service.domain.building.logs.stored_log import StoredLog, Stream, opened, pieces
+from service.domain.building.logs.stored_log import StoredLog, Stream, pieces
 from service.domain.failures.output.ends import is_mere_end, is_weak
 from service.domain.failures.output.log_lines import lines_in
 from service.domain.project.configuration import Work
@@ -61,7 +61,7 @@ def with_configured(
     may_replace = build.kind.work is Work.COMMAND and PATCH_BUILT in report.seconds and not report.is_cut
     own = () if may_replace and all(map(is_weak, report.failures)) else report.failures
     try:
-        log = opened(search.log_of(build.job, build.number), artifacts.stream)
+        log = search.log_of(build.job, build.number)
         lines = log_lines(log, artifacts.stream)
         added, is_cut = search.patterns.failures_in(islice(lines, _MOST_LINES), own)
         is_cut = is_cut or next(lines, None) is not None

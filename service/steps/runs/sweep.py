@@ -10,7 +10,7 @@ from service.ports.runs.queue import Task
 from service.steps.runs.analyse import give_up
 
 if TYPE_CHECKING:
-    from service.ports.building import Artifacts
+    from service.ports.building import ArtifactStore
     from service.ports.runs.queue import Hints, Queue
     from service.ports.runs.upkeep import Heartbeats, OldLogs, Upkeep
     from service.ports.store import Store
@@ -60,7 +60,7 @@ _ARTIFACTS: Final = 2000  # at once: a second's work
 _GRACE: Final = 3600.0  # seconds from storing an artifact to the row that names it, at most
 
 
-def delete_old_logs(logs: OldLogs, artifacts: Artifacts) -> int:
+def delete_old_logs(logs: OldLogs, artifacts: ArtifactStore) -> int:
     """Delete some expired failures and logs, and return the number of deleted artifacts.
 
     A crash between rows and files leaves files that the next round deletes. An artifact that was stored again

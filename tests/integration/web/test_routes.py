@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from service.ports.review.shown import Change, Cursor
 
-APP = build_app(sample_project(), logs={"log": b"first\n" + b"x" * (5 << 20) + b"\nlast"})
+TEXT = b"first\n" + b"x" * (5 << 20) + b"\nlast"
+APP = build_app(replace(sample_project(), log_bytes=len(TEXT)), logs={"log": TEXT})
 PAGES = (
     "/", "/changes/4712", "/changes/4712/1", "/changes/4713", "/changes/4716", "/changes/4721", "/runs/41",
     "/changes/4722", "/changes/666", "/runs/52",
@@ -308,9 +309,9 @@ def test_only_the_wanted_part_of_a_log_is_read() -> None:
             taken.append(1 << 20)
             yield b"x" * (1 << 20)
 
-    reading = sample_project()
+    reading = replace(sample_project(), log_bytes=64 << 20)
     health = HealthCheck(reading)
-    pages = create_pages(lambda _: reading, pages=Pages(health), stream_log=lambda _: (64 << 20, chunks()))
+    pages = create_pages(lambda _: reading, pages=Pages(health), stream_log=lambda _: chunks())
     app = assemble([pages], access=Callers().access(), version="0.1.0")
     answer = call(app, "HEAD", f"{LOG}.txt")
     assert (answer.headers["content-length"], taken) == (str(64 << 20), [])
@@ -326,7 +327,8 @@ def test_control_characters_of_a_patch_set_reach_no_page() -> None:
     )
     add_patch_set(reading, change, [(build_view(1, 1), [])], message=hostile)
     reading.patch_set_rows = [replace(reading.patch_set_rows[0], message=hostile)]
-    app = build_app(reading, logs={"log": hostile.encode() + b"\xff"})
+    log = hostile.encode() + b"\xff"
+    app = build_app(replace(reading, log_bytes=len(log)), logs={"log": log})
     build = "/job/kv-engine-cv-perf/1"
     for path in ("/changes/7", "/runs/1", f"{build}/", f"{build}/log", f"{build}/log.txt"):
         text = call(app, "GET", path).text

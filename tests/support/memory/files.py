@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import time
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from service.domain.building.built_files import BuiltFile, Opened
 from service.domain.values.errors import BadInput, BadResults, NotFound, Permanent, ProgramMissing
+from service.ports.building import KeptArtifact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -133,12 +138,26 @@ class MemoryArtifacts:
             raise BadInput(f"larger than {at_most} bytes", f"artifact {key}")
         return self.kept[key]
 
-    def stream(self, key: str) -> tuple[int, Iterator[bytes]]:
+    def stream(self, key: str) -> Iterator[bytes]:
         data = self.get(key)
-        return len(data), iter([data] if data else [])
+        if data:
+            yield data
 
     def put_file(self, path: Path) -> str:
         return self.put(path.read_bytes())
+
+    def listed(self, prefix: str) -> Iterator[KeptArtifact]:
+        for key, data in self.kept.items():
+            if key.startswith(prefix):
+                yield KeptArtifact(key, time.time(), len(gzip.compress(data)))
+
+    def receive(self, key: str) -> MemoryIncoming:
+        if len(key) != 64:
+            raise NotFound(f"not the key of an artifact: {key}")
+        return MemoryIncoming(self, key)
+
+    def packed(self, key: str) -> BytesIO:
+        return BytesIO(gzip.compress(self.get(key)))
 
     def delete(self, key: str, stored_before: float) -> bool:
         if key in self.kept and stored_before > 0:  # all were stored just now
@@ -151,6 +170,30 @@ class MemoryArtifacts:
         if path.exists():
             raise Permanent(f"{path}: File exists")
         path.write_bytes(data)
+
+
+@dataclass
+class MemoryIncoming:
+    """A transfer that is checked at its end."""
+
+    artifacts: MemoryArtifacts
+    key: str
+    packed: bytes = b""
+
+    def write(self, data: bytes) -> None:
+        self.packed += data
+
+    def publish(self) -> None:
+        try:
+            data = gzip.decompress(self.packed)
+        except (EOFError, OSError, zlib.error) as error:
+            raise BadInput(str(error), f"artifact {self.key}") from error
+        if hashlib.sha256(data).hexdigest() != self.key:
+            raise BadInput("has other bytes", f"artifact {self.key}")
+        self.artifacts.kept[self.key] = data
+
+    def close(self) -> None:
+        self.packed = b""
 
 
 def added_lines(old: str, new: str) -> tuple[range, ...]:

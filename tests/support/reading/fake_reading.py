@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
-from service.domain.building.logs.stored_log import StoredLog
+from service.domain.building.logs.stored_log import LogPart, StoredLog
 from service.domain.project.job_kinds import JobKind
 from service.domain.review.change_search import EVERY_CHANGE
 from service.domain.runs.health import PoolQueue
@@ -87,6 +87,7 @@ class FakeReading(Reading):
     voting_status_rows: list[SeriesVotingStatus] = field(default_factory=list)
     failing: list[FailingStep] = field(default_factory=list)
     logs: dict[int, StoredLog] = field(default_factory=dict)
+    log_bytes: int = len(b"compiled\n")  # of the artifact "log", the log of all other finished builds
     state: Condition | None = None
     is_away: bool = False
     hidden: set[ChangeKey] = field(default_factory=set)  # changes that are not public
@@ -306,8 +307,8 @@ class FakeReading(Reading):
     def log(self, job: str, number: int) -> StoredLog:
         build = self.build(job, number).build
         is_finished = build.state is BuildState.FINISHED
-        whole = "log" if is_finished else ""
-        return self.logs.get(build.id, StoredLog("", (), is_growing=not is_finished, whole=whole))
+        parts = (LogPart(0, 0, self.log_bytes, "log"),) if is_finished else ()
+        return self.logs.get(build.id, StoredLog("", parts, is_growing=not is_finished))
 
     @override
     def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[Comparison]:

@@ -120,7 +120,7 @@ ORDER BY {QUEUE_ORDER}
 """)  # noqa: S608 - put together from constants
 
 _LOG: Final = text(f"""
-SELECT b.id, b.log, b.state, b.kind, e.token, e.start, e.line, e.data
+SELECT b.id, b.state, b.kind, e.token, e.start, e.line, e.data
 FROM build AS b LEFT JOIN log_end AS e ON e.build_id = b.id
 {_NAMED}
 """)  # noqa: S608 - put together from constants
@@ -181,8 +181,8 @@ class PostgresBuildReading(Sighted, BuildReading):
             if row is None:
                 raise NotFound(f"there is no build {job}/{number}")
             is_growing = row["state"] in _GROWING and not JobKind(row["kind"]).is_external
-            if row["log"] or row["token"] is None:  # a machine of the previous version stores it whole
-                return StoredLog("", (), is_growing, row["log"] or "")
+            if row["token"] is None:
+                return StoredLog("", (), is_growing)
             # After the end: what became a chunk in between is in both, never in neither.
             chunks = connection.execute(_CHUNKS, {"id": row["id"], "token": row["token"]}).mappings()
             parts = [LogPart(**chunk) for chunk in chunks]

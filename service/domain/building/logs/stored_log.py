@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-Stream = Callable[[str], tuple[int, Iterator[bytes]]]
-"""The size and the bytes of an artifact, in chunks."""
+Stream = Callable[[str], Iterator[bytes]]
+"""The bytes of an artifact, in chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,11 @@ class StoredLog:
         name: differs for each attempt.
         parts: in order.
         is_growing: the build has not ended.
-        whole: the artifact with the whole log, if a previous version stored it without parts.
     """
 
     name: str
     parts: tuple[LogPart, ...]
     is_growing: bool = False
-    whole: str = ""
 
     @property
     def size(self) -> int:
@@ -97,14 +95,6 @@ class StoredLog:
         return max((gap.end for gap in self.gaps if gap.end < place), default=0)
 
 
-def opened(log: StoredLog, stream: Stream) -> StoredLog:
-    """Give a log of a previous version its one part; raises as ``pieces``."""
-    if not log.whole:
-        return log
-    size, _ = stream(log.whole)
-    return StoredLog(log.whole, (LogPart(0, 0, size, log.whole),) if size else ())
-
-
 def pieces(log: StoredLog, place: int, stream: Stream) -> Iterator[LogPiece]:
     """Yield what is stored from a place on, lazily.
 
@@ -117,7 +107,7 @@ def pieces(log: StoredLog, place: int, stream: Stream) -> Iterator[LogPiece]:
         if part.end <= place:
             continue
         start, line = part.start, part.line
-        for chunk in stream(part.artifact)[1] if part.artifact else (part.data,):
+        for chunk in stream(part.artifact) if part.artifact else (part.data,):
             skipped = max(place - start, 0)
             if skipped < len(chunk):
                 yield LogPiece(start + skipped, line + chunk.count(b"\n", 0, skipped), chunk[skipped:])

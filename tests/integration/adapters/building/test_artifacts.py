@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.building.artifacts import STALE_SECONDS, DirectoryArtifacts
+from service.adapters.building.artifacts import DirectoryArtifacts
+from service.adapters.building.compressed import STALE_SECONDS
 from service.domain.values.errors import BadInput, BadResults, NotFound, Permanent
 
 if TYPE_CHECKING:

@@ -74,7 +74,7 @@ class Site:
         access = self.callers.access(is_public=is_public, rights=_RIGHTS)
         reading = sample_project()
         health = HealthCheck(reading)
-        pages = create_pages(lambda _: reading, pages=Pages(health), stream_log=lambda _: (0, iter(())))
+        pages = create_pages(lambda _: reading, pages=Pages(health), stream_log=lambda _: iter(()))
         self.app: FastAPI = assemble([router, pages], access=access, version="0.1.0", problem_page=_page)
 
     def person(self, role: Role = Role.REVIEWER, subject: str = "al") -> Mapping[str, str]:

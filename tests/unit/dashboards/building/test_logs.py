@@ -27,7 +27,7 @@ def test_a_page_shows_a_link_of_a_terminal_as_its_text() -> None:
 
 def test_the_tail_of_a_log_is_its_last_lines() -> None:
     log = b"".join(b"line %d\n" % number for number in range(100_000))
-    stored = StoredBytes({"whole": log})
-    assert tail_of(stored.stream, StoredLog("", (), whole="whole"), 2) == "line 99998\nline 99999"
+    stored = StoredBytes()
+    assert tail_of(stored.stream, stored.log(log), 2) == "line 99998\nline 99999"
     assert tail_of(stored.stream, stored.log(b"one\n", b"two\n", end=b"thr"), 2) == "two\nthr"
     assert tail_of(stored.stream, StoredLog("", ()), 2) == ""

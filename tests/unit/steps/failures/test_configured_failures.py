@@ -46,13 +46,17 @@ def farm(tmp_path: Path) -> Farm:
     return farm
 
 
+def log_in(farm: Farm, text: bytes) -> StoredLog:
+    return StoredLog("1", (LogPart(0, 0, len(text), farm.artifacts.put(text)),))
+
+
 def stored(key: str) -> Search:
-    return Search(PATTERNS, lambda *_: StoredLog("", (), whole=key))
+    return Search(PATTERNS, lambda *_: StoredLog("1", (LogPart(0, 0, len(LOG), key),)))
 
 
 def reported(farm: Farm, report: MachineReport, log: StoredLog | None = None) -> MachineReport:
     farm.report(report)
-    log = log or StoredLog("", (), whole=farm.artifacts.put(LOG))
+    log = log or log_in(farm, LOG)
     found = with_configured(farm.service.store, farm.artifacts, 1, Search(PATTERNS, lambda *_: log))
     assert found is not None
     return found
@@ -98,7 +102,7 @@ def of_kind(farm: Farm, kind: str) -> None:
 )
 def test_a_commands_mere_end_is_replaced_by_what_the_patterns_find(farm: Farm, end: Failure) -> None:
     of_kind(farm, "command")
-    log = StoredLog("", (), whole=farm.artifacts.put(b"fatal: device a is lost\n"))
+    log = log_in(farm, b"fatal: device a is lost\n")
     found = reported(farm, built((end.line, "a note"), end), log)
     assert found.failures == (LOST_A,)
     assert found.causes == ("a note", LOST_A.line)
@@ -108,7 +112,7 @@ def test_a_commands_mere_end_is_replaced_by_what_the_patterns_find(farm: Farm, e
 def test_a_pattern_for_the_line_of_the_end_itself_replaces_it(farm: Farm) -> None:
     of_kind(farm, "command")
     end = Failure(FailureKind.COMMAND, "", LOST_A.line.removeprefix("device: "), LOST_A.line[8:])
-    log = StoredLog("", (), whole=farm.artifacts.put(b"fatal: device a is lost\n"))
+    log = log_in(farm, b"fatal: device a is lost\n")
     found = reported(farm, built((end.line,), end), log)
     assert (found.failures, found.causes) == ((LOST_A,), (LOST_A.line,))
 
@@ -152,7 +156,7 @@ def test_the_end_of_an_unbuilt_patch_is_not_replaced(farm: Farm) -> None:
 
 def test_the_end_of_a_command_stays_if_no_pattern_matches(farm: Farm) -> None:
     of_kind(farm, "command")
-    log = StoredLog("", (), whole=farm.artifacts.put(b"bye\n"))
+    log = log_in(farm, b"bye\n")
     report = built((END.line,), END)
     assert reported(farm, report, log) == report
 
@@ -186,7 +190,9 @@ def test_a_log_of_as_many_lines_as_are_searched_is_complete(
 def test_a_lost_log_makes_the_list_incomplete_and_the_build_still_fails(farm: Farm) -> None:
     """Otherwise known failures in the list would waive a build although nobody can read the others."""
     found = reported(
-        farm, MachineReport(Outcome.FAILED, ("because",), failures=(OWN,)), StoredLog("", (), whole=LOST)
+        farm,
+        MachineReport(Outcome.FAILED, ("because",), failures=(OWN,)),
+        StoredLog("1", (LogPart(0, 0, 9, LOST),)),
     )
     assert (found.outcome, found.failures, found.is_cut) == (Outcome.FAILED, (OWN,), True)
 
@@ -213,7 +219,7 @@ def test_a_build_without_a_log_has_the_failures_of_the_machine(farm: Farm) -> No
 
 
 class _OutOfReach(MemoryArtifacts):
-    def stream(self, key: str) -> tuple[int, Iterator[bytes]]:
+    def stream(self, key: str) -> Iterator[bytes]:
         raise Transient(f"{key} cannot be read now")
 
 
@@ -225,7 +231,9 @@ def test_a_log_that_cannot_be_read_now_is_read_again_later(farm: Farm) -> None:
     assert repr(farm.service.store.memory) == before
 
 
-@pytest.mark.parametrize("search", [None, Search(NO_PATTERNS, lambda *_: StoredLog("", (), whole=LOST))])
+@pytest.mark.parametrize(
+    "search", [None, Search(NO_PATTERNS, lambda *_: StoredLog("1", (LogPart(0, 0, 9, LOST),)))]
+)
 def test_without_patterns_no_log_is_read(farm: Farm, search: Search | None) -> None:
     farm.report(MachineReport(Outcome.FAILED))
     found = with_configured(farm.service.store, farm.artifacts, 1, search)
@@ -246,7 +254,7 @@ def test_the_log_is_read_outside_of_a_transaction(farm: Farm) -> None:
             open_now[0] -= 1
 
     class Read(MemoryArtifacts):
-        def stream(self, key: str) -> tuple[int, Iterator[bytes]]:
+        def stream(self, key: str) -> Iterator[bytes]:
             seen.append(open_now[0])
             return super().stream(key)
 

@@ -35,15 +35,11 @@ class StoredBytes:
             line += chunk.count(b"\n")
         return StoredLog("1", tuple(parts), is_growing)
 
-    def stream(self, key: str, size: int = 1000) -> tuple[int, Iterator[bytes]]:
+    def stream(self, key: str, size: int = 1000) -> Iterator[bytes]:
         """Stream an artifact as a store does."""
         if key not in self.found:
             raise NotFound(f"artifact {key} does not exist")
+        self.opened.append(key)
         data = self.found[key]
-
-        def chunks() -> Iterator[bytes]:
-            self.opened.append(key)
-            for start in range(0, len(data), size):
-                yield data[start : start + size]
-
-        return len(data), chunks()
+        for start in range(0, len(data), size):
+            yield data[start : start + size]

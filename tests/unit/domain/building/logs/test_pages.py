@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from service.domain.building.logs import pages
 from service.domain.building.logs.pages import page_around, page_before, page_from
-from service.domain.building.logs.stored_log import Gap, LogPart, StoredLog, opened, read
+from service.domain.building.logs.stored_log import Gap, read
 from tests.unit.domain.building.logs.stored import StoredBytes
 
 LINES = st.lists(st.text("ab ü\n", max_size=60).map(str.encode), max_size=12)
@@ -46,13 +46,6 @@ def test_bytes_are_read_up_to_a_gap_and_again_behind_it() -> None:
     found = read(log, 5, 99, stored.stream)
     assert (found.start, found.data) == (1005, b"tail\n")
     assert read(log, 1010, 99, stored.stream).data == b""
-
-
-def test_a_log_of_a_previous_version_is_one_part() -> None:
-    stored = StoredBytes({"whole": numbered(1000)})
-    log = opened(StoredLog("", (), whole="whole"), stored.stream)
-    assert log.parts == (LogPart(0, 0, len(numbered(1000)), "whole"),)
-    assert page_from(log, 8885, stored.stream).data == b"ne 1000\n"
 
 
 def test_the_last_page_ends_with_the_last_line() -> None:

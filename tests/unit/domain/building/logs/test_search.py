@@ -4,7 +4,6 @@ import pytest
 
 from service.domain.building.logs import search
 from service.domain.building.logs.search import Match, find
-from service.domain.building.logs.stored_log import StoredLog, opened
 from tests.unit.domain.building.logs.stored import StoredBytes
 
 
@@ -75,10 +74,3 @@ def test_a_long_search_goes_on_where_it_stopped(
         rounds += 1
     assert lines == list(range(1, 51))
     assert rounds > 4
-
-
-def test_a_log_of_a_previous_version_is_read_once() -> None:
-    stored = StoredBytes({"whole": b"line\n" * 10_000 + b"needle\n"})
-    log = opened(StoredLog("", (), whole="whole"), stored.stream)
-    assert [match.line for match in find(log, "needle", 0, stored.stream).matches] == [10_001]
-    assert stored.opened == ["whole"]
