@@ -32,8 +32,10 @@ _HEADERS: Final = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _MOST_BYTES: Final = 64 << 10  # of a body: FastAPI reads it before it asks who sent it
-# These routes read bodies themselves, up to limits of their own: events, and the results of tests.
-_OWN_LIMIT: Final = re.compile(r"/webhooks/.*|/api/v1/builds/[^/]+/[^/]+/tests")
+# A machine sends artifacts of gigabytes, after the check of its rights.
+UPLOADS: Final = re.compile(r"/api/v1/artifacts/[^/]+/[^/]+")
+# These routes read bodies themselves, up to limits of their own; the others take events and results of tests.
+_OWN_LIMIT: Final = re.compile(rf"/webhooks/.*|/api/v1/builds/[^/]+/[^/]+/tests|{UPLOADS.pattern}")
 _TOO_LARGE: Final = f"the body of a request has at most {_MOST_BYTES >> 10} KiB"
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")
 

@@ -9,6 +9,8 @@ import h11
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from service.web.guard import UPLOADS
+
 if TYPE_CHECKING:
     import asyncio
     from typing import Any
@@ -40,11 +42,14 @@ class StrictConnection(h11.Connection):
 class DeadlineProtocol(H11Protocol):
     """Uvicorn's HTTP/1.1 with a deadline for the head and body of each request.
 
-    Uvicorn itself ends only connections that are idle after a response.
+    An artifact has no deadline as a whole, but it must go on. Uvicorn itself ends only connections that are
+    idle after a response.
     """
 
     seconds: ClassVar[float] = 20.0  # the largest event arrives within seconds on a slow line
+    least_bytes: ClassVar[int] = 1 << 20  # of an artifact, in that time
     _deadline: asyncio.TimerHandle | None = None
+    _received = 0  # since the deadline was set
 
     def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - as uvicorn calls it
         super().__init__(*given, **named)
@@ -58,6 +63,7 @@ class DeadlineProtocol(H11Protocol):
     @override
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        self._received += len(data)
         self._watch(is_waiting=self._is_waiting())
 
     @override
@@ -80,4 +86,18 @@ class DeadlineProtocol(H11Protocol):
             self._deadline.cancel()
             self._deadline = None
         elif self._deadline is None and is_waiting:
-            self._deadline = self.loop.call_later(self.seconds, self.transport.close)
+            self._received = 0
+            self._deadline = self.loop.call_later(self.seconds, self._end_unless_uploading)
+
+    def _end_unless_uploading(self) -> None:
+        self._deadline = None
+        if self._received >= self.least_bytes and self._is_uploading():
+            self._watch(is_waiting=True)
+        else:
+            self.transport.close()
+
+    def _is_uploading(self) -> bool:
+        """Return whether an artifact is on its way that the application has not refused."""
+        cycle = self.cycle
+        is_open = cycle is not None and not cycle.response_started and self._is_waiting()
+        return is_open and UPLOADS.fullmatch(self.scope["path"]) is not None

@@ -30,6 +30,7 @@ from dashboards.trunk.trends import CHART_PATHS
 from service.adapters.access.recent_answers import RecentAnswers
 from service.domain.review.links import Links
 from service.domain.values.errors import NotFound
+from service.ports.building import ArtifactKind
 from service.steps.access.override_rights import OverrideRights
 from service.steps.failures.change_known import KnownChanges
 from service.steps.review.offered_actions import ActionOffers
@@ -40,6 +41,7 @@ from service.web.access.account import create_account
 from service.web.access.sign_in import WaysIn, create_sign_in
 from service.web.api import create_api
 from service.web.application import assemble
+from service.web.building.artifacts import create_artifacts
 from service.web.failures.api import create_failures_api
 from service.web.failures.changes import PageKnownChanges, create_known_changes
 from service.web.failures.patterns import PagePatterns, create_patterns
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
 
     from dashboards.review.overview import Overview
     from service.ports.access import AuditLog
+    from service.ports.building import ArtifactStore
     from service.ports.commits import CommitReading
     from service.ports.failures.reading import FailureReading
     from service.ports.reading import Reading
@@ -122,6 +125,7 @@ def build_app(
             partial(record_once, MemoryStore()),
             partial(record_tests, MemoryStore(), MemoryArtifacts()),
         ),
+        create_artifacts(dict.fromkeys(ArtifactKind, MemoryArtifacts()), lambda _: True),
         create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), {GERRIT: "gerrit"}),
         create_webhooks({"gerrit": secrets}, receive, registry),
         create_health(reading, registry),
@@ -219,6 +223,13 @@ def build_pages(
         ),
     ]
     return _assemble(routers)
+
+
+def build_artifacts(
+    stores: Mapping[ArtifactKind, ArtifactStore], access: Access, leases: set[str]
+) -> FastAPI:
+    """Build the routes of artifacts alone; ``leases`` are the machines that hold a build."""
+    return _assemble([create_artifacts(stores, leases.__contains__)], access)
 
 
 def build_webhooks(receive: Receive, secrets: Sequence[str] = SECRETS) -> FastAPI:

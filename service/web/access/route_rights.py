@@ -50,6 +50,9 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         # The route compares the token's project and job.
         ("POST", "/api/v1/builds/{job}/{number}"): Need.REPORT,
         ("POST", "/api/v1/builds/{job}/{number}/tests"): Need.REPORT,
+        # The routes compare the token's machine, which must hold a build.
+        ("GET", "/api/v1/artifacts/{kind}/{key}"): Need.STORE,
+        ("PUT", "/api/v1/artifacts/{kind}/{key}"): Need.STORE,
         ("GET", "/"): Need.READ,
         ("GET", "/changes/{change}"): Need.READ,
         ("GET", "/changes/{change}/{patch_set}"): Need.READ,

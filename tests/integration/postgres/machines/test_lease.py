@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.postgres.engine import connect_apart
+from service.adapters.postgres.machines.held_leases import HeldLeases
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.domain.building.spec import BinaryKey
 from service.domain.measuring.listing import Listing
@@ -105,6 +106,17 @@ def test_a_lease_that_ran_out_cannot_be_renewed(store: PostgresStore, database: 
         until(lambda: is_stopped_by(build, LeaseLost))
         with pytest.raises(LeaseLost):
             build.enter("measure")
+
+
+def test_a_machine_holds_a_build_while_its_lease_lasts(store: PostgresStore, database: Database) -> None:
+    queue(store)
+    leases = HeldLeases(database.owner)
+    assert not leases.is_held_by("perf-01")
+    with claimed(worklist(database, "perf-01")):
+        held = [name for name in ("perf-01", "perf-02", "perf", "", "perf-01\0") if leases.is_held_by(name)]
+        assert held == ["perf-01"]
+        database.change(EXPIRE)
+        assert not leases.is_held_by("perf-01")
 
 
 def test_a_lease_is_renewed_while_the_work_goes_on(store: PostgresStore, database: Database) -> None:

@@ -49,14 +49,24 @@ QUERIES: Final[Mapping[str, str]] = {
 ROUTES: Final = sorted(path for method, path in RIGHTS if method == "GET")
 TRUNK: Final = ("regressions", "regressions/{regression_id}", "ledger", "branches", "commits", "compare")
 FROM_DATABASE: Final = (*TRUNK, "known-failures", "known-failures/{known_id}")
-# Pages of people and operators, files, a redirection, and texts that are the same for everybody. Failures are
-# read from the database, and hidden as postgres/failures/test_known_failures.py shows; so are regressions,
-# and the commits that are compared. A framed trend shows what everybody may see.
+# Pages of people and operators, artifacts for machines, files, a redirection, and texts that are the same for
+# everybody. Failures are read from the database, and hidden as postgres/failures/test_known_failures.py
+# shows; so are regressions, and the commits that are compared. A framed trend shows what everybody may see.
 ELSEWHERE: Final = frozenset(
     path
     for path in ROUTES
     if path.startswith(
-        ("/sign-in", "/account", "/audit", "/static", "/docs", "/failures", "/regressions", "/compare")
+        (
+            "/sign-in",
+            "/account",
+            "/audit",
+            "/api/v1/artifacts",
+            "/static",
+            "/docs",
+            "/failures",
+            "/regressions",
+            "/compare",
+        )
     )
 ) | {
     "/healthz",
@@ -74,6 +84,7 @@ def sites() -> tuple[FastAPI, FastAPI]:
     """Build the site for readers who see the change, and the one for those who do not."""
     tests = write_tests([TestSuite(HIDDEN, TestRun(()))])
     reading = stored()
+    reading.log_bytes = len(HIDDEN)
     shown, hiding = (
         build_app(each, logs={"log": HIDDEN.encode(), "tests": tests})
         for each in (reading, reading.seen_by(None))

@@ -21,24 +21,25 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-TOKENS: Final = {f"bgt_{name}": name for name in ("read", "report:kv/cv-perf", "operate")}
+TOKENS: Final = {f"bgt_{name}": name for name in ("read", "report:kv/cv-perf", "operate", "machine:perf-01")}
 HOLDERS: Final = {
     text: TokenHolder(token_id=number, name=text, scopes=frozenset({parse_scope(scope)}))
     for number, (text, scope) in enumerate(TOKENS.items())
 }
 # The status of a refusal; "+" is admitted. An expired session is anonymous, a bad token never is.
 EXPECTED: Final = """
-caller            nothing  read if public  read  session  act  report  operate
-anonymous         +        +               401   401      401  401     401
-expired session   +        +               401   401      401  401     401
-reader            +        +               +     +        403  403     403
-reviewer          +        +               +     +        +    403     403
-operator          +        +               +     +        +    403     +
-read token        +        +               +     403      403  403     403
-report token      +        +               403   403      403  +       403
-operate token     +        +               +     403      403  403     +
-expired token     +        401             401   401      401  401     401
-revoked token     +        401             401   401      401  401     401
+caller            nothing  read if public  read  session  act  report  store  operate
+anonymous         +        +               401   401      401  401     401    401
+expired session   +        +               401   401      401  401     401    401
+reader            +        +               +     +        403  403     403    403
+reviewer          +        +               +     +        +    403     403    403
+operator          +        +               +     +        +    403     403    +
+read token        +        +               +     403      403  403     403    403
+report token      +        +               403   403      403  +       403    403
+operate token     +        +               +     403      403  403     403    +
+machine token     +        +               403   403      403  403     +      403
+expired token     +        401             401   401      401  401     401    401
+revoked token     +        401             401   401      401  401     401    401
 """
 # Values for the parameters of paths; an admitted caller may get 404 or 422 for them.
 _VALUES: Final = {
@@ -50,6 +51,8 @@ _VALUES: Final = {
     "run_id": "1",
     "series_id": "1",
     "job": "perf",
+    "kind": "builds",
+    "key": "0" * 64,
 }
 
 
@@ -60,7 +63,7 @@ def headers_of(callers: Callers, caller: str) -> Mapping[str, str]:
         case ["expired", "session"]:
             return {"Cookie": "__Host-benchgate=ended", "Origin": "https://bench.example.com"}
         case [name, "token"]:
-            held = {"read": "bgt_read", "report": "bgt_report:kv/cv-perf", "operate": "bgt_operate"}
+            held = {scope.partition(":")[0]: text for text, scope in TOKENS.items()}
             return {"Authorization": f"Bearer {held.get(name, f'bgt_{name}')}"}
     return callers.as_person(Role(caller))
 

@@ -1,0 +1,1 @@
+"""Artifacts of machines over HTTP."""

@@ -1,0 +1,195 @@
+"""Machines send and get artifacts: what a stolen token, a cut transfer or a hostile body can do."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import socket
+import time
+from contextlib import ExitStack, contextmanager
+from random import Random
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from service.web.building.artifacts import MOST_UPLOADS
+from service.web.request_deadline import DeadlineProtocol
+from tests.support.building.served_artifacts import OTHER, TOKEN, served
+from tests.support.waiting import eventually
+from tests.support.web import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+DATA: Final = Random("a program").randbytes(300_000)  # noqa: S311 - repeatable on purpose
+KEY: Final = hashlib.sha256(DATA).hexdigest()
+PACKED: Final = gzip.compress(DATA)
+PATH: Final = f"/api/v1/artifacts/builds/{KEY}?machine=perf-01"
+
+
+class Quick(DeadlineProtocol):
+    seconds = 0.3
+    least_bytes = 1000
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("served")
+
+
+@pytest.fixture(scope="module")
+def address(root: Path) -> Iterator[str]:
+    with serving(served(root, {"perf-01", "perf-01/lint"}), Quick) as address:
+        yield address
+
+
+@pytest.fixture(autouse=True)
+def empty(root: Path) -> None:
+    for path in root.rglob("*"):
+        if path.is_file():
+            path.unlink()
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {TOKEN}"}) as client:
+        yield client
+
+
+def stored(root: Path) -> list[str]:
+    return [path.name for path in root.rglob("*") if path.is_file()]
+
+
+@contextmanager
+def begun(
+    address: str, sent: bytes, *, token: str = TOKEN, size: int = len(PACKED)
+) -> Iterator[socket.socket]:
+    """Send the head of an upload and a part of its body."""
+    parts = urlsplit(address)
+    head = (
+        f"PUT {PATH} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Length: {size}\r\n\r\n"
+    )
+    with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
+        connection.sendall(head.encode() + sent)
+        yield connection
+
+
+def test_an_artifact_that_was_sent_is_given_back_as_it_was_packed(client: httpx.Client) -> None:
+    assert client.put(PATH, content=PACKED).status_code == 204
+    answer = client.get(PATH, headers={"Accept-Encoding": "gzip"})
+    assert gzip.decompress(answer.content) == DATA
+    assert client.head(PATH).headers["content-length"] == str(len(PACKED))
+
+
+@pytest.mark.parametrize("kept", [0, 1, 9, len(PACKED) // 2, len(PACKED) - 1])
+def test_a_cut_transfer_leaves_nothing(address: str, client: httpx.Client, root: Path, kept: int) -> None:
+    with begun(address, PACKED[:kept]):
+        eventually(lambda: len(stored(root)) == 1)
+        assert client.get(PATH).status_code == 404
+    eventually(lambda: not stored(root))
+    assert client.get(PATH).status_code == 404
+
+
+def test_a_stalled_transfer_ends_and_hinders_no_other_one_of_the_same_bytes(
+    address: str, client: httpx.Client, root: Path
+) -> None:
+    with begun(address, PACKED[:5000]) as connection:
+        eventually(lambda: len(stored(root)) == 1)
+        assert client.put(PATH, content=PACKED).status_code == 204
+        assert connection.recv(1000) == b""
+    eventually(lambda: len(stored(root)) == 1)
+    assert gzip.decompress(client.get(PATH).content) == DATA
+
+
+def test_a_transfer_that_goes_on_may_last_longer_than_a_request(address: str) -> None:
+    begin = time.monotonic()
+    with begun(address, b"") as connection:
+        for start in range(0, len(PACKED), 30_000):
+            connection.sendall(PACKED[start : start + 30_000])
+            time.sleep(0.1)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 204 ")
+    assert time.monotonic() - begin > 2 * Quick.seconds
+
+
+@pytest.mark.parametrize(("token", "size", "status"), [("bgt_unknown", 5 << 30, 401), (TOKEN, 10 << 30, 413)])
+def test_a_refused_transfer_may_not_go_on(address: str, token: str, size: int, status: int) -> None:
+    with begun(address, b"", token=token, size=size) as connection:
+        assert connection.recv(1000).startswith(f"HTTP/1.1 {status} ".encode())
+        assert eventually(lambda: is_ended(connection))
+
+
+def is_ended(connection: socket.socket) -> bool:
+    try:
+        connection.sendall(bytes(2000))
+    except OSError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(gzip.compress(DATA + b"x"), 400), (DATA, 400), (iter([PACKED]), 411)],
+    ids=["other bytes", "not packed", "no length"],
+)
+def test_a_body_that_cannot_be_stored_is_refused(
+    client: httpx.Client, root: Path, body: bytes, status: int
+) -> None:
+    assert client.put(PATH, content=body).status_code == status
+    assert not stored(root)
+
+
+@pytest.mark.parametrize(
+    ("token", "machine", "status"),
+    [
+        (TOKEN, "perf-01/lint", 404),
+        (TOKEN, "perf-01/other", 409),  # it holds no build
+        (TOKEN, "perf-02", 403),
+        (OTHER, "perf-01", 403),
+        (OTHER, "perf-02", 409),
+        ("bgt_unknown", "perf-01", 401),
+    ],
+)
+def test_a_token_serves_its_own_machine_while_that_has_a_build(
+    address: str, token: str, machine: str, status: int
+) -> None:
+    headers, query = {"Authorization": f"Bearer {token}"}, {"machine": machine}
+    path = f"{address}/api/v1/artifacts/builds/{KEY}"
+    assert httpx.get(path, params=query, headers=headers).status_code == status
+    if status != 404:
+        answer = httpx.put(path, params=query, headers=headers, content=PACKED)
+        assert answer.status_code == status
+
+
+@pytest.mark.parametrize("key", ["..", "%2e%2e", "..%2f..%2fsecret", "incoming", f"{KEY}.gz", KEY.upper()])
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+def test_a_key_leads_nowhere_else(address: str, root: Path, method: str, key: str) -> None:
+    parts = urlsplit(address)
+    head = f"{method} /api/v1/artifacts/builds/{key}?machine=perf-01 HTTP/1.1\r\nHost: test\r\n"
+    rest = f"Authorization: Bearer {TOKEN}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
+        connection.sendall((head + rest).encode())
+        assert connection.recv(1000).startswith(b"HTTP/1.1 404 ")
+    assert not stored(root)
+
+
+def test_nothing_is_deleted_listed_or_found_in_the_other_store(client: httpx.Client) -> None:
+    assert client.put(PATH, content=PACKED).status_code == 204
+    assert client.delete(PATH).status_code == 405
+    assert client.get("/api/v1/artifacts/builds/?machine=perf-01").status_code == 404
+    assert client.get(PATH.replace("builds", "downloads")).status_code == 404
+    assert client.get(PATH).status_code == 200
+
+
+def test_a_machine_sends_few_artifacts_at_once(address: str, client: httpx.Client, root: Path) -> None:
+    with ExitStack() as stack:
+        for _ in range(MOST_UPLOADS):
+            stack.enter_context(begun(address, PACKED[:5000]))
+        eventually(lambda: len(stored(root)) == MOST_UPLOADS)
+        answer = client.put(PATH, content=PACKED)
+        assert (answer.status_code, "retry-after" in answer.headers) == (429, True)
+    eventually(lambda: not stored(root))
+    assert client.put(PATH, content=PACKED).status_code == 204
