@@ -82,7 +82,7 @@ class _Settings(BaseSettings):
     git_urls: _ByInstance[str] = Field(
         default_factory=dict, description="that URL by the instance, with several Gerrits (a JSON object)"
     )
-    artifacts: Path | None = Field(None, description="artifact directory; by default `artifacts` below home")
+    artifacts: str = Field("", description="artifact directory; by default `artifacts` below home")
     fetch_from: list[str] = Field(
         default_factory=list,
         description="hosts, or beginnings of URLs, of sources besides a project's repository; empty: none",
@@ -120,8 +120,11 @@ class _Settings(BaseSettings):
 
     @property
     def artifacts_path(self) -> Path:
-        """The artifact directory."""
-        return self.artifacts or self.home / "artifacts"
+        """The artifact directory; raises BadInput if the setting is an address."""
+        if "://" in self.artifacts:
+            what = "must be a directory here; only a machine without it gets artifacts over HTTP"
+            raise BadInput(what, f"{_PREFIX}ARTIFACTS")
+        return Path(self.artifacts) if self.artifacts else self.home / "artifacts"
 
     def remote(self, project: str) -> str:
         """Return the URL to clone a project from."""
@@ -353,6 +356,15 @@ class MachineSettings(_Settings):
     """Settings of a machine worker, without the owner's database URL and the review server's credentials."""
 
     machine_database_url: str = Field("", description="URL with the role benchgate_machine")
+    artifacts: str = Field(
+        "",
+        description="artifact directory, or the https:// address of the pages for a machine without one",
+    )
+    machine_token_file: Path | None = Field(
+        None,
+        validate_default=True,
+        description="file with the API token of this machine, for artifacts over HTTP",
+    )
     pool: str = Field("perf", description="the pool: machines whose results may be compared with each other")
     machine_name: str = Field(default_factory=socket.gethostname)
     host: str = Field("", description="the host that several machines share; empty: the machine's name")
@@ -384,6 +396,33 @@ class MachineSettings(_Settings):
     waits_for_quiet: bool = Field(
         default=True, description="take no build while other processes use the CPUs"
     )
+
+    @field_validator("artifacts")
+    @classmethod
+    def _check_artifacts(cls, place: str) -> str:
+        if "://" in place and not _is_protected(place):
+            raise ValueError(
+                "must be a directory or the address of the control plane, which begins with https:// (or "
+                "http:// and a host of this machine); only the control plane knows other stores"
+            )
+        if "://" in place and (urlsplit(place).username or urlsplit(place).query):
+            raise ValueError("must have no credentials; BENCHGATE_MACHINE_TOKEN_FILE names the token's file")
+        return place
+
+    @field_validator("machine_token_file")
+    @classmethod
+    def _require_token(cls, file: Path | None, info: ValidationInfo) -> Path | None:
+        if file is None and "://" in info.data.get("artifacts", ""):
+            raise ValueError(
+                "BENCHGATE_ARTIFACTS is an address, which also needs this; `benchgate token create NAME "
+                "--scope machine:NAME` on the control plane prints a token"
+            )
+        return file
+
+    @property
+    def artifacts_url(self) -> str:
+        """The address of the control plane; empty if this machine has the artifact directory."""
+        return self.artifacts if "://" in self.artifacts else ""
 
     @property
     def host_name(self) -> str:

@@ -31,6 +31,7 @@ from service.domain.access.caller import Role, User
 from service.domain.runs.health import LISTEN, RECONCILE, Patience
 from service.domain.values.errors import Permanent, Transient
 from service.domain.wording.health import git_url_problem
+from service.ports.building import ArtifactKind
 from service.steps.access.override_rights import OverrideRights
 from service.steps.access.refused_sign_ins import RefusedSignIns
 from service.steps.access.sign_in import ProviderSignIn
@@ -49,6 +50,7 @@ from service.web.access.route_rights import RIGHTS
 from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
 from service.web.api import create_api
 from service.web.application import assemble
+from service.web.building.artifacts import create_artifacts
 from service.web.failures.api import create_failures_api
 from service.web.failures.changes import PageKnownChanges, create_known_changes
 from service.web.failures.patterns import PagePatterns, create_patterns
@@ -108,6 +110,10 @@ def create_app() -> FastAPI:
             settings.instances,
             partial(record_once, plane.store, patterns=plane.failure_patterns),
             partial(record_tests, plane.store, plane.artifacts),
+        ),
+        create_artifacts(
+            {ArtifactKind.BUILDS: plane.artifacts, ArtifactKind.DOWNLOADS: plane.downloads},
+            plane.leases.is_held_by,
         ),
         create_gerrit_checks(reading_of, plane.links, origins_of(plane.addresses)),
         create_health(public, registry, health=health, is_public=is_public),

@@ -18,14 +18,15 @@ from service.adapters.machines.linux import read_load
 from service.adapters.sources.dependencies.cache import CachedDependencies
 from service.adapters.sources.git.mirror import GitSource
 from service.kinds.runners import RUNNERS
+from service.ports.building import ArtifactKind
 from service.steps.building.session import BuildHost, CompilerCache
 from service.wiring.permitted import NOTHING_PERMITTED, Permitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from service.ports.building import Sandbox
+    from service.ports.building import Artifacts, Sandbox
 
 
 def make_build_host(
@@ -34,12 +35,12 @@ def make_build_host(
     cpus: tuple[int, ...],
     *,
     is_sandboxed: bool,
-    artifacts: Path | None = None,
+    artifacts: Mapping[ArtifactKind, Artifacts] | None = None,
     permitted: Permitted = NOTHING_PERMITTED,
 ) -> BuildHost:
     """Make the build host of a worker or of `benchgate gate`; its files are in ``home``.
 
-    ``artifacts`` is the directory that it shares with other machines; by default, one below ``home``.
+    ``artifacts`` are the stores that it shares with other machines; by default, directories below ``home``.
     ``permitted`` are the sources of dependencies, submodules and LFS files, besides the server of ``remote``,
     and the directories that sandboxes show. Without a sandbox there is no compiler cache, because any build
     could write to it.
@@ -53,12 +54,12 @@ def make_build_host(
     fingerprint, tools = toolchain_fingerprint(runner, mounts=permitted.mounts)
     # The measured CPUs belong to the machine, although a worker stays off them.
     there = tuple(sorted(os.sched_getaffinity(0) | set(cpus)))
-    shared = artifacts or home.absolute() / "artifacts"
-    downloads = DirectoryArtifacts(shared / "downloads")
+    own = home.absolute() / "artifacts"
+    artifacts = artifacts or {kind: DirectoryArtifacts(directory_of(own, kind)) for kind in ArtifactKind}
     return BuildHost(
         source=GitSource(home.absolute() / "git", remote, allowed=permitted.sources),
         sandbox=sandbox,
-        artifacts=DirectoryArtifacts(shared),
+        artifacts=artifacts[ArtifactKind.BUILDS],
         packer=packing,
         inspector=built_files,
         opened_files=opened_files,
@@ -70,11 +71,16 @@ def make_build_host(
         host_cpus=there,
         scratch=scratch,
         dependencies=CachedDependencies(
-            home / "dependencies", permitted.sources, scratch, sandbox, downloads
+            home / "dependencies", permitted.sources, scratch, sandbox, artifacts[ArtifactKind.DOWNLOADS]
         ),
         read_load=read_load,
         runners=RUNNERS,
     )
+
+
+def directory_of(root: Path, kind: ArtifactKind) -> Path:
+    """Return the directory of a store; that of downloads is within the artifact directory."""
+    return root if kind is ArtifactKind.BUILDS else root / kind
 
 
 def _compiler_cache(home: Path) -> CompilerCache | None:

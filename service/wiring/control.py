@@ -15,6 +15,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.failures.bug_notes import PostgresBugNotes
 from service.adapters.postgres.failures.shown_failures import PostgresFailureReading
 from service.adapters.postgres.listening import OutboxListener
+from service.adapters.postgres.machines.held_leases import HeldLeases
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.stored_servers import record_url
@@ -39,6 +40,8 @@ from service.domain.runs.health import part_of
 from service.domain.sources.allowed import AllowedSources
 from service.domain.trunk.notice import Channel
 from service.domain.values.errors import BadInput, Permanent
+from service.ports.building import ArtifactKind
+from service.wiring.build_host import directory_of
 from service.wiring.instances import check_instances, require_instances
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
 
     from service.config import ControlSettings, GerritSettings
     from service.domain.failures.configured import ConfiguredPatterns
-    from service.ports.building import Artifacts
+    from service.ports.building import ArtifactStore
     from service.ports.failures.bugs import BugTracker
     from service.ports.review.server import ReviewServer
     from service.ports.trunk import Notifier
@@ -78,9 +81,11 @@ class Control:
     addresses: Mapping[str, str]  # of the Gerrits, by instance
     source: GitSource
     sources: Mapping[str, GitSource]  # by the instances that have their own
-    artifacts: Artifacts
+    artifacts: ArtifactStore
+    downloads: ArtifactStore  # dependencies that a machine fetched, for the others
     links: Links
     listener: OutboxListener
+    leases: HeldLeases
     sessions: PostgresSessions
     audit_log: PostgresAuditLog
     engine: Engine
@@ -179,8 +184,10 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         source=GitSource(git, settings.remote, allowed=allowed),
         sources=mirrors_by_instance(git, settings.remotes, allowed),
         artifacts=DirectoryArtifacts(settings.artifacts_path),
+        downloads=DirectoryArtifacts(directory_of(settings.artifacts_path, ArtifactKind.DOWNLOADS)),
         links=Links(settings.base_url, has_several=len(instances) > 1),
         listener=OutboxListener(settings.database_url),
+        leases=HeldLeases(engine),
         sessions=PostgresSessions(engine),
         audit_log=PostgresAuditLog(engine),
         engine=engine,

@@ -9,22 +9,25 @@ from typing import TYPE_CHECKING
 import structlog
 
 from service.adapters.building.artifacts import DirectoryArtifacts
+from service.adapters.building.http_artifacts import HttpArtifacts
 from service.adapters.machines.linux import read_environment, read_load
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.sources.git.mirror import mirrors_by_instance
 from service.config import require
-from service.domain.values.errors import Transient
+from service.domain.values.errors import BadInput, Refused, Transient
+from service.ports.building import ArtifactKind
 from service.steps.machines.preflight import obstacle_to_measuring
-from service.wiring.build_host import make_build_host
+from service.wiring.build_host import directory_of, make_build_host
 from service.wiring.permitted import Permitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from service.adapters.sources.git.mirror import GitSource
     from service.config import MachineSettings
-    from service.ports.building import Progress
+    from service.ports.building import Artifacts, Progress
     from service.steps.building.session import BuildHost
 
 
@@ -60,12 +63,11 @@ def build_machine(settings: MachineSettings) -> MachinePlane:
     """Build the machine plane from its settings.
 
     Raises:
-        BadInput: the database is not set, or a setting permits what it must not.
+        BadInput: the database is not set, or a setting cannot be used or permits what it must not.
         Unfit: this host cannot isolate programs.
     """
     require(settings.machine_database_url, "BENCHGATE_MACHINE_DATABASE_URL")
     engine = make_engine(settings.machine_database_url)
-    artifacts = DirectoryArtifacts(settings.artifacts_path)
     identity = MachineIdentity(
         name=settings.machine_name,
         machine_class=settings.pool,
@@ -73,16 +75,17 @@ def build_machine(settings: MachineSettings) -> MachinePlane:
         host=settings.host_name,
         builds_beside=settings.builds_beside,
     )
-    worklist = MachineWorklist(engine, identity, artifacts, settings.lease_seconds)
     # All machines of a host share the mirrors of repositories.
     home = settings.home / "machines" / settings.host_name
+    stores = {kind: _artifacts(settings, home, kind) for kind in ArtifactKind}
+    worklist = MachineWorklist(engine, identity, stores[ArtifactKind.BUILDS], settings.lease_seconds)
     permitted = Permitted.read(settings, settings.home)
     host = make_build_host(
         home,
         _no_remote if settings.git_urls else settings.remote,
         tuple(settings.cpus),
         is_sandboxed=settings.sandbox != "none",
-        artifacts=settings.artifacts_path,
+        artifacts=stores,
         permitted=permitted,
     )
     cache = host.compiler_cache
@@ -96,6 +99,7 @@ def build_machine(settings: MachineSettings) -> MachinePlane:
     )
 
     def register() -> None:
+        _check(stores[ArtifactKind.BUILDS])
         environment = read_environment()
         in_force = host.sandbox.in_force()
         facts = {**environment.to_mapping(), "in_force": dict(in_force)}
@@ -106,6 +110,41 @@ def build_machine(settings: MachineSettings) -> MachinePlane:
 
     sources = mirrors_by_instance(home.absolute() / "git", settings.remotes, permitted.sources)
     return MachinePlane(worklist, host, LoggedProgress(), sources, register, obstacle)
+
+
+def artifacts_over_http(settings: MachineSettings, home: Path, kind: ArtifactKind) -> HttpArtifacts:
+    """Return the artifacts of a machine without the artifact directory; ``home`` is that of its host.
+
+    Raises:
+        BadInput: the settings have no address or no file of a token.
+    """
+    require(settings.artifacts_url, "BENCHGATE_ARTIFACTS", "it is the address of the control plane")
+    if settings.machine_token_file is None:
+        raise BadInput("is not set", "BENCHGATE_MACHINE_TOKEN_FILE")
+    return HttpArtifacts(
+        settings.artifacts_url,
+        settings.machine_token_file,
+        settings.machine_name,
+        kind,
+        home.absolute() / "transfers",
+    )
+
+
+def _artifacts(settings: MachineSettings, home: Path, kind: ArtifactKind) -> Artifacts:
+    if settings.artifacts_url:
+        return artifacts_over_http(settings, home, kind)
+    return DirectoryArtifacts(directory_of(settings.artifacts_path, kind))
+
+
+def _check(artifacts: Artifacts) -> None:
+    """Raise Refused if the control plane does not take this machine's token; it may be away for now."""
+    if isinstance(artifacts, HttpArtifacts):
+        try:
+            artifacts.check()
+        except Refused:
+            raise
+        except Transient as error:
+            structlog.get_logger().warning("artifacts.not_reached", error=str(error))
 
 
 def _no_remote(project: str) -> str:

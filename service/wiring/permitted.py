@@ -59,7 +59,8 @@ def refused_directories(
     remotes = (settings.git_url, *settings.git_urls.values())
     reasons: dict[Path | None, str] = {
         home: _OF_STATE,
-        settings.artifacts: _OF_STATE,
+        None if settings.artifacts_url else settings.artifacts_path: _OF_STATE,
+        settings.machine_token_file: _OF_CONNECTIONS,
         Path(os.environ.get("HOME", "/")): _OF_USER,
         **{Path(path): _OF_CONNECTIONS for url in addresses for path in paths_of_address(url)},
         **dict.fromkeys(keys, _OF_CONNECTIONS),

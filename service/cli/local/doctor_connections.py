@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from service.adapters.embedded.postgres import EmbeddedPostgres
@@ -13,10 +16,12 @@ from service.adapters.runs.broker_rights import read_broker_rights
 from service.adapters.system.json_client import Bearer, Password
 from service.config import ControlSettings, MachineSettings
 from service.domain.machines.connections import (
+    ARTIFACTS,
     BROKER,
     GERRIT,
     MACHINE,
     OWNER,
+    artifact_findings,
     broker_findings,
     gerrit_findings,
     machine_findings,
@@ -25,10 +30,11 @@ from service.domain.machines.connections import (
     owner_findings,
 )
 from service.domain.values.errors import BenchgateError
+from service.ports.building import ArtifactKind
+from service.wiring.machine import artifacts_over_http
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from service.domain.machines.environment import MachineFinding
 
@@ -68,8 +74,24 @@ def connection_findings(home: Path) -> tuple[MachineFinding, ...]:
             (servers.broker, "BENCHGATE_REDIS_URL"),
             lambda url: broker_findings(read_broker_rights(url), is_machine=only_machine),
         ),
+        *_artifact_findings(MachineSettings()),
         *_gerrit_findings(settings),
     )
+
+
+def _artifact_findings(settings: MachineSettings) -> tuple[MachineFinding, ...]:
+    """Return the findings about artifacts over HTTP; none on a machine with the artifact directory."""
+    if not settings.artifacts_url:
+        return ()
+
+    def read(_: str) -> Iterable[MachineFinding]:
+        with TemporaryDirectory() as unfinished:
+            artifacts = artifacts_over_http(settings, Path(unfinished), ArtifactKind.BUILDS)
+            with closing(artifacts):
+                artifacts.check()
+        return artifact_findings(settings.machine_name)
+
+    return _tried(ARTIFACTS, (settings.artifacts_url, "BENCHGATE_ARTIFACTS"), read)
 
 
 def _gerrit_findings(settings: ControlSettings) -> Iterator[MachineFinding]:

@@ -18,6 +18,7 @@ OWNER: Final = "database, owner"
 MACHINE: Final = "database, machine"
 BROKER: Final = "broker"
 GERRIT: Final = "Gerrit"
+ARTIFACTS: Final = "artifacts"
 
 # Effects of the attributes of PostgreSQL roles. A machine's role must have none of them.
 _ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
@@ -215,6 +216,13 @@ def gerrit_findings(rights: GerritRights, *, is_public: bool) -> Iterator[Machin
             "shows no change to readers who do not sign in, so the pages show them none",
             "set BENCHGATE_READ=signed-in, or grant Read to Anonymous Users",
         )
+
+
+def artifact_findings(machine: str) -> Iterator[MachineFinding]:
+    """Report that the control plane takes the token of this machine."""
+    yield MachineFinding(
+        ARTIFACTS, State.OK, f"machine {machine}: sends and gets them while it has a build, deletes none"
+    )
 
 
 def _unencrypted(name: str, path: Path, remedy: str) -> Iterator[MachineFinding]:

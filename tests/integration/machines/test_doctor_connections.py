@@ -12,7 +12,9 @@ from click.testing import CliRunner
 from service.cli import EXIT_CANNOT, EXIT_OK
 from service.cli.local.doctor import command
 from tests.integration.adapters.runs.broker_server import running_broker
+from tests.support.building.served_artifacts import TOKEN, served
 from tests.support.review.gerrit_model import SECRET, GerritModel
+from tests.support.web import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -166,3 +168,28 @@ def test_a_connection_that_fails_is_named_without_its_password(
     (value,) = (value for state, which, value in found(result) if (state, which) == ("bad", name))
     assert value.startswith("cannot be used: ")
     assert "s3" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("token", "machine", "state", "value"),
+    [
+        (TOKEN, "perf-01", "ok", "machine perf-01: sends and gets them while it has a build, deletes none"),
+        (TOKEN, "perf-02", "bad", "cannot be used: the control plane answers 403: this needs a token with"),
+        ("bgt_old", "perf-01", "bad", "cannot be used: the control plane answers 401: the API token is not"),
+    ],
+)
+def test_a_machine_without_the_artifact_directory_tries_its_token(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, token: str, machine: str, state: str, value: str
+) -> None:
+    (tmp_path / "token").write_text(token)
+    with serving(served(tmp_path / "served", set())) as address:
+        settings = {
+            "ARTIFACTS": address,
+            "MACHINE_NAME": machine,
+            "MACHINE_TOKEN_FILE": str(tmp_path / "token"),
+        }
+        for name, text in settings.items():
+            monkeypatch.setenv(f"BENCHGATE_{name}", text)
+        result = CliRunner().invoke(command, ["--connections", "--json", "--home", str(tmp_path)])
+    [finding] = [each for each in found(result) if each[1] == "artifacts"]
+    assert (finding[0], finding[2][: len(value)]) == (state, value)

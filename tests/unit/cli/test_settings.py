@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +17,6 @@ from service.wiring.control import failure_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 LONG_ENOUGH = "s" * 16
 BAD = [
@@ -356,3 +356,41 @@ def test_a_bad_file_of_failure_patterns_is_refused(
     with pytest.raises(BadInput) as refused:
         failure_patterns(ControlSettings(failure_patterns=file))
     assert problem.format(file=file) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "url"),
+    [
+        ("", ""),
+        ("/srv/artifacts", ""),
+        ("https://bench.example.com", "https://bench.example.com"),
+        ("http://127.0.0.1:8080/", "http://127.0.0.1:8080/"),
+    ],
+)
+def test_a_machine_has_artifacts_in_a_directory_or_at_the_control_plane(place: str, url: str) -> None:
+    settings = MachineSettings(artifacts=place, machine_token_file=Path("/run/token"))
+    assert settings.artifacts_url == url
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (
+            "http://bench.example.com",
+            "BENCHGATE_ARTIFACTS: must be a directory or the address of",
+        ),
+        ("s3://bucket/artifacts", "only the control plane knows other stores"),
+        ("https://al:secret@bench.example.com", "BENCHGATE_ARTIFACTS: must have no credentials"),
+        ("https://bench.example.com", "BENCHGATE_MACHINE_TOKEN_FILE: .*benchgate token create NAME --scope"),
+    ],
+)
+def test_an_address_of_artifacts_is_protected_and_comes_with_a_token(place: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message) as refused:
+        MachineSettings(artifacts=place)
+    assert "secret@" not in str(refused.value)
+
+
+def test_the_control_plane_has_artifacts_in_a_directory() -> None:
+    settings = ControlSettings(artifacts="https://bench.example.com")  # as `benchgate doctor` on a machine
+    with pytest.raises(BadInput, match="BENCHGATE_ARTIFACTS: must be a directory here; only a machine"):
+        assert settings.artifacts_path

@@ -46,6 +46,7 @@ def test_the_directories_of_the_setting_are_shown(tmp_path: Path) -> None:
         ("home/machines", "home, which has data of Benchgate"),
         ("artifacts/ab", "artifacts, which has data of Benchgate"),
         ("user/tools", "user, which is the home of Benchgate's user"),
+        ("secrets", "secrets/token, which a connection of Benchgate uses"),
         ("pg", "pg/socket, which a connection of Benchgate uses"),
         ("valkey", "valkey/valkey.sock, which a connection of Benchgate uses"),
         ("git/private", "git, which has the repositories of projects"),
@@ -61,7 +62,8 @@ def test_state_credentials_sockets_and_repositories_of_benchgate_are_refused(
         read(
             tmp_path,
             tmp_path / mount,
-            artifacts=tmp_path / "artifacts",
+            artifacts=str(tmp_path / "artifacts"),
+            machine_token_file=tmp_path / "secrets/token",
             machine_database_url=f"postgresql://bot@/db?host={tmp_path}/pg/socket",
             redis_url=f"redis+socket://{tmp_path}/valkey/valkey.sock",
             git_url=f"{tmp_path}/git/{{project}}",
