@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-builds bench-noise bench-busy bench-power bench-real bench-signatures bench-patterns bench-trunk bench-changes soak checks-plugin clean
+.PHONY: install help demo gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-real bench-signatures bench-patterns bench-trunk bench-changes soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -130,6 +130,9 @@ bench-patterns: .venv/dev.stamp ## measure hostile patterns of failures on a meg
 
 bench-builds: .venv/dev.stamp ## measure how much sooner a patch set of a project of 500 files is built with the compiler cache
 	@$(BIN)/python -m bench.builds
+
+bench-artifacts: .venv/dev.stamp ## measure how quickly artifacts of programs travel over HTTP, beside cp
+	@$(BIN)/python -m bench.artifacts
 
 bench-logs: .venv/dev.stamp ## measure pages, ranges and searches of a log of 200 MB, and the memory of the web part
 	@$(BIN)/python -m bench.logs
