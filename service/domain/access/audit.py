@@ -29,6 +29,8 @@ class AuditKind(StrEnum):
     REGRESSION_CHANGED = "regression changed"
     COMPARISON_REQUESTED = "comparison requested"
     COMPARISON_ENDED = "comparison ended"
+    HOST_CLOSED = "host closed"
+    HOST_REOPENED = "host reopened"
     TOKEN_CREATED = "token created"
     TOKEN_REVOKED = "token revoked"
     SESSIONS_ENDED = "sessions ended"

@@ -222,10 +222,10 @@ def _queues(condition: Condition, patience: Patience) -> Iterator[Degradation]:
             continue
         if queue.machine_seen_at is None:
             yield Degradation(DegradationKind.POOL_WITHOUT_MACHINE, facts)
-        elif (silent := _age(condition, queue.machine_seen_at)) > patience.machine:
-            yield Degradation(DegradationKind.MACHINES_SILENT, (*facts, silent))
         elif (hindered := _age(condition, queue.hindered_at)) > patience.hindered:
             yield Degradation(DegradationKind.MACHINES_HINDERED, (*facts, hindered, queue.hindrance))
+        elif (silent := _age(condition, queue.machine_seen_at)) > patience.machine:
+            yield Degradation(DegradationKind.MACHINES_SILENT, (*facts, silent))
         elif (waiting := _age(condition, queue.oldest_at)) > patience.queue:
             yield Degradation(DegradationKind.BUILDS_WAIT, (*facts, waiting))
 
@@ -281,8 +281,8 @@ def _age(condition: Condition, moment: datetime | None) -> float:
 class PoolQueue:
     """Builds that wait for a pool, and the last heartbeat of its machines.
 
-    ``hindered_at``: since when benchmarks wait while something keeps every machine from them; ``hindrance``
-    says what it is.
+    ``hindered_at``: since when builds wait while something keeps every machine from them; ``hindrance`` says
+    what it is. Silent machines are left out, unless their host is closed.
     """
 
     pool: str

@@ -176,7 +176,7 @@ _SENTENCES: Final[Mapping[DegradationKind, Callable[..., str]]] = MappingProxyTy
             f"No machine of pool {pool} was seen for {_duration(seconds)}: {_waiting(builds)}."
         ),
         DegradationKind.MACHINES_HINDERED: lambda pool, builds, seconds, why: (
-            f"No machine of pool {pool} has taken benchmarks for {_duration(seconds)}, "
+            f"No machine of pool {pool} has been available for {_duration(seconds)}, "
             f"and {_waiting(builds)}: {plain(why)}."
         ),
         DegradationKind.BUILDS_WAIT: lambda pool, builds, seconds: (

@@ -26,14 +26,15 @@ _TEENS = range(11, 14)
 class PoolMachine:
     """A machine of the pool that a build waits for.
 
-    ``obstacle`` keeps it from the build; ``is_silent``: it has sent no heartbeat for a minute; ``is_busy``:
-    builds run on its host.
+    ``obstacle`` keeps it from the build; ``closed_by``: the operator who closed its host, and ``obstacle`` is
+    why; ``is_silent``: it has sent no heartbeat for a minute; ``is_busy``: builds run on its host.
     """
 
     name: str
     obstacle: str
     is_silent: bool
     is_busy: bool
+    closed_by: str = ""
 
 
 def waiting(pool: str, place: int, machines: Sequence[PoolMachine]) -> str:
@@ -46,7 +47,8 @@ def hindrance(machines: Sequence[PoolMachine]) -> str:
     """Say why no machine of a pool begins a build; empty if one may."""
     if not machines:
         return "no machine of this pool has registered"
-    awake = [each for each in machines if not each.is_silent]
+    # A closed host may well be switched off: that is no news.
+    awake = [each for each in machines if each.closed_by or not each.is_silent]
     if not awake:
         return "no machine of this pool has reported for a minute"
     reasons = [_hindrance(each) for each in awake]
@@ -58,6 +60,8 @@ def hindrance(machines: Sequence[PoolMachine]) -> str:
 
 def _hindrance(machine: PoolMachine) -> str:
     name = plain(machine.name, 100)
+    if machine.closed_by:
+        return f"{name} was drained by {plain(machine.closed_by, 100)}: {plain(machine.obstacle, 200)}"
     if machine.is_busy:
         return f"{name} is busy"
     return f"{name} takes no benchmarks: {plain(machine.obstacle, 200)}" if machine.obstacle else ""

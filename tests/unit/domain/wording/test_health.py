@@ -88,7 +88,7 @@ CASES = [
     ),
     (
         {"queues": (PoolQueue("perf", 1, NOW - HOUR, NOW, NOW - HOUR, "perf-01 is slow"),)},
-        "No machine of pool perf has taken benchmarks for 60 minutes, and one build waits: perf-01 is slow.",
+        "No machine of pool perf has been available for 60 minutes, and one build waits: perf-01 is slow.",
     ),
     ({"heartbeats": WELL[:1]}, "The reconciliation has not run yet."),
     (
