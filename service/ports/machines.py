@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum, auto
 from typing import Any, Final, Protocol
 
+from service.domain.machines.closures import Closure
 from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.values.identity import BuildName
@@ -139,6 +140,22 @@ class Claimed(Lease, PairLog, Binaries, Protocol):
         """Stop renewing; always called. The lease runs out by itself if the build was not completed."""
 
 
+class Closures(Protocol):
+    """Closures of hosts by operators. A machine of a closed host claims no build."""
+
+    def close(self, host: str, closure: Closure) -> None:
+        """Close a host. Raises NotFound if no machine of it ever registered."""
+
+    def reopen(self, host: str) -> bool:
+        """End the closures that are current, or else those to come; return False without any.
+
+        Raises NotFound if no machine of the host ever registered.
+        """
+
+    def hosts(self, pool: str) -> Sequence[str]:
+        """List the hosts that have machines of a pool, by name."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """A machine and the build that it holds now; machines of one ``host`` share its CPUs."""
@@ -153,9 +170,14 @@ class Machine:
     environment: Mapping[str, Any]
     build: BuildName | None
     obstacle: str  # why it takes no benchmarks; empty if it does
+    closure: Closure | None = None  # of its host: the current one, or else the next
     is_busy: bool = field(
         default=False, metadata={"exclude": True}
     )  # builds run on its host, perhaps hidden ones
+
+    def closed_by(self, now: datetime) -> str:
+        """Name the operator who closed its host; empty if it takes builds now."""
+        return self.closure.closed_by if self.closure and self.closure.is_current(now) else ""
 
     def is_gone(self, now: datetime) -> bool:
         """Return whether it was probably switched off: it has not reported in :data:`GONE_DAYS`."""

@@ -10,6 +10,7 @@ from service.ports.access import Audit
 from service.ports.backfill import Backfills
 from service.ports.branches import Branches
 from service.ports.failures.storing import Failures, KnownFailures
+from service.ports.machines import Closures
 from service.ports.review.changes import Changes, Events, ReviewComments, Visibility
 from service.ports.runs.builds import Builds, ExternalBuilds
 from service.ports.runs.decisions import Decisions, Outbox, Overrides
@@ -39,6 +40,7 @@ class Transaction:
     branches: Branches
     backfills: Backfills
     regressions: Regressions
+    closures: Closures
     overrides: Overrides
     decisions: Decisions
     outbox: Outbox

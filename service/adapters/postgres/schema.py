@@ -194,6 +194,15 @@ environment: Final = Table(
     _moment("created_at"),
 )
 
+closure: Final = Table(
+    "closure",
+    metadata,
+    _identity(),
+    *_texts("host", "reason", "closed_by"),
+    _moment("begins_at"),
+    Column("ends_at", _MOMENT),
+)
+
 job_number: Final = Table(
     "job_number",
     metadata,

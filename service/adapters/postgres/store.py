@@ -13,6 +13,7 @@ from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.failures.failures import PostgresFailures
 from service.adapters.postgres.failures.known_failures import PostgresKnownFailures
 from service.adapters.postgres.faults import translated
+from service.adapters.postgres.machines.closures import PostgresClosures
 from service.adapters.postgres.review.intake import PostgresChanges, PostgresComments, PostgresEvents
 from service.adapters.postgres.review.visibility import PostgresVisibility
 from service.adapters.postgres.runs.builds import PostgresBuilds
@@ -54,6 +55,7 @@ def unit_of_work(connection: Connection, audit: PostgresAudit) -> Transaction:
         branches=PostgresBranches(connection),
         backfills=PostgresBackfills(connection),
         regressions=PostgresRegressions(connection, audit),
+        closures=PostgresClosures(connection),
         overrides=PostgresOverrides(connection, audit),
         decisions=PostgresDecisions(connection),
         outbox=OutgoingWork(connection),

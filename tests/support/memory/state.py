@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from service.domain.access.audit import AuditEntry
     from service.domain.failures.failure import Failure
     from service.domain.failures.known import KnownFailure
+    from service.domain.machines.closures import Closure
     from service.domain.measuring.listing import Listing
     from service.domain.review.change import Change, Review
     from service.domain.runs.overrides import Override
@@ -177,6 +178,7 @@ class Memory:
     failures: dict[tuple[Task, int], Failures] = field(default_factory=dict)
     leases: dict[int, Lease] = field(default_factory=dict)
     machines: dict[str, Machine] = field(default_factory=dict)
+    closures: list[tuple[str, Closure]] = field(default_factory=list)  # of hosts; each has one machine
     beats: dict[str, str] = field(default_factory=dict)
     idle_jobs: list[IdleJob] = field(default_factory=list)
     sync_cursors: dict[str, SyncCursor] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.backfills import MemoryBackfills
 from tests.support.memory.branches import MemoryBranches
 from tests.support.memory.builds import MemoryBuilds, MemoryEvidence, MemoryMeasurements
+from tests.support.memory.closures import MemoryClosures
 from tests.support.memory.decisions import MemoryDecisions, MemoryOutbox, MemoryOverrides
 from tests.support.memory.failures import MemoryFailures, MemoryKnownFailures
 from tests.support.memory.intake import (
@@ -52,6 +53,7 @@ def unit_of_work(memory: Memory) -> Transaction:
         branches=MemoryBranches(memory),
         backfills=MemoryBackfills(memory),
         regressions=MemoryRegressions(memory),
+        closures=MemoryClosures(memory),
         overrides=MemoryOverrides(memory),
         decisions=MemoryDecisions(memory),
         outbox=MemoryOutbox(memory),

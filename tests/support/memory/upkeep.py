@@ -246,7 +246,10 @@ class MemoryUpkeep(Upkeep):
         """Return whether a machine holds no build, and reported no obstacle within ``hindered`` seconds."""
         machine, now = self.memory.machines[name], self.memory.clock
         is_busy = any(each.machine == name and each.expires > now for each in self.memory.leases.values())
-        return not is_busy and (not machine.obstacle or machine.seen <= now - hindered)
+        is_closed = any(
+            host == name and each.is_current(self.memory.now) for host, each in self.memory.closures
+        )
+        return not is_busy and not is_closed and (not machine.obstacle or machine.seen <= now - hindered)
 
     def preempt_calibrations(self) -> Sequence[int]:
         found = []

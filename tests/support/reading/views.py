@@ -259,7 +259,11 @@ def machine_view(name: str, **more: object) -> Machine:
 def pool_machine(machine: Machine) -> PoolMachine:
     """A machine as a waiting build sees it."""
     is_silent = machine.last_seen_at < NOW - SILENT_AFTER
-    return PoolMachine(machine.name, machine.obstacle, is_silent=is_silent, is_busy=machine.is_busy)
+    closed_by = machine.closed_by(NOW)
+    obstacle = machine.closure.reason if closed_by and machine.closure else machine.obstacle
+    return PoolMachine(
+        machine.name, obstacle, is_silent=is_silent, is_busy=machine.is_busy, closed_by=closed_by
+    )
 
 
 def trend_point(index: int, value: float, **more: object) -> Point:

@@ -20,10 +20,11 @@ from service.adapters.postgres.access.sight import (
 )
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.failing_steps import failing_steps
-from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_SILENT
+from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_SILENT, WITH_CLOSURE
 from service.adapters.postgres.runs.shown_builds import policy_of
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.verdict.measurements import SESSIONS, history_of
+from service.domain.machines.closures import Closure
 from service.domain.runs.health import VOTE_ON, Condition, Heartbeat, PoolQueue
 from service.domain.values.identity import BuildName
 from service.domain.verdict.calibration.evidence import RECALLED, voting_status_of
@@ -42,8 +43,14 @@ if TYPE_CHECKING:
 
 _MACHINES: Final = text(f"""
 SELECT m.name, m.class AS machine_class, m.pool, m.host, m.first_seen_at, m.last_seen_at, m.environment_id,
-       m.obstacle, {IS_BUSY} AS is_busy, coalesce(e.facts, '{{}}') AS environment, b.job, b.number
+       m.obstacle, {IS_BUSY} AS is_busy, coalesce(e.facts, '{{}}') AS environment, b.job, b.number,
+       shut.begins_at, shut.ends_at, shut.reason, shut.closed_by
 FROM machine AS m
+LEFT JOIN LATERAL (
+    SELECT * FROM closure
+    WHERE closure.host = m.host AND (ends_at IS NULL OR ends_at > greatest(begins_at, now()))
+    ORDER BY begins_at, id LIMIT 1
+) AS shut ON true
 LEFT JOIN environment AS e ON e.id = m.environment_id
 LEFT JOIN lease AS l ON l.machine = m.name AND l.expires_at > now()
 LEFT JOIN build AS b ON b.id = l.build_id AND {visible_build("b.id")}
@@ -58,11 +65,13 @@ SELECT now() AS now,
            AS oldest_unsent_review_at,
        (SELECT count(*) FROM setback WHERE is_dead) AS abandoned_steps
 """)
-# Nobody waits for a calibration. An obstacle keeps machines from builds that are alone there.
+# Nobody waits for a calibration. An obstacle keeps machines from builds that are alone there, a closure from
+# all. A machine of a closed host is neither silent nor busy here: what ends either changes nothing.
 _QUEUES: Final = text(f"""
 SELECT coalesce(q.pool, m.pool) AS pool, coalesce(q.waiting, 0) AS waiting, q.oldest_at, m.machine_seen_at,
-       CASE WHEN m.are_hindered AND q.oldest_alone_at IS NOT NULL
-           THEN greatest(m.hindered_at, q.oldest_alone_at) END AS hindered_at,
+       CASE WHEN m.are_closed AND q.oldest_at IS NOT NULL THEN greatest(m.hindered_at, q.oldest_at)
+            WHEN m.are_hindered AND q.oldest_alone_at IS NOT NULL
+            THEN greatest(m.hindered_at, q.oldest_alone_at) END AS hindered_at,
        m.awake AS machines
 FROM (
     SELECT pool, count(*) AS waiting, min(created_at) AS oldest_at,
@@ -75,11 +84,18 @@ FROM (
 FULL JOIN (
     SELECT pool, max(last_seen_at) AS machine_seen_at,
            bool_and(obstacle <> '' AND NOT is_busy) FILTER (WHERE NOT is_silent) AS are_hindered,
-           max(obstacle_since) FILTER (WHERE NOT is_silent) AS hindered_at,
+           bool_and(closed_by <> '') FILTER (WHERE NOT is_silent) AS are_closed,
+           max(since) FILTER (WHERE NOT is_silent) AS hindered_at,
            jsonb_agg(jsonb_build_object(
-               'name', name, 'obstacle', obstacle, 'is_silent', false, 'is_busy', false
+               'name', name, 'obstacle', obstacle, 'closed_by', closed_by,
+               'is_silent', false, 'is_busy', false
            ) ORDER BY name) FILTER (WHERE NOT is_silent) AS awake
-    FROM (SELECT m.*, {IS_SILENT} AS is_silent, {IS_BUSY} AS is_busy FROM machine AS m) AS m
+    FROM (
+        SELECT m.name, m.pool, m.last_seen_at, coalesce(shut.reason, m.obstacle) AS obstacle,
+               coalesce(shut.begins_at, m.obstacle_since) AS since, coalesce(shut.closed_by, '') AS closed_by,
+               shut.id IS NULL AND {IS_SILENT} AS is_silent, shut.id IS NULL AND {IS_BUSY} AS is_busy
+        FROM {WITH_CLOSURE}
+    ) AS m
     GROUP BY pool
 ) AS m ON m.pool = q.pool
 ORDER BY 1
@@ -131,7 +147,12 @@ class PostgresMachineReading(Sighted, MachineReading):
         with self._begin() as connection:
             rows = connection.execute(_MACHINES, sight).mappings().all()
         return [
-            from_row(Machine, row, build=None if row["job"] is None else BuildName(row["job"], row["number"]))
+            from_row(
+                Machine,
+                row,
+                build=None if row["job"] is None else BuildName(row["job"], row["number"]),
+                closure=None if row["begins_at"] is None else from_row(Closure, row),
+            )
             for row in rows
         ]
 

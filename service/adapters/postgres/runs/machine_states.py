@@ -1,4 +1,4 @@
-"""Tell in SQL what keeps a machine m from a build."""
+"""Tell in SQL what keeps a machine m from a build; ``shut`` is the closure of its host, if it is closed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Final
 from service.domain.runs.health import SILENT_AFTER
 
 IS_SILENT: Final = f"m.last_seen_at < now() - interval '{SILENT_AFTER.total_seconds():.0f} seconds'"
+WITH_CLOSURE: Final = "machine AS m LEFT JOIN current_closure AS shut ON shut.host = m.host"
+IS_CLOSED: Final = "EXISTS (SELECT FROM current_closure AS shut WHERE shut.host = m.host)"
 # Machines of one host share its CPUs.
 IS_BUSY: Final = """EXISTS (
     SELECT FROM machine AS other JOIN lease AS held ON held.machine = other.name
@@ -15,5 +17,5 @@ IS_BUSY: Final = """EXISTS (
 
 
 def obstacle_to(is_exclusive: str) -> str:
-    """Return the obstacle of a machine to a build; there is none to one that need not be alone."""
-    return f"CASE WHEN {is_exclusive} THEN m.obstacle ELSE '' END"
+    """Return the obstacle of a machine to a build; to one that need not be alone, only a closure is one."""
+    return f"coalesce(shut.reason, CASE WHEN {is_exclusive} THEN m.obstacle ELSE '' END)"

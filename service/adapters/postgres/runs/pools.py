@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import ShortTransactions
+from service.adapters.postgres.runs.machine_states import IS_CLOSED
 from service.adapters.postgres.storable import CleanText
 from service.domain.project.job_kinds import comparing_kinds
 from service.domain.verdict.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
@@ -42,7 +43,7 @@ WHERE state = 'running' AND NOT cancel_requested AND id IN (
           AND NOT EXISTS (
               SELECT FROM machine AS m
               WHERE m.pool = w.pool AND m.last_seen_at > now() - make_interval(secs => :seen_within)
-                AND m.obstacle = '' AND NOT EXISTS (
+                AND m.obstacle = '' AND NOT {IS_CLOSED} AND NOT EXISTS (
                     SELECT FROM machine AS other
                     JOIN lease AS o ON o.machine = other.name AND o.expires_at > clock_timestamp()
                     JOIN build AS h ON h.id = o.build_id
@@ -53,11 +54,11 @@ RETURNING id
 """)  # noqa: S608 - put together from constants
 # The evidence counted is that of the series with the least, among those that the last calibration measured.
 # As for votes, a renamed benchmark also has that of its former name.
-_IDLE_JOBS: Final = text("""
+_IDLE_JOBS: Final = text(f"""
 WITH idle AS (
     SELECT m.pool, array_agg(m.name) AS machines FROM machine AS m
     WHERE m.last_seen_at > now() - make_interval(secs => :seen_within) AND m.obstacle = ''
-      AND NOT EXISTS (
+      AND NOT {IS_CLOSED} AND NOT EXISTS (
           SELECT FROM build AS b WHERE b.pool = m.pool AND b.state IN ('queued', 'running'))
       AND NOT EXISTS (
           SELECT FROM machine AS beside
@@ -111,7 +112,7 @@ CROSS JOIN LATERAL (
     ) AS e
 ) AS known
 ORDER BY a.pool, a.instance, a.project, a.branch, a.job
-""")
+""")  # noqa: S608 - put together from constants
 
 
 class PostgresPools(ShortTransactions, Calibrations, Heartbeats):

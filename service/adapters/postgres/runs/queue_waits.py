@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
-from service.adapters.postgres.runs.machine_states import IS_SILENT, obstacle_to
+from service.adapters.postgres.runs.machine_states import IS_SILENT, WITH_CLOSURE, obstacle_to
 from service.domain.runs.expected_wait import expected_wait
 from service.domain.runs.states import BuildState
 
@@ -42,7 +42,7 @@ ORDER BY priority, id
 """)  # noqa: S608 - put together from constants
 _MACHINES: Final = text(f"""
 SELECT m.pool, build.is_exclusive, count(*) AS machines
-FROM machine AS m CROSS JOIN (VALUES (true), (false)) AS build (is_exclusive)
+FROM {WITH_CLOSURE} CROSS JOIN (VALUES (true), (false)) AS build (is_exclusive)
 WHERE m.pool = ANY(cast(:pools AS text[])) AND {obstacle_to("build.is_exclusive")} = '' AND NOT {IS_SILENT}
 GROUP BY 1, 2
 """)  # noqa: S608 - put together from constants

@@ -25,7 +25,7 @@ from service.adapters.postgres.failures.look_alikes import look_alikes
 from service.adapters.postgres.failures.parent_failures import failing_on_parent, on_parent
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.decisions import overrides_of
-from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_SILENT, obstacle_to
+from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_SILENT, WITH_CLOSURE, obstacle_to
 from service.adapters.postgres.runs.queue_waits import expected_waits
 from service.adapters.postgres.runs.shown_decisions import decisions_of, waivers_among
 from service.adapters.postgres.runs.standings import STANDING, tally_of
@@ -69,8 +69,8 @@ _BUILD_COLUMNS: Final = f"""
     CASE WHEN b.state = 'queued' THEN (
         SELECT coalesce(jsonb_agg(jsonb_build_object(
             'name', m.name, 'obstacle', {obstacle_to("b.is_exclusive")},
-            'is_silent', {IS_SILENT}, 'is_busy', {IS_BUSY}
-        ) ORDER BY m.name), '[]') FROM machine AS m WHERE m.pool = b.pool
+            'is_silent', {IS_SILENT}, 'is_busy', {IS_BUSY}, 'closed_by', coalesce(shut.closed_by, '')
+        ) ORDER BY m.name), '[]') FROM {WITH_CLOSURE} WHERE m.pool = b.pool
     ) END AS machines
 """  # noqa: S608 - put together from constants
 _RUNS: Final = f"""

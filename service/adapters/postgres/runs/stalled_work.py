@@ -8,6 +8,7 @@ from sqlalchemy import bindparam, text
 from typing_extensions import override
 
 from service.adapters.postgres.connection import ShortTransactions
+from service.adapters.postgres.runs.machine_states import IS_CLOSED
 from service.adapters.postgres.runs.pools import SEEN_WITHIN_SECONDS
 from service.adapters.postgres.schema import UNFINISHED_RUN
 from service.adapters.postgres.storable import CleanText
@@ -57,16 +58,18 @@ WHERE since < now() - make_interval(secs => :older_than) AND NOT EXISTS (
 ORDER BY since, entity LIMIT 500
 """)
 # As many builds of a pool as it has idle machines; one if no machine was seen, since one may just have come.
-# A machine that something hindered lately is not idle, nor one on a host that runs an exclusive build.
-_IDLE = text("""
+# A machine that something hindered lately is not idle, nor one on a host that is closed or runs an exclusive
+# build.
+_IDLE = text(f"""
 WITH seen AS (
     SELECT pool, count(*) AS machines, count(*) FILTER (WHERE NOT EXISTS (
         SELECT FROM machine beside
         JOIN lease l ON l.machine = beside.name AND l.expires_at > clock_timestamp()
         JOIN build b ON b.id = l.build_id
-        WHERE beside.host = machine.host AND (beside.name = machine.name OR b.is_exclusive)
-    ) AND (obstacle = '' OR last_seen_at <= now() - make_interval(secs => :hindered))) AS idle
-    FROM machine WHERE last_seen_at > now() - make_interval(secs => :seen_within) GROUP BY pool
+        WHERE beside.host = m.host AND (beside.name = m.name OR b.is_exclusive)
+    ) AND NOT {IS_CLOSED} AND (
+        obstacle = '' OR last_seen_at <= now() - make_interval(secs => :hindered))) AS idle
+    FROM machine AS m WHERE last_seen_at > now() - make_interval(secs => :seen_within) GROUP BY pool
 ), waiting AS (
     SELECT pool, id, row_number() OVER (PARTITION BY pool ORDER BY priority, id) AS place
     FROM build
@@ -76,7 +79,7 @@ WITH seen AS (
 SELECT pool, id FROM waiting LEFT JOIN seen USING (pool)
 WHERE place <= CASE WHEN machines IS NULL THEN 1 ELSE idle END
 ORDER BY pool, place
-""")
+""")  # noqa: S608 - put together from constants
 # Every write of a machine locks the lease first, so that none renews a lease that is locked here.
 _EXPIRED = text("""
 SELECT build_id FROM lease WHERE expires_at <= clock_timestamp() ORDER BY build_id FOR UPDATE SKIP LOCKED
