@@ -59,6 +59,7 @@ def create_pages(
     stream_log: Stream,
     actions_of: ActionsOf = lambda *_: None,
     overview: Overview = NO_OVERVIEW,
+    closing_of: Callable[[Request], object] = lambda _: None,
 ) -> APIRouter:
     """Create the routes of all pages with their scripts and styles.
 
@@ -68,6 +69,7 @@ def create_pages(
         stream_log: yields the bytes of an artifact, a log or test cases; may raise NotFound.
         actions_of: returns the actions that the caller of a request may use on a patch set.
         overview: what the first page has beside changes.
+        closing_of: returns the form by which the caller of a request may close hosts.
     """
     router = APIRouter(include_in_schema=False, route_class=_PageRoute)
     _add_list(router, reading_of, pages, overview)
@@ -84,7 +86,8 @@ def create_pages(
         reading = reading_of(request)
         machines, condition = reading.machines(), reading.condition()
         summary = machines_sentence(machines, condition)
-        return pages.render(request, "machines.html", machines=machines, condition=condition, summary=summary)
+        values: dict[str, Any] = {"machines": machines, "condition": condition, "summary": summary}
+        return pages.render(request, "machines.html", **values, form=closing_of(request))
 
     @router.get("/docs")
     def docs(request: Request) -> HTMLResponse:

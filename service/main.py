@@ -55,6 +55,7 @@ from service.web.failures.api import create_failures_api
 from service.web.failures.changes import PageKnownChanges, create_known_changes
 from service.web.failures.patterns import PagePatterns, create_patterns
 from service.web.health import create_health
+from service.web.machines.closures import PageClosures, create_closing
 from service.web.review.actions import PageActions, create_actions
 from service.web.review.checks import create_gerrit_checks, origins_of
 from service.web.review.webhooks import create_webhooks
@@ -180,16 +181,18 @@ def _provider_sign_in(
 
 def _pages(
     plane: Control, actions: PageActions, health: HealthCheck, overview: Overview
-) -> tuple[APIRouter, APIRouter]:
-    """Create the pages, and the route that receives their forms' actions."""
+) -> tuple[APIRouter, ...]:
+    """Create the pages, and the routes that receive their forms."""
+    closures = PageClosures(plane.store)
     pages = create_pages(
         actions.reading_of,
         pages=Pages(health, plane.addresses, plane.links),
         stream_log=plane.artifacts.stream,
         actions_of=actions.forms_for,
         overview=overview,
+        closing_of=closures.form_for,
     )
-    return create_actions(actions), pages
+    return create_actions(actions), create_closing(closures), pages
 
 
 def _overview(

@@ -16,17 +16,22 @@ if TYPE_CHECKING:
 
 
 def machines_sentence(machines: Sequence[Machine], condition: Condition) -> str:
-    """Summarise machines and queues; an obstacle keeps a machine from benchmarks."""
+    """Summarise machines and queues; a machine with an obstacle still takes other builds than benchmarks."""
     machines = [each for each in machines if not each.is_gone(condition.now)]
-    silent = [each for each in machines if condition.now - each.last_seen_at > SILENT_AFTER]
-    hindered = [each for each in machines if each.obstacle and each not in silent]
-    able = len(machines) - len(silent) - len(hindered)
+    drained = [each for each in machines if each.closed_by(condition.now)]
+    others = [each for each in machines if each not in drained]
+    silent = [each for each in others if condition.now - each.last_seen_at > SILENT_AFTER]
+    hindered = [each for each in others if each.obstacle and each not in silent]
+    able = len(others) - len(silent) - len(hindered)
     busy = sum(each.is_busy for each in machines)
     parts = [
         f"{able} of {counted(len(machines), 'machine')} can measure; {busy} busy."
         if machines
         else "No machine has reported in a week."
     ]
+    if drained:
+        hosts = list(dict.fromkeys(each.host for each in drained))
+        parts.append(f"{listed(hosts, 5)} {'is' if len(hosts) == 1 else 'are'} drained.")
     parts += [f"{each.name} takes no benchmarks: {each.obstacle}." for each in hindered]
     if silent:
         verb = "has" if len(silent) == 1 else "have"

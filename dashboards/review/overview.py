@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from fastapi import Request
 
+    from service.domain.machines.closures import Closure
     from service.domain.runs.health import Condition
     from service.ports.failures.reading import EndingKnown
     from service.ports.machines import Machine
@@ -89,7 +90,13 @@ def _regressions(report: WeekReport) -> Iterator[Need]:
 def _hindrance(pool: str, machines: Sequence[Machine], now: datetime) -> str:
     """Say why no machine begins a build of the pool; empty if one may, or is just busy."""
     own = [
-        PoolMachine(each.name, each.obstacle, is_silent=_is_silent(each, now), is_busy=each.is_busy)
+        PoolMachine(
+            each.name,
+            each.closure.reason if each.closure and each.closed_by(now) else each.obstacle,
+            is_silent=_is_silent(each, now),
+            is_busy=each.is_busy,
+            closed_by=each.closed_by(now),
+        )
         for each in machines
         if each.pool == pool
     ]
@@ -120,16 +127,22 @@ def _waiting(condition: Condition, hindered: Mapping[str, str]) -> Iterator[Need
 def _unavailable(
     condition: Condition, machines: Sequence[Machine], hindered: Mapping[str, str]
 ) -> Iterator[Need]:
-    """Yield the machines that take no benchmarks, unless the line of their pool names them."""
+    """Yield drained hosts, and machines that take no benchmarks if the line of their pool names none."""
     named = {queue.pool for queue in condition.queues if queue.waiting and hindered[queue.pool]}
+    drained: dict[str, Closure] = {}
     for each in machines:
-        if each.is_gone(condition.now):
+        if each.closure and each.closed_by(condition.now):
+            drained[each.host] = each.closure
+        elif each.is_gone(condition.now):
             continue
-        if _is_silent(each, condition.now):
+        elif _is_silent(each, condition.now):
             since = _since(each.last_seen_at, condition.now)
             yield Need("/machines", each.name, f"has not reported {since}")
         elif each.obstacle and not each.is_busy and each.pool not in named:
             yield Need("/machines", each.name, f"takes no benchmarks: {each.obstacle}")
+    for host, closure in drained.items():
+        since = _since(closure.begins_at, condition.now)
+        yield Need("/machines", host, f"drained by {closure.closed_by} {since}: {closure.reason}")
 
 
 def _ending(found: Sequence[EndingKnown]) -> Iterator[Need]:

@@ -47,6 +47,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "report": ("operating.report", "Report the result of a build that another CI ran."),
         "token": ("operating.token", "Create, list and revoke API tokens."),
         "audit": ("operating.audit", "Verify the log of overrides, tokens, refused sign-ins and settings."),
+        "machine": ("operating.machine", "List machines; drain hosts before maintenance, and resume them."),
         "backfill": ("operating.backfill", "Measure older commits of a branch while machines are idle."),
         "import": (
             "operating.import_values",

@@ -212,7 +212,7 @@ def _add_benchmarks(router: APIRouter, reading_of: ReadingOf) -> None:
 def _add_machines(router: APIRouter, reading_of: ReadingOf) -> None:
     @router.get("/machines", operation_id="listMachines", tags=["machines"])
     def list_machines(request: Request) -> schemas.Machines:
-        """All machines by pool and name: what each runs, why it takes no benchmarks, and its environment."""
+        """All machines by pool and name: what each runs, what keeps it from work, and its environment."""
         return schemas.Machines(items=tuple(reading_of(request).machines()))
 
     @router.get("/queue", operation_id="listQueue", tags=["machines"])

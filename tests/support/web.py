@@ -46,6 +46,7 @@ from service.web.failures.api import create_failures_api
 from service.web.failures.changes import PageKnownChanges, create_known_changes
 from service.web.failures.patterns import PagePatterns, create_patterns
 from service.web.health import create_health
+from service.web.machines.closures import PageClosures, create_closing
 from service.web.review.actions import PageActions, create_actions
 from service.web.review.checks import create_gerrit_checks
 from service.web.review.webhooks import create_webhooks
@@ -111,7 +112,8 @@ def build_app(
 
     registry, tokens = CollectorRegistry(), tokens or MemoryTokens()
     access, offers = access or Callers().access(), offers or ActionOffers(RecentAnswers({}))
-    actions = PageActions(store or MemoryStore(), offers, lambda _: reading)
+    store = store or MemoryStore()
+    actions, closures = PageActions(store, offers, lambda _: reading), PageClosures(store)
     routers = [
         create_sign_in(
             WaysIn(
@@ -136,7 +138,9 @@ def build_app(
             stream_log=stream_log,
             actions_of=actions.forms_for,
             overview=overview,
+            closing_of=closures.form_for,
         ),
+        create_closing(closures),
         *_known_failures(known, patterns, HealthCheck(reading)),
         *_regressions(regressions, HealthCheck(reading)),
         *_compare(commits, reading),

@@ -110,10 +110,13 @@ def person_of(request: Request) -> User:
     return caller
 
 
-def find_actor(request: Request) -> User | None:
-    """Return the person who sent a request, or None if their role does not admit them to the forms."""
+def find_actor(request: Request, need: Need = Need.ACT) -> User | None:
+    """Return the person who sent a request, or None if their role does not admit them to the forms.
+
+    ``need``: the right that the route of the form asks for.
+    """
     caller = known_caller(request)
-    if isinstance(caller, User) and refusal(caller, Need.ACT, is_public=True) is None:
+    if isinstance(caller, User) and refusal(caller, need, is_public=True) is None:
         return caller
     return None
 

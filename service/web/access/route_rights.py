@@ -84,6 +84,7 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/failures/{known_id}"): Need.READ,
         ("POST", "/failures/{known_id}"): Need.ACT,
         ("GET", "/machines"): Need.READ,
+        ("POST", "/machines"): Need.OPERATE,
         ("GET", "/docs"): Need.READ,
         ("GET", "/account"): Need.SESSION,
         ("POST", "/account/tokens"): Need.SESSION,

@@ -1,0 +1,1 @@
+"""Receive what operators do with machines on the pages."""
