@@ -170,6 +170,7 @@ class Machine:
     environment: Mapping[str, Any]
     build: BuildName | None
     obstacle: str  # why it takes no benchmarks; empty if it does
+    version: str = ""  # of its worker, if it is known
     closure: Closure | None = None  # of its host: the current one, or else the next
     is_busy: bool = field(
         default=False, metadata={"exclude": True}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.adapters.building.http_artifacts import HttpArtifacts
+from service.adapters.machines.installation import installation_id, kept_name
 from service.adapters.machines.linux import read_environment, read_load
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from service.config import MachineSettings
     from service.ports.building import Artifacts, Progress
     from service.steps.building.session import BuildHost
+
+# An upgrade of any other package leaves the results of a machine comparable.
+_DECIDING_TOOLS: Final = ("c++", "cc", "ld")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +73,18 @@ def build_machine(settings: MachineSettings) -> MachinePlane:
     """
     require(settings.machine_database_url, "BENCHGATE_MACHINE_DATABASE_URL")
     engine = make_engine(settings.machine_database_url)
+    # All machines of a host share the mirrors of repositories.
+    home = settings.home / "machines" / settings.host_name
+    stores = {kind: _artifacts(settings, home, kind) for kind in ArtifactKind}
     identity = MachineIdentity(
         name=settings.machine_name,
         machine_class=settings.pool,
         pool=settings.pool,
         host=settings.host_name,
         builds_beside=settings.builds_beside,
+        install=installation_id(home),
+        version=version("benchgate"),
     )
-    # All machines of a host share the mirrors of repositories.
-    home = settings.home / "machines" / settings.host_name
-    stores = {kind: _artifacts(settings, home, kind) for kind in ArtifactKind}
     worklist = MachineWorklist(engine, identity, stores[ArtifactKind.BUILDS], settings.lease_seconds)
     permitted = Permitted.read(settings, settings.home)
     host = make_build_host(
@@ -102,8 +109,9 @@ def build_machine(settings: MachineSettings) -> MachinePlane:
         _check(stores[ArtifactKind.BUILDS])
         environment = read_environment()
         in_force = host.sandbox.in_force()
-        facts = {**environment.to_mapping(), "in_force": dict(in_force)}
-        worklist.register(environment.fingerprint(in_force), facts)
+        setup = {"measured_cpus": list(host.cpus), **{each: host.tools[each] for each in _DECIDING_TOOLS}}
+        facts = {**environment.to_mapping(), **setup, "in_force": dict(in_force)}
+        worklist.register(environment.fingerprint(in_force, setup), facts)
 
     def obstacle() -> str:
         return obstacle_to_measuring(read_load, host.cpus, time.sleep) if settings.waits_for_quiet else ""
@@ -145,6 +153,13 @@ def _check(artifacts: Artifacts) -> None:
             raise
         except Transient as error:
             structlog.get_logger().warning("artifacts.not_reached", error=str(error))
+
+
+def name_of(settings: MachineSettings) -> str:
+    """Return the name of this host's first machine: the set one, or else the one that it is known by."""
+    if settings.host or "machine_name" in settings.model_fields_set:
+        return settings.machine_name
+    return kept_name(settings.home / "machines", settings.machine_name)
 
 
 def _no_remote(project: str) -> str:

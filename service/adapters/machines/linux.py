@@ -29,6 +29,7 @@ def read_environment(root: Path = Path("/")) -> MachineEnvironment:
     governors = {_text(root / CPU / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in online}
     return MachineEnvironment(
         cpu_model=_model(processor),
+        microcode=processor.get("microcode"),
         cores=_cores(root, online),
         threads_per_core=max(map(len, siblings), default=0) or None,
         online_cpus=online,

@@ -19,6 +19,7 @@ from service.domain.machines.slots import slots_of
 from service.domain.values.errors import BadInput
 from service.wiring.control import failure_patterns
 from service.wiring.instances import require_instances
+from service.wiring.machine import name_of
 from service.wiring.permitted import Permitted
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def running_site(
     with ExitStack() as stack:
         stack.enter_context(_environment_with(settings or {}))
         machine = MachineSettings()
-        slots = slots_of(machine.machine_name, pools, machine.builds_beside)
+        slots = slots_of(name_of(machine), pools, machine.builds_beside)
         control = ControlSettings()
         Permitted.read(machine, home, control.private_keys)  # so that a bad entry is refused at once
         stack.callback(os.umask, os.umask(0o077))

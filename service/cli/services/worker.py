@@ -20,7 +20,7 @@ from service.domain.machines.slots import slots_of
 from service.domain.values.errors import BadInput
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
-from service.wiring.machine import build_machine
+from service.wiring.machine import build_machine, name_of
 
 
 @click.command()
@@ -68,7 +68,7 @@ def _run_machines(pools: tuple[str, ...]) -> None:
     if "control" in pools:
         raise BadInput("the control worker has a process of its own", "--pool control")
     settings = MachineSettings()
-    slots = slots_of(settings.machine_name, pools, settings.builds_beside)
+    slots = slots_of(name_of(settings), pools, settings.builds_beside)
     with stop_on_signals() as stop, StatusLines() as lines, Supervisor(lines) as supervisor:
         supervisor.start(*machines_of(settings.home.absolute(), slots, os.environ))
         supervisor.run(stop.is_set)
@@ -91,6 +91,7 @@ def _register_machine() -> None:
     """Register this machine before it gets work; raise Unfit if the host cannot do it."""
     settings = MachineSettings()
     require(settings.redis_url, "BENCHGATE_REDIS_URL", "set it to the same server as on the control plane")
+    os.environ["BENCHGATE_MACHINE_NAME"] = settings.machine_name = name_of(settings)
     # By default half of the CPUs; this process gives up some below.
     os.environ["BENCHGATE_BUILDS_BESIDE"] = str(settings.builds_beside)
     # Celery's worker inherits this CPU set. The launcher pins measured programs to the measured CPUs.

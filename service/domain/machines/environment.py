@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
 UNKNOWN: Final = "unknown"
-_DECIDING: Final = ("cpu_model", "cores", "smt", "governor", "turbo", "kernel", "aslr")
+_DECIDING: Final = (
+    *("cpu_model", "microcode", "cores", "smt", "governor", "turbo"),
+    *("kernel", "aslr", "clocksource"),
+)
 
 # Half a CPU of other work already shows in the median of a launch.
 LOAD_WARN: Final = 0.5
@@ -33,6 +36,7 @@ class MachineEnvironment:
     """Properties of a machine; None where the machine does not report one. Nothing is guessed."""
 
     cpu_model: str | None  # the name that the processor reports
+    microcode: str | None  # revision of the processor's own program
     cores: int | None  # physical cores that are online
     threads_per_core: int | None  # hardware threads of a core
     online_cpus: tuple[int, ...]  # CPU numbers, in order
@@ -56,13 +60,15 @@ class MachineEnvironment:
             values[name] = list(values[name]) or None
         return {name: UNKNOWN if value is None else value for name, value in values.items()}
 
-    def fingerprint(self, in_force: Mapping[str, str]) -> str:
+    def fingerprint(self, in_force: Mapping[str, str], setup: Mapping[str, object] | None = None) -> str:
         """Compute a digest; machines with equal digests have comparable results.
 
         Args:
             in_force: the isolation and limits of the programs (``Sandbox.in_force``).
+            setup: what else decides: the measured CPUs, and the versions of compilers and linker.
         """
-        deciding = {"in_force": dict(in_force)} | {name: getattr(self, name) for name in _DECIDING}
+        known = {name: getattr(self, name) for name in _DECIDING}
+        deciding = {"in_force": dict(in_force), **(setup or {}), **known}
         return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()
 
 

@@ -38,6 +38,7 @@ _FUNCTIONS: Final = {
         builds_beside=None,
         fingerprint=CleanText,
         facts=CleanJson,
+        about=CleanJson,
     ),
     "see": _function("see", name=CleanText, obstacle=CleanText),
     "peek": _function("peek", name=CleanText),

@@ -41,6 +41,8 @@ class MachineIdentity:
         pool: it takes this pool's builds.
         host: the host that it shares with other machines; empty: one of its own, with its name.
         builds_beside: how many ordinary builds may run on the host at once.
+        install: the ID of this installation of the host; empty: not known.
+        version: of this program.
     """
 
     name: str
@@ -48,6 +50,8 @@ class MachineIdentity:
     pool: str
     host: str = ""
     builds_beside: int = 1
+    install: str = ""
+    version: str = ""
 
 
 class MachineWorklist(Worklist):
@@ -79,7 +83,8 @@ class MachineWorklist(Worklist):
     @override
     def register(self, fingerprint: str, facts: Mapping[str, Any]) -> None:
         machine = {**asdict(self._machine), "host": self._machine.host or self._machine.name}
-        call(self._engine, "introduce", **machine, fingerprint=fingerprint, facts=facts)
+        about = {"install": machine.pop("install") or None, "version": machine.pop("version")}
+        call(self._engine, "introduce", **machine, fingerprint=fingerprint, facts=facts, about=about)
 
     @override
     def peek(self) -> Upcoming:

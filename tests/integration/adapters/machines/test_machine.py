@@ -30,6 +30,7 @@ def test_the_environment_agrees_with_system_programs() -> None:
     assert environment.memory_bytes == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert json.loads(json.dumps(environment.to_mapping()))["kernel"] == platform.release()
     assert environment.fingerprint({}) == read_environment().fingerprint({})
+    assert environment.fingerprint({}, {"c++": "g++ 13"}) != environment.fingerprint({})
 
 
 def test_two_readings_of_the_load_give_shares() -> None:

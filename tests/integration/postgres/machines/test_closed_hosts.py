@@ -121,8 +121,8 @@ def test_the_command_drains_a_pool_lists_why_and_resumes(
     command("maintain", "lint-01", *window)
     listed = command("list").splitlines()
     planned = "will be drained from 2126-01-01 06:00 UTC until 2126-01-01 08:00 UTC by .*: firmware"
-    assert re.fullmatch(f"lint-01 +lint +idle; {planned}", listed[1])
-    assert re.fullmatch(r"perf-01 +perf +drained by .*: new rack", listed[2])
+    assert re.fullmatch(f"lint-01 +lint +unknown +idle; {planned}", listed[1])
+    assert re.fullmatch(r"perf-01 +perf +unknown +drained by .*: new rack", listed[2])
     assert "perf-01 takes builds again" in command("resume", "perf-01")
     assert "perf-01 was not drained" in command("resume", "perf-01")
     assert "no machine of a host perf-09" in command("drain", "perf-01", "perf-09", "--reason", "new rack")

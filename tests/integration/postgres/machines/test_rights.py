@@ -21,6 +21,7 @@ CALLABLE = {
     "machine.see(text)",
     "machine.see(text,text)",
     "machine.introduce(text,text,text,text,integer,text,jsonb)",
+    "machine.introduce(text,text,text,text,integer,text,jsonb,jsonb)",
     "machine.peek(text)",
     "machine.claim(text,double precision)",
     "machine.claim(text,double precision,boolean)",

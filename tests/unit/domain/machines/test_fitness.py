@@ -11,6 +11,7 @@ from service.domain.machines.fitness import findings, obstacles
 
 QUIET = MachineEnvironment(
     cpu_model="Xeon",
+    microcode="0x2006e05",
     cores=2,
     threads_per_core=1,
     online_cpus=(0, 1),
