@@ -184,6 +184,7 @@ class Evidence(Protocol):
     def of(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
         """Return the sessions of series on a machine; a series without one is left out.
 
+        They are those of all branches since the machine was set up, in its current environment.
         A series that continues another one also has the sessions of that one.
         """
 

@@ -282,6 +282,14 @@ class TestMeasurements:
             assert tx.builds.lock(again).slowdowns is None
 
 
+@pytest.fixture
+def machines(site: StoreSite) -> None:
+    """Show the machines of the sessions."""
+    for name in ("perf-01", "perf-02"):
+        site.register(name)
+
+
+@pytest.mark.usefixtures("machines")
 class TestRenamedSeries:
     def store_all(self, store: Store, *names: str) -> None:
         """Store a session of each series, as long as the number of its letter."""
@@ -330,7 +338,21 @@ class TestRenamedSeries:
         assert self.rename(store, a="c") == {"a": 4, "b": 2, "c": 5}
 
 
+@pytest.mark.usefixtures("machines")
 class TestEvidence:
+    def test_branches_share_their_sessions_and_equal_trees_count_once(self, store: Store) -> None:
+        other = replace(key(), branch="7.6")
+        self.calibrate(store, "1", {key(): QUIET, other: QUIET})
+        self.calibrate(store, "2", {other: ALARM})
+        self.calibrate(store, "3", {replace(key(), project="magma"): ALARM})
+        with store.transaction() as tx:
+            found = tx.evidence.of("perf-01", [key(), other])
+        shared = (2, len(QUIET.logs) + len(ALARM.logs), 1)
+        assert {of: (each.sessions, each.pairs, each.alarms) for of, each in found.items()} == {
+            key(): shared,
+            other: shared,
+        }
+
     def calibrate(
         self, store: Store, sequence: str, sessions: dict[SeriesKey, Session], machine: str = "perf-01"
     ) -> None:

@@ -265,12 +265,15 @@ class MemoryEvidence(InMemory, Evidence):
                 self._m.evidence[key, build.sequence_id] = (machine, session)
 
     def of(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
-        found: dict[SeriesKey, list[Session]] = {}
-        for (key, _), (where, session) in sorted(self._m.evidence.items(), key=lambda each: -each[0][1]):
+        found: dict[SeriesKey, dict[int, Session]] = {}
+        for (key, sequence), (where, session) in sorted(
+            self._m.evidence.items(), key=lambda each: -each[0][1]
+        ):
             for each in series:
-                if where == machine and key in {each, self._m.continued.get(each)}:
-                    found.setdefault(each, []).append(session)
-        return {key: History.of(sessions) for key, sessions in found.items()}
+                own = [replace(one, branch=key.branch) for one in (each, self._m.continued.get(each)) if one]
+                if where == machine and key in own:
+                    found.setdefault(each, {}).setdefault(sequence, session)
+        return {key: History.of(list(sessions.values())) for key, sessions in found.items()}
 
 
 def without_cycle(known: dict[SeriesKey, SeriesKey], new: SeriesKey) -> dict[SeriesKey, SeriesKey]:

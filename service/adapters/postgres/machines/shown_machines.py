@@ -23,7 +23,7 @@ from service.adapters.postgres.runs.failing_steps import failing_steps
 from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_SILENT, WITH_CLOSURE
 from service.adapters.postgres.runs.shown_builds import policy_of
 from service.adapters.postgres.storable import LARGEST_BIGINT
-from service.adapters.postgres.verdict.measurements import SESSIONS, history_of
+from service.adapters.postgres.verdict.measurements import SESSIONS, history_of, sessions_on_machine
 from service.domain.machines.closures import Closure
 from service.domain.runs.health import VOTE_ON, Condition, Heartbeat, PoolQueue
 from service.domain.values.identity import BuildName
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _MACHINES: Final = text(f"""
 SELECT m.name, m.class AS machine_class, m.pool, m.host, m.first_seen_at, m.last_seen_at, m.environment_id,
-       m.obstacle, {IS_BUSY} AS is_busy, coalesce(e.facts, '{{}}') AS environment, b.job, b.number,
+       m.obstacle, m.version, {IS_BUSY} AS is_busy, coalesce(e.facts, '{{}}') AS environment, b.job, b.number,
        shut.begins_at, shut.ends_at, shut.reason, shut.closed_by
 FROM machine AS m
 LEFT JOIN LATERAL (
@@ -113,16 +113,16 @@ FROM pulse CROSS JOIN LATERAL (
 ORDER BY pulse.part
 """)
 # The page is chosen before any session is read; the newest session's build has the job's policy.
-# As for votes, a renamed benchmark also has the sessions of its former name.
+# As for votes, a renamed benchmark also has the sessions of its former name, and all branches share theirs.
 _MOST_STATUSES: Final = text(f"""
 WITH chosen AS (
     SELECT m.name AS machine, s.*
     FROM machine AS m JOIN series AS s ON s.machine_class = m.pool
     WHERE (cast(:series AS bigint[]) IS NULL OR s.id = ANY(cast(:series AS bigint[])))
       AND {visible_branch("s")} AND EXISTS (
-        SELECT FROM evidence AS e
-        WHERE e.machine = m.name AND e.series_id = ANY (ARRAY[s.id, s.continues])
-          AND {measured_in_sight("e.build_id")}
+        SELECT FROM {sessions_on_machine("ARRAY[s.id, s.continues]")}
+        WHERE counted.series_id = ANY (ARRAY[s.id, s.continues])
+          AND {measured_in_sight("counted.build_id")}
     )
     ORDER BY m.name, s.job, s.suite, s.id LIMIT :limit OFFSET :after
 )
@@ -130,9 +130,8 @@ SELECT c.id, c.instance, c.project, c.branch, c.machine_class, c.job, c.suite, c
        c.better, c.machine, e.created_at, b.id AS build_id, b.spec -> 'config' AS config,
        e.logs, e.verdict, e.sessions, e.pairs, e.alarms
 FROM chosen AS c
-JOIN LATERAL ({SESSIONS}
-      FROM evidence WHERE series_id = ANY (ARRAY[c.id, c.continues]) AND machine = c.machine) AS e
-    ON e.place <= :recalled
+JOIN machine AS m ON m.name = c.machine
+JOIN LATERAL ({SESSIONS} FROM {sessions_on_machine("ARRAY[c.id, c.continues]")}) AS e ON e.place <= :recalled
 LEFT JOIN build AS b ON b.id = e.build_id AND e.place = 1
 ORDER BY c.machine, c.job, c.suite, c.id, e.place
 """)  # noqa: S608 - put together from constants

@@ -11,6 +11,7 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.runs.machine_states import IS_CLOSED
 from service.adapters.postgres.storable import CleanText
+from service.adapters.postgres.verdict.measurements import sessions_on_machine
 from service.domain.project.job_kinds import comparing_kinds
 from service.domain.verdict.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
 from service.ports.runs.upkeep import Calibrations, Heartbeats
@@ -105,10 +106,10 @@ CROSS JOIN LATERAL (
         SELECT ARRAY[s.id, s.continues] AS names FROM evidence AS e JOIN series AS s ON s.id = e.series_id
         WHERE e.build_id = c.build_id
     ) AS last
-    CROSS JOIN unnest(a.machines) AS m (name)
+    JOIN machine AS m ON m.name = ANY (a.machines)
     CROSS JOIN LATERAL (
         SELECT coalesce(sum(cardinality(logs)), 0) AS pairs, count(*) AS sessions
-        FROM evidence WHERE series_id = ANY (last.names) AND machine = m.name
+        FROM {sessions_on_machine("last.names")}
     ) AS e
 ) AS known
 ORDER BY a.pool, a.instance, a.project, a.branch, a.job

@@ -118,13 +118,14 @@ _CONTINUE: Final = text("""
 UPDATE series SET continues = :older
 WHERE id = :newer AND NOT EXISTS (SELECT FROM series AS other WHERE other.continues = :older)
 """)
-# Pairs do not say which machine measured them, so a session stays that of the first machine.
+# Pairs do not say which machine measured them, nor in which environment: a session stays that of the first.
 _STORE: Final = text("""
 INSERT INTO evidence (series_id, sequence_id, machine, build_id, logs, verdict)
 SELECT id, :sequence, :machine, :build, cast(:logs AS real[]), :verdict FROM series WHERE digest = :digest
 ON CONFLICT (series_id, sequence_id) DO UPDATE SET
     build_id = excluded.build_id, logs = excluded.logs, verdict = excluded.verdict
-WHERE evidence.machine = excluded.machine
+WHERE evidence.machine = excluded.machine AND (
+    SELECT count(DISTINCT environment_id) < 2 FROM build WHERE id IN (evidence.build_id, excluded.build_id))
 """)
 SESSIONS: Final = """
     SELECT logs, verdict, build_id, created_at,
@@ -133,13 +134,34 @@ SESSIONS: Final = """
            sum(cardinality(logs)) OVER () AS pairs,
            count(*) FILTER (WHERE verdict IN ('slower', 'faster')) OVER () AS alarms
 """
+
+
+def sessions_on_machine(series: str) -> str:
+    """Return what to select the sessions of a machine ``m`` from, in SQL: those of its current installation.
+
+    They are of the machine's current environment, or of builds that stored none, and of all branches; those
+    with equal trees share a sequence, which counts once. ``series`` is an array of ids.
+    """
+    return f"""(
+    SELECT DISTINCT ON (found.sequence_id) found.*
+    FROM series AS one
+    JOIN series AS same ON same.benchmark = one.benchmark
+        AND (same.instance, same.project, same.machine_class, same.job, same.suite, same.metric)
+          = (one.instance, one.project, one.machine_class, one.job, one.suite, one.metric)
+    JOIN evidence AS found ON found.series_id = same.id AND found.machine = m.name
+    LEFT JOIN build AS measuring ON measuring.id = found.build_id
+    WHERE one.id = ANY ({series}) AND found.created_at >= m.since
+      AND coalesce(measuring.environment_id = m.environment_id, true)
+    ORDER BY found.sequence_id, found.created_at
+) AS counted"""  # noqa: S608 - put together from constants
+
+
 _FIND: Final = text(f"""
 SELECT s.digest, e.logs, e.verdict, e.sessions, e.pairs, e.alarms
-FROM series AS s
-JOIN LATERAL ({SESSIONS}
-      FROM evidence WHERE series_id = ANY (ARRAY[s.id, s.continues]) AND machine = :machine) AS e
+FROM series AS s CROSS JOIN machine AS m
+JOIN LATERAL ({SESSIONS} FROM {sessions_on_machine("ARRAY[s.id, s.continues]")}) AS e
     ON e.place <= :recalled
-WHERE s.digest = ANY(cast(:digests AS bytea[]))
+WHERE s.digest = ANY(cast(:digests AS bytea[])) AND m.name = :machine
 ORDER BY s.digest, e.place
 """)  # noqa: S608 - put together from constants
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.postgres.reading import PostgresReading
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
@@ -17,6 +18,7 @@ from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.runs import NewRun
 from tests.integration.postgres.samples import NASTY, claimed, worklist
+from tests.support.memory.files import MemoryArtifacts
 from tests.support.store_samples import BUILD, change, queue, start
 
 if TYPE_CHECKING:
@@ -70,6 +72,7 @@ def calibrate(
 
 class TestEvidence:
     def test_the_name_of_a_benchmark_may_be_any_text(self, store: PostgresStore, database: Database) -> None:
+        worklist(database)
         calibrate(store, database, "1", {key(NASTY): QUIET})
         with store.transaction() as tx:
             assert tx.evidence.of("perf-01", [key(NASTY)])[key(NASTY)].newest == (QUIET,)
@@ -91,6 +94,35 @@ class TestEvidence:
         alarming = next(each.voting_status for each in found if each.voting_status.alarms)
         assert alarming.why_not == Reason(ReasonKind.SUSPENDED, (3, 3))
         assert list(reading.voting_statuses(1, 2)) == [found[2]]
+
+    def test_sessions_of_another_environment_or_installation_count_no_more(
+        self, store: PostgresStore, database: Database
+    ) -> None:
+        def sessions() -> tuple[int, ...]:
+            with store.transaction() as tx:
+                found = tx.evidence.of("perf-01", [key()])
+            shown = PostgresReading(database.owner).voting_statuses(9)
+            counted = tuple(each.voting_status.sessions for each in shown)
+            assert counted == tuple(each.sessions for each in found.values())
+            return counted
+
+        def register(kernel: str, install: str) -> None:
+            identity = MachineIdentity("perf-01", "perf", "perf", install=install, version="0.2")
+            MachineWorklist(database.machine, identity, MemoryArtifacts()).register(kernel, {})
+
+        register("6.1", "")
+        calibrate(store, database, "1", {key(): QUIET})
+        database.change("UPDATE build SET environment_id = (SELECT environment_id FROM machine)")
+        register("6.1", "first")
+        assert sessions() == (1,)
+        register("6.2", "first")
+        assert sessions() == ()
+        register("6.1", "first")
+        assert sessions() == (1,)
+        register("6.1", "second")
+        assert sessions() == ()
+        [machine] = PostgresReading(database.owner).machines()
+        assert (machine.name, machine.version) == ("perf-01", "0.2")
 
     def test_the_newest_session_names_the_pairs_that_the_job_asks_for(
         self, store: PostgresStore, database: Database
