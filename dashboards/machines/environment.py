@@ -26,9 +26,11 @@ _GROUPS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
         "Processor": {
             "cpu_model": "model",
+            "microcode": "microcode",
             "cores": "cores",
             "threads_per_core": "threads per core",
             "online_cpus": "CPUs",
+            "measured_cpus": "measured CPUs",
             "caches": "caches",
             "numa_nodes": "NUMA nodes",
             "governor": "governor",
@@ -44,13 +46,12 @@ _GROUPS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "clocksource": "clock source",
             "is_virtualised": "virtual machine",
         },
+        "Compilers": {"c++": "C++ compiler", "cc": "C compiler", "ld": "linker"},
     }
 )
 _TOOLS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "c++": "C++ compiler",
-        "cc": "C compiler",
-        "ld": "linker",
+        **_GROUPS["Compilers"],
         "cmake": "CMake",
         "packages": "packages",
         "processor": "kind of processor",
@@ -179,6 +180,7 @@ _WRITERS: Final[Mapping[str, Callable[[Any], str]]] = MappingProxyType(
         "smt": _switch,
         "aslr": lambda value: _ASLR.get(value, fact(value)) if isinstance(value, int) else fact(value),
         "online_cpus": _cpus,
+        "measured_cpus": _cpus,
         "packages": _digest,
         "processor": _digest,
     }

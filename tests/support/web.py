@@ -115,12 +115,7 @@ def build_app(
     store = store or MemoryStore()
     actions, closures = PageActions(store, offers, lambda _: reading), PageClosures(store)
     routers = [
-        create_sign_in(
-            WaysIn(
-                sessions=MemorySessions(), tokens=MemoryTokens(), address=access.address, limits=access.limits
-            ),
-            sign_in_page,
-        ),
+        _sign_in(access),
         create_api(lambda _: reading),
         create_external_builds(
             ("review",),
@@ -148,6 +143,13 @@ def build_app(
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
     ]
     return _assemble(routers, access)
+
+
+def _sign_in(access: Access) -> APIRouter:
+    ways_in = WaysIn(
+        sessions=MemorySessions(), tokens=MemoryTokens(), address=access.address, limits=access.limits
+    )
+    return create_sign_in(ways_in, sign_in_page)
 
 
 def _known_failures(

@@ -48,8 +48,10 @@ def list_machines(home: Path) -> None:
     with _plane(home) as plane:
         found = plane.reading.machines()
     now = datetime.now(UTC)
-    rows = [("machine", "pool", "state")]
-    rows += [(plain(each.name, 100), plain(each.pool, 100), _state(each, now)) for each in found]
+    rows = [("machine", "pool", "version", "state")]
+    for each in found:
+        name, pool, version = (plain(text, 100) for text in (each.name, each.pool, each.version or "unknown"))
+        rows.append((name, pool, version, _state(each, now)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows if found else ():
         click.echo("  ".join(map(str.ljust, row, widths)).rstrip())

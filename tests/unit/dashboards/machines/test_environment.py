@@ -16,6 +16,7 @@ FACTS = {
     "aslr": 2,
     "in_force": {"network": "none"},
     "microcode": "0xa101148",
+    "colour": "blue",
 }
 DETAIL = BuildDetail(
     build=build_view(1, 1),
@@ -38,11 +39,16 @@ def test_facts_are_grouped_and_have_units() -> None:
     assert machine_facts(FACTS) == (
         FactGroup(
             "Processor",
-            (("model", "AMD EPYC 9354P"), ("CPUs", "4 CPUs: 0 to 3"), ("turbo", "off")),
+            (
+                ("model", "AMD EPYC 9354P"),
+                ("microcode", "0xa101148"),
+                ("CPUs", "4 CPUs: 0 to 3"),
+                ("turbo", "off"),
+            ),
             ("governor",),
         ),
         FactGroup("System", (("memory", "23.5 GiB"), ("address randomisation", "on"))),
-        FactGroup("Other", (("microcode", "0xa101148"),)),
+        FactGroup("Other", (("colour", "blue"),)),
         FactGroup("Isolation", (("network", "none"),)),
     )
 
