@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-real bench-signatures bench-patterns bench-trunk bench-changes soak checks-plugin clean
+.PHONY: install help demo gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-queue bench-real bench-signatures bench-patterns bench-trunk bench-changes soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -112,6 +112,9 @@ bench-trunk: .venv/dev.stamp ## merge sixty commits of native/ with six planted 
 
 bench-power: .venv/dev.stamp ## simulate power against machine time and false alarms, beside a t-test
 	@$(BIN)/python -m bench.simulations.power
+
+bench-queue: .venv/dev.stamp ## simulate how long builds wait in different orders of the queue, beside stacks of thirty changes
+	@$(BIN)/python -m bench.simulations.queue
 
 bench-real: .venv/run.stamp ## try real projects from init to verdicts: MIRRORS=… (bare repositories) PROJECTS=… (TOML; ONLY=hashes: one project)
 	@$(BIN)/python -m bench.real "$(MIRRORS)" "$(PROJECTS)" $(foreach project,$(ONLY),--only $(project))
