@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 metadata: Final = MetaData()
 UNFINISHED_RUN: Final = f"state IN {tuple(str(state) for state in UNFINISHED)}"
+TURN_ORDER: Final = "{0}.priority, {0}.turn, {0}.id"  # of queued builds; machine.claim has it too
 IDLE_KINDS: Final = str(tuple(str(kind) for kind in RunKind if kind.is_for_idle_pools))
 _MOMENT: Final = TIMESTAMP(timezone=True)
 _NOW: Final = text("now()")
@@ -91,6 +92,7 @@ change: Final = Table(
     _identity(),
     *_texts("instance", "project", "branch", "change_id", "subject", "owner", "status"),
     Column("number", Integer, nullable=False),
+    *_optional_texts("owner_account"),
     Column("is_wip", Boolean, nullable=False),
     Column("is_private", Boolean, nullable=False),
     Column("is_public", Boolean, nullable=False, server_default=text("false")),
@@ -217,7 +219,9 @@ build: Final = Table(
     *_texts("job", "kind", "pool", "state"),
     Column("number", Integer, nullable=False),
     Column("priority", SmallInteger, nullable=False),
-    *_optional_texts("phase", "url", "log_url", "reported"),
+    *_optional_texts("phase", "url", "log_url", "reported", "owner"),
+    Column("usual", Float),  # seconds that the job takes; null: not known
+    _moment("turn"),
     Column("attempt", Integer, nullable=False, server_default=text("0")),
     Column("cancel_requested", Boolean, nullable=False, server_default=text("false")),
     Column("is_voting", Boolean, nullable=False),
