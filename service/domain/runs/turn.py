@@ -15,8 +15,8 @@ def turn_ahead(
 ) -> float:
     """Return in how many seconds a build would end if its owner had one machine alone: its turn.
 
-    Builds begin in the order of their turns, so what arrives after a build's turn does not overtake it. A turn
-    is at most 12 hours ahead.
+    Builds begin in the order of their turns, so what arrives after a build's turn does not overtake it. A
+    turn is at most 12 hours ahead.
 
     Args:
         owners_work: the usual seconds of the owner's unfinished builds in the pool.

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.project.job import Job
+    from service.domain.project.job_kinds import JobKind
     from service.domain.project.project_file import ProjectFile
     from service.domain.sources.workspace import Workspace
     from service.ports.review.server import ReviewServer
@@ -42,16 +43,17 @@ if TYPE_CHECKING:
     from service.ports.store import Store, Transaction
     from service.steps.runs.choose_sides import ChosenSides
 
-# A person waits for a check; no person waits for the other kinds.
+# Only idle machines take the kinds after the first two.
 _PRIORITY: Final = {
     RunKind.CHECK: 0,
-    RunKind.POST_SUBMIT: 1,
+    RunKind.POST_SUBMIT: 0,  # its turn is later
     RunKind.CALIBRATION: 2,
     RunKind.LONGER: 3,
     RunKind.ANCHOR: 4,
 }
-# Includes the wait for a machine. After it, Benchgate must report on the change that the build failed.
+# After it, Benchgate must report on the change that the build failed. A machine's first claim begins it anew.
 DEADLINE: Final = 24 * 3600.0
+QUEUED_AT_MOST: Final = 7 * 24 * 3600.0
 
 
 def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, run_url: str) -> None:
@@ -195,6 +197,11 @@ def _place(
     return ended is None
 
 
+def deadline_of(kind: JobKind) -> float:
+    """Return after how many seconds a build that no machine claims ends; a machine's claim sets another."""
+    return DEADLINE if kind.is_external else QUEUED_AT_MOST
+
+
 def new_build(spec: BuildSpec, ended: BuildEnd | None = None) -> NewBuild:
     """Make a build of a run; ``ended``: it ends without being executed."""
     kind = spec.job.kind
@@ -206,7 +213,7 @@ def new_build(spec: BuildSpec, ended: BuildEnd | None = None) -> NewBuild:
         is_voting=spec.job.voting and not spec.kind.is_for_idle_pools,
         spec=spec.to_mapping(),
         sequence="" if spec.job.problem else spec.shared_sequence,
-        deadline_seconds=DEADLINE,
+        deadline_seconds=deadline_of(kind),
         is_exclusive=spec.job.compares,
         outcome=ended.outcome if ended else None,
         causes=ended.causes if ended else (),

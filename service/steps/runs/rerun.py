@@ -25,7 +25,7 @@ from service.domain.wording.replies import (
 )
 from service.ports.runs.queue import Task
 from service.steps.runs.decide_run import outcome_of, waivers_on
-from service.steps.runs.plan_run import DEADLINE
+from service.steps.runs.plan_run import deadline_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -194,8 +194,8 @@ def _nothing_to_measure(stored: Measurements, build: BuildRecord) -> str:
 
 
 def _repeat(builds: Builds, outbox: Outbox, build: BuildRecord, spec: BuildSpec | None) -> int:
-    build_id = builds.repeat(build, spec, DEADLINE)
     kind = build.kind if spec is None else spec.job.kind
+    build_id = builds.repeat(build, spec, deadline_of(kind))
     if not kind.is_external:  # the other CI starts its own builds
         outbox.queue_task(Task.EXECUTE, build_id)
     return build_id

@@ -47,7 +47,7 @@ _MOMENTS: Final[Mapping[str, Sequence[str]]] = {
     "event": ("received_at",),
     "heard": ("created_at",),
     "run": ("created_at", "finished_at"),
-    "build": ("created_at", "started_at", "executed_at", "finished_at", "deadline_at"),
+    "build": ("created_at", "started_at", "executed_at", "finished_at", "deadline_at", "turn"),
     "outbox": ("next_at", "missing_since"),
     "setback": ("next_at",),
     "machine": ("last_seen_at",),

@@ -12,6 +12,7 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
 from service.domain.verdict.calibration.schedule import ASKED_WITHIN
 from service.ports.runs.queue import Task
+from service.steps.runs.plan_run import DEADLINE
 from tests.contract.store.sites import IDLE_JOB
 from tests.support.store_samples import NOON, change, check_run, named, post_submit_run, queue, start
 
@@ -91,18 +92,30 @@ class TestLostBuilds:
         queue(site.store, named("a", deadline_seconds=1.0))
         build = site.claim()
         site.complete(build)
-        site.wait(60.0)
+        site.wait(DEADLINE)
         assert site.upkeep.overdue_builds() == []
         site.upkeep.record_step_failure(Task.ANALYSE, build, "no such suite", max_attempts=2)
         assert site.upkeep.overdue_builds() == []
         site.upkeep.record_step_failure(Task.ANALYSE, build, "no such suite", max_attempts=2)
         assert site.upkeep.overdue_builds() == [build]
 
-    def test_a_held_build_is_neither_overdue_nor_cancelled(self, site: StoreSite) -> None:
+    def test_a_build_has_a_day_from_its_first_claim_and_is_not_overdue_while_it_is_held(
+        self, site: StoreSite
+    ) -> None:
         queue(site.store, named("a", deadline_seconds=10.0))
-        site.claim()
+        build = site.claim()
+        site.wait(DEADLINE - 10.0)
+        assert site.upkeep.requeue_lost_builds(3) == []
+        assert site.upkeep.overdue_builds() == []
+        assert site.claim() == build
         site.wait(20.0)
         assert site.upkeep.overdue_builds() == []
+        site.wait(20.0)
+        assert site.upkeep.overdue_builds() == [build]
+
+    def test_a_held_build_is_not_cancelled(self, site: StoreSite) -> None:
+        queue(site.store, named("a"))
+        site.claim()
         cancel(site)
         assert site.upkeep.cancelled_builds() == []
 

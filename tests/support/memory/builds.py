@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from service.domain.runs.states import UNFINISHED, BuildState
+from service.domain.runs.turn import UNKNOWN_SECONDS, turn_ahead
 from service.domain.runs.vote import LASTING
 from service.domain.values.identity import RunKind
 from service.domain.verdict.calibration.evidence import History
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 class MemoryBuilds(InMemory, Builds):
     def add(self, run_id: int, position: int, build: NewBuild) -> int:
         unfinished = BuildState.RUNNING if build.kind.is_external else BuildState.QUEUED
-        number, now = len(self._m.builds) + 1, self._m.clock
+        number, owner = len(self._m.builds) + 1, self._owner_of(run_id)
+        turn = self._turn(owner, build.pool, build.spec)
         self._m.builds.append(
             BuildRecord(
                 id=number,
@@ -57,7 +59,9 @@ class MemoryBuilds(InMemory, Builds):
                 created_at=self._m.now,
             )
         )
-        self._m.waiting[number] = Waiting(build.pool, build.priority, now + build.deadline_seconds, now, now)
+        self._m.waiting[number] = self._waiting(
+            build.pool, build.priority, build.deadline_seconds, owner, turn
+        )
         self._place(run_id, position, number)
         return number
 
@@ -113,7 +117,7 @@ class MemoryBuilds(InMemory, Builds):
         self._place(run_id, position, build_id)
 
     def repeat(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
-        was, now = self._m.waiting[build.id], self._m.clock
+        was = self._m.waiting[build.id]
         kind = build.kind if spec is None else spec.job.kind
         again = replace(
             build,
@@ -141,8 +145,9 @@ class MemoryBuilds(InMemory, Builds):
             pool = spec.job.pool
             sequence = self._sequence(spec.shared_sequence)
             again = replace(again, spec=spec.to_mapping(), sequence_id=sequence)
+        turn = self._turn(was.owner, pool, again.spec, is_asked=True)
         self._m.builds.append(again)
-        self._m.waiting[again.id] = Waiting(pool, was.priority, now + deadline_seconds, now, now)
+        self._m.waiting[again.id] = self._waiting(pool, was.priority, deadline_seconds, was.owner, turn)
         return again.id
 
     def put(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
@@ -153,6 +158,36 @@ class MemoryBuilds(InMemory, Builds):
                 self._m.replaced.append(place)
                 break
         self._place(run_id, position, build_id)
+
+    def _owner_of(self, run_id: int) -> str:
+        run = self._m.runs[run_id - 1]
+        if run.change is None:
+            return f"{run.instance}~{run.project}~{run.branch}"
+        owner = self._m.changes[run.change].owner
+        return f"{run.instance}~{owner.account or owner.shown}"
+
+    def _turn(self, owner: str, pool: str, spec: Mapping[str, Any], *, is_asked: bool = False) -> float:
+        """Return a turn as the service does where no job has run three times."""
+        kind = spec.get("kind")
+        work = sum(
+            UNKNOWN_SECONDS
+            for each in self._m.builds
+            if each.state in {BuildState.QUEUED, BuildState.RUNNING}
+            and not each.cancel_requested
+            and each.spec.get("kind") == kind
+            and (self._m.waiting[each.id].pool, self._m.waiting[each.id].owner) == (pool, owner)
+            and self._is_wanted(each.id)
+        )
+        is_merged = kind == RunKind.POST_SUBMIT
+        return self._m.clock + turn_ahead(work, None, is_asked=is_asked, is_merged=is_merged)
+
+    def _is_wanted(self, build_id: int) -> bool:
+        runs = [self._m.runs[run - 1] for run, build in self._m.run_builds if build == build_id]
+        return not runs or any(run.state in UNFINISHED for run in runs)
+
+    def _waiting(self, pool: str, priority: int, deadline_seconds: float, owner: str, turn: float) -> Waiting:
+        now = self._m.clock
+        return Waiting(pool, priority, now + deadline_seconds, now, now, owner, turn)
 
     def _next_number(self, job: str) -> int:
         return 1 + sum(build.job == job for build in self._m.builds)

@@ -71,6 +71,13 @@ class Waiting:
     deadline: float
     created: float
     since: float
+    owner: str
+    turn: float
+
+    @property
+    def order(self) -> tuple[int, float]:
+        """Its place in the queue, before that of a later build with an equal one."""
+        return self.priority, self.turn
 
 
 @dataclass(frozen=True)

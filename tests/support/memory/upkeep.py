@@ -10,6 +10,7 @@ from service.domain.values.identity import RunKind
 from service.ports.runs.decisions import DueReview, ReviewState
 from service.ports.runs.queue import Task
 from service.ports.runs.upkeep import StepFailure, Upkeep
+from service.steps.runs.plan_run import DEADLINE
 from tests.support.memory.decisions import MemoryOutbox
 from tests.support.memory.state import Failures, Lease, Machine, Memory
 from tests.support.runs.build_states import BuildEvent, after_lost_lease, state_after
@@ -54,9 +55,11 @@ class MemoryUpkeep(Upkeep):
         queued = (each for each in self.memory.builds if each.state is BuildState.QUEUED)
         build = min(
             (each for each in queued if waiting[each.id].pool == pool and not each.cancel_requested),
-            key=lambda each: (waiting[each.id].priority, each.id),
+            key=lambda each: (waiting[each.id].order, each.id),
         )
         self.memory.leases[build.id] = Lease(machine, self.memory.clock + LEASE_SECONDS)
+        if not build.attempt:
+            waiting[build.id] = replace(waiting[build.id], deadline=self.memory.clock + DEADLINE)
         state = state_after(build.state, BuildEvent.CLAIMED)
         self.update(build.id, state=state, attempt=build.attempt + 1, machine=machine)
         return build.id
@@ -218,7 +221,7 @@ class MemoryUpkeep(Upkeep):
     def idle_pools(self, older_than: float) -> Sequence[tuple[str, int]]:
         now, waiting = self.memory.clock, self.memory.waiting
         by_pool: dict[str, list[BuildRecord]] = {}
-        for build in sorted(self.memory.builds, key=lambda each: (waiting[each.id].priority, each.id)):
+        for build in sorted(self.memory.builds, key=lambda each: (waiting[each.id].order, each.id)):
             at = waiting[build.id]
             is_claimable = (
                 build.state is BuildState.QUEUED and not build.cancel_requested and at.deadline > now

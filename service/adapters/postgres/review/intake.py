@@ -273,6 +273,7 @@ def _columns(change: Change) -> dict[str, object]:
         "change_id": change.change_id,
         "subject": change.subject,
         "owner": change.owner.shown,
+        "owner_account": change.owner.account,
         "status": change.status.value,
         "is_wip": change.is_wip,
         "is_private": change.is_private,

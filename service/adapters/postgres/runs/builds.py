@@ -13,6 +13,7 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.persisted import slowdowns_from
 from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.runs.turns import owner_of, take_turn
 from service.domain.building.findings import findings_from
 from service.domain.runs.states import UNFINISHED, BuildState
 from service.domain.runs.vote import CONSEQUENCES, LASTING, Outcome
@@ -29,7 +30,17 @@ if TYPE_CHECKING:
     from service.ports.runs.runs import RunRecord
 
 
-_REPEATED: Final = ("job", "kind", "pool", "priority", "is_voting", "is_exclusive", "spec", "sequence_id")
+_REPEATED: Final = (
+    "job",
+    "kind",
+    "pool",
+    "priority",
+    "is_voting",
+    "is_exclusive",
+    "owner",
+    "spec",
+    "sequence_id",
+)
 _LASTING: Final = sorted(outcome.value for outcome in LASTING)
 _AFTER_THE_MERGE: Final = (RunKind.POST_SUBMIT.value, RunKind.LONGER.value)
 
@@ -39,6 +50,7 @@ class PostgresBuilds(Connected, Builds):
 
     @override
     def add(self, run_id: int, position: int, build: NewBuild) -> int:
+        state = _state(build)
         new = insert(t.build).values(
             job=build.job,
             number=self._next_number(build.job),
@@ -51,9 +63,12 @@ class PostgresBuilds(Connected, Builds):
             sequence_id=self._sequence(build.sequence),
             deadline_at=func.now() + timedelta(seconds=build.deadline_seconds),
             causes=build.causes,
-            **_state(build),
+            owner=owner_of(run_id),
+            **state,
         )
         added = int(self._execute(new.returning(t.build.c.id)).scalar_one())
+        if state["state"] is BuildState.QUEUED:
+            take_turn(self._connection, added)
         place = {"run_id": run_id, "job": build.job, "build_id": added, "position": position}
         self._execute(insert(t.run_build).values(place))
         return added
@@ -150,6 +165,8 @@ class PostgresBuilds(Connected, Builds):
                 "sequence_id": self._sequence(spec.shared_sequence),
             }
             self._execute(update(t.build).where(t.build.c.id == again).values(**changed))
+        if state is BuildState.QUEUED:
+            take_turn(self._connection, again, is_asked=True)
         return again
 
     @override

@@ -71,7 +71,7 @@ WITH seen AS (
         obstacle = '' OR last_seen_at <= now() - make_interval(secs => :hindered))) AS idle
     FROM machine AS m WHERE last_seen_at > now() - make_interval(secs => :seen_within) GROUP BY pool
 ), waiting AS (
-    SELECT pool, id, row_number() OVER (PARTITION BY pool ORDER BY priority, id) AS place
+    SELECT pool, id, row_number() OVER (PARTITION BY pool ORDER BY priority, turn, id) AS place
     FROM build
     WHERE state = 'queued' AND NOT cancel_requested AND not_before <= now() AND deadline_at > now()
       AND created_at < now() - make_interval(secs => :older_than)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -28,6 +29,7 @@ pytestmark = pytest.mark.integration
 
 POOLS: Final = {"host": "perf", "host/linux": "linux", "host/linux/2": "linux", "host/lint": "lint"}
 ORDERS: Final = [60, pytest.param(200, marks=pytest.mark.nightly)]
+Place = tuple[int, datetime, int]  # in the queue: priority, turn and build
 DIES: Final = 0.15  # the share of builds with a killed worker
 
 
@@ -84,7 +86,7 @@ class TestExclusion:
         self, store: PostgresStore, database: Database
     ) -> None:
         machines = host(database, beside=2)
-        queue(store, ordinary("a"), ordinary("b"), ordinary("c", "lint"))
+        queue(store, ordinary("a"), ordinary("b"), ordinary("c", "lint", priority=1))
         with claimed(machines["host/linux"]), claimed(machines["host/linux/2"]) as second:
             assert machines["host/lint"].claim() is None
             second.complete({})
@@ -236,7 +238,7 @@ class Simulation:
     database: Database
     upkeep: PostgresUpkeep
     draw: random.Random
-    queued: dict[int, tuple[int, bool]] = field(default_factory=dict)  # priority and class by build
+    queued: dict[int, tuple[Place, bool]] = field(default_factory=dict)  # place and class by build
     pools: dict[int, str] = field(default_factory=dict)
     running: dict[str, tuple[int, int]] = field(default_factory=dict)  # build and token by machine
     classes: dict[int, bool] = field(default_factory=dict)
@@ -247,7 +249,7 @@ class Simulation:
             run = start(tx, post_submit_run(f"{self.draw.getrandbits(160):040x}"))
             numbers = [tx.builds.add(run, place, build) for place, build in enumerate(builds)]
         for build, number in zip(builds, numbers, strict=True):
-            self.queued[number] = (build.priority, build.is_exclusive)
+            self.queued[number] = (self._place(number), build.is_exclusive)
             self.classes[number] = build.is_exclusive
             self.pools[number] = build.pool
 
@@ -267,22 +269,27 @@ class Simulation:
         if not rows:
             return
         build = rows[0].build_id
-        priority, is_exclusive = self.queued.pop(build)
+        place, is_exclusive = self.queued.pop(build)
         earlier = {
             other
-            for other, (its_priority, its_class) in self.queued.items()
-            if its_class is not is_exclusive and (its_priority, other) < (priority, build)
+            for other, (its_place, its_class) in self.queued.items()
+            if its_class is not is_exclusive and its_place < place
         }
         assert not earlier, "a build of the other class waited longer"
-        ahead = 0 if is_exclusive else self._ahead(name, (priority, build))
+        ahead = 0 if is_exclusive else self._ahead(name, place)
         self.running[name] = (build, rows[0].token)
         held = [self.classes[number] for number, _ in self.running.values()]
         assert held == [True] or not any(held), "a comparing build ran beside another build"
         assert len(held) + ahead <= 2, "no room is left for earlier builds of another pool"
 
-    def _ahead(self, name: str, place: tuple[int, int]) -> int:
+    def _place(self, build: int) -> Place:
+        query = "SELECT priority, turn FROM build WHERE id = :build"
+        [(priority, turn)] = self.database.rows(query, build=build)
+        return priority, turn, build
+
+    def _ahead(self, name: str, place: Place) -> int:
         """Count the earlier ordinary builds that idle machines of other pools could claim."""
-        waiting = [self.pools[other] for other, (rank, _) in self.queued.items() if (rank, other) < place]
+        waiting = [self.pools[other] for other, (its_place, _) in self.queued.items() if its_place < place]
         idle = [pool for machine, pool in POOLS.items() if machine not in self.running]
         return sum(min(waiting.count(pool), idle.count(pool)) for pool in set(idle) - {POOLS[name]})
 
@@ -291,8 +298,7 @@ class Simulation:
         expire = "UPDATE lease SET expires_at = clock_timestamp() - interval '1 s' WHERE build_id = :build"
         self.database.change(expire, build=build)
         assert self.upkeep.requeue_lost_builds(100) == []
-        priority = self.database.value("SELECT priority FROM build WHERE id = :build", build=build)
-        self.queued[build] = (priority, self.classes[build])
+        self.queued[build] = (self._place(build), self.classes[build])
 
 
 @pytest.mark.parametrize("orders", ORDERS)

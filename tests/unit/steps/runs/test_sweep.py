@@ -6,7 +6,7 @@ from service.domain.runs.states import MAX_ATTEMPTS, BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Transient
 from service.ports.runs.queue import Task
-from service.steps.runs.plan_run import DEADLINE
+from service.steps.runs.plan_run import QUEUED_AT_MOST
 from service.steps.runs.sweep import CONTROL, ask_for_heartbeats, relay_hints, sweep
 from tests.support.memory.store import MemoryQueue
 from tests.support.memory.upkeep import LEASE_SECONDS
@@ -91,7 +91,7 @@ class TestSweep:
         assert service.store.memory.hints[-1] == (Task.VOTE, 1)
 
     def test_a_build_past_its_deadline_is_given_up(self, service: Service) -> None:
-        service.store.wait(DEADLINE)
+        service.store.wait(QUEUED_AT_MOST)
         sweep(service.store, service.store, MemoryQueue())
         (build,) = service.store.memory.builds
 
@@ -108,7 +108,7 @@ class TestSweep:
         assert service.store.memory.builds[0].outcome is Outcome.CANCELLED
 
     def test_overdue_builds_end_during_a_broker_outage(self, service: Service) -> None:
-        service.store.wait(DEADLINE)
+        service.store.wait(QUEUED_AT_MOST)
         service.see(change_at(2))
         service.store.wait(6.0)
         with pytest.raises(Transient):
