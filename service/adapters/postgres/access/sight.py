@@ -13,6 +13,7 @@ from sqlalchemy import text
 from typing_extensions import override
 
 from service.adapters.postgres.connection import Snapshots
+from service.adapters.postgres.schema import TURN_ORDER
 from service.domain.values.errors import Ambiguous, NotFound
 from service.domain.values.identity import ChangeKey
 
@@ -84,7 +85,7 @@ OF_HELD_BUILDS: Final = _with_branches(f"""
 {_HIDDEN_OF_RUNS} r.id IN (SELECT rb.run_id FROM lease JOIN run_build AS rb ON rb.build_id = lease.build_id)
 """)  # noqa: S608 - put together from constants
 IS_UNFINISHED: Final = "b.state <> 'finished' AND NOT b.cancel_requested AND b.kind <> 'external'"
-QUEUE_ORDER: Final = "b.pool, b.state = 'queued', b.priority, b.id"
+QUEUE_ORDER: Final = f"b.pool, b.state = 'queued', {TURN_ORDER.format('b')}"
 # The first changes in the queue, as many as one question holds.
 OF_UNFINISHED_BUILDS: Final = _with_branches(f"""
 SELECT c.id, c.instance, c.number

@@ -25,8 +25,7 @@ from service.adapters.postgres.failures.look_alikes import look_alikes
 from service.adapters.postgres.failures.parent_failures import failing_on_parent, on_parent
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.decisions import overrides_of
-from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_SILENT, WITH_CLOSURE, obstacle_to
-from service.adapters.postgres.runs.queue_waits import expected_waits
+from service.adapters.postgres.runs.queue_waits import queues_of
 from service.adapters.postgres.runs.shown_decisions import decisions_of, waivers_among
 from service.adapters.postgres.runs.standings import STANDING, tally_of
 from service.adapters.postgres.storable import LARGEST_BIGINT
@@ -39,9 +38,10 @@ from service.domain.project.project_file import parse_job
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import BadProjectFile, NotFound
+from service.domain.values.identity import RunKind
 from service.domain.wording.known_failures import may_be_known
 from service.domain.wording.overrides import waiver_sentence
-from service.domain.wording.standing import PoolMachine, waiting, waived_as
+from service.domain.wording.standing import waiting, waived_as
 from service.ports.failures.storing import known_by_build
 from service.ports.reading import BuildReading
 from service.ports.runs.shown import Build, BuildDetail, BuildOfRun, Run, RunWithBuilds
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
+    from service.adapters.postgres.runs.queue_waits import Queues
     from service.domain.failures.evidence import ParentBuild
     from service.domain.failures.known import Ends
     from service.domain.project.job import Job
@@ -65,13 +66,7 @@ _BUILD_COLUMNS: Final = f"""
     b.blamed, b.slowdowns, {STANDING},
     coalesce((SELECT seed FROM sequence WHERE sequence.id = b.sequence_id), '') AS seed,
     coalesce(b.spec -> 'permissions', '[]') AS permissions, coalesce(b.spec -> 'groups', '{{}}') AS groups,
-    b.spec -> 'config' AS configuration,
-    CASE WHEN b.state = 'queued' THEN (
-        SELECT coalesce(jsonb_agg(jsonb_build_object(
-            'name', m.name, 'obstacle', {obstacle_to("b.is_exclusive")},
-            'is_silent', {IS_SILENT}, 'is_busy', {IS_BUSY}, 'closed_by', coalesce(shut.closed_by, '')
-        ) ORDER BY m.name), '[]') FROM {WITH_CLOSURE} WHERE m.pool = b.pool
-    ) END AS machines
+    b.spec -> 'config' AS configuration, b.spec ->> 'kind' AS run_kind, b.is_exclusive
 """  # noqa: S608 - put together from constants
 _RUNS: Final = f"""
     SELECT r.id, r.kind, r.state, r.instance, r.project, r.branch, r.revision, r.merged_as, r.parent,
@@ -108,11 +103,14 @@ SELECT false AS is_reused, b.log_url, b.environment_id, coalesce(e.facts, '{{}}'
 FROM build AS b LEFT JOIN environment AS e ON e.id = b.environment_id
 {_NAMED}
 """)  # noqa: S608 - put together from constants
-# The page is chosen before places and results are read.
+# The page is chosen before places and results are read. Of an owner's builds, only visible ones are counted.
 _UNFINISHED: Final = text(f"""
-SELECT false AS is_reused, {_BUILD_COLUMNS}
+SELECT false AS is_reused, b.behind, {_BUILD_COLUMNS}
 FROM (
-    SELECT b.* FROM build AS b
+    SELECT b.*, CASE WHEN b.owner <> '' THEN
+        count(*) OVER (PARTITION BY b.pool, b.owner, b.spec ->> 'kind' ORDER BY {QUEUE_ORDER}) - 1
+    ELSE 0 END AS behind
+    FROM build AS b
     WHERE {IS_UNFINISHED} AND {visible_build("b.id")}
     ORDER BY {QUEUE_ORDER} LIMIT :limit OFFSET :after
 ) AS b
@@ -158,7 +156,7 @@ class PostgresBuildReading(Sighted, BuildReading):
                 raise NotFound(f"there is no build {job}/{number}")
             found = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"], **sight}).mappings()
             runs = tuple(from_row(Run, run) for run in found)
-            build = _build(row, expected_waits(connection, [row]))
+            build = _build(row, queues_of(connection, [row]))
             parents = _parents(connection, build, runs, sight)
             ends = _ends(connection, build)
             return from_row(BuildDetail, row, build=build, runs=runs, parents=parents, ends=ends)
@@ -169,8 +167,8 @@ class PostgresBuildReading(Sighted, BuildReading):
         with self._begin() as connection:
             values = {"limit": limit, "after": min(after, LARGEST_BIGINT), **sight}
             rows = connection.execute(_UNFINISHED, values).mappings().all()
-            waits = expected_waits(connection, rows)
-            return [_build(row, waits) for row in rows]
+            queues = queues_of(connection, rows)
+            return [_build(row, queues) for row in rows]
 
     @override
     def log(self, job: str, number: int) -> StoredLog:
@@ -215,26 +213,26 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
     waivers = waivers_among(rows, overrides, run.revision, known)
     counting = [row["id"] for row in rows if row["outcome"] == Outcome.FAILED and row["id"] not in waivers]
     alike = look_alikes(connection, run.id, counting) if counting else {}
-    waits = expected_waits(connection, rows)
+    queues = queues_of(connection, rows)
     return tuple(
         from_row(
             BuildOfRun,
             row,
             tally=tally_of(row["tally"]),
-            **_of_job(row),
+            **_of_job(row, queues),
             notes=(*may_be_known(alike.get(row["id"], ())), *row["notes"]),
             waived_by=waiver_sentence(waivers[row["id"]]) if row["id"] in waivers else "",
             waiver=waived_as(waivers[row["id"]]) if row["id"] in waivers else "",
-            wait=waits.get(row["id"]),
+            wait=queues.waits.get(row["id"]),
         )
         for row in rows
     )
 
 
-def _build(row: RowMapping, waits: Mapping[int, float | None]) -> Build:
-    """Return a build without the waiver of its failure; ``waits`` are as in :func:`expected_waits`."""
-    tally, wait = tally_of(row["tally"]), waits.get(row["id"])
-    return from_row(Build, row, tally=tally, **_of_job(row), waiver="", wait=wait)
+def _build(row: RowMapping, queues: Queues) -> Build:
+    """Return a build without the waiver of its failure."""
+    tally, wait = tally_of(row["tally"]), queues.waits.get(row["id"])
+    return from_row(Build, row, tally=tally, **_of_job(row, queues), waiver="", wait=wait)
 
 
 def policy_of(job: str, configuration: Mapping[str, Any] | None) -> Policy:
@@ -243,11 +241,11 @@ def policy_of(job: str, configuration: Mapping[str, Any] | None) -> Policy:
     return stored.policy if stored else Policy()
 
 
-def _of_job(row: RowMapping) -> dict[str, Any]:
+def _of_job(row: RowMapping, queues: Queues) -> dict[str, Any]:
     """Return the fields of a build that its job, its results and its pool decide."""
     counted = {
         "undecided": row["tally"]["undecided"],
-        "waits": "" if row["place"] is None else _waiting(row),
+        "waits": "" if row["place"] is None else _waiting(row, queues),
     }
     stored = _job(row["job"], row["configuration"])
     if stored is None:
@@ -255,9 +253,10 @@ def _of_job(row: RowMapping) -> dict[str, Any]:
     return {"floor": stored.policy.floor, "compares": stored.configuration.compares, **counted}
 
 
-def _waiting(row: RowMapping) -> str:
-    machines = [PoolMachine(**each) for each in row["machines"]]
-    return waiting(row["pool"], row["place"], machines)
+def _waiting(row: RowMapping, queues: Queues) -> str:
+    machines = queues.machines.get((row["pool"], row["is_exclusive"]), ())
+    is_merged = row["run_kind"] == RunKind.POST_SUBMIT
+    return waiting(row["pool"], row["place"], machines, row.get("behind", 0), is_merged=is_merged)
 
 
 def _job(name: str, configuration: Mapping[str, Any] | None) -> Job | None:

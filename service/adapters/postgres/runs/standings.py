@@ -10,8 +10,9 @@ from sqlalchemy import text
 from service.adapters.postgres.failures.failures import PostgresFailures
 from service.adapters.postgres.persisted import reasons_from
 from service.adapters.postgres.runs.decisions import overrides_of
-from service.adapters.postgres.runs.queue_waits import expected_waits
+from service.adapters.postgres.runs.queue_waits import queues_of
 from service.adapters.postgres.runs.shown_decisions import waivers_among
+from service.adapters.postgres.schema import TURN_ORDER
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import RunKind
@@ -56,7 +57,7 @@ STANDING: Final = f"""
     CASE WHEN b.state = 'queued' THEN (
         SELECT cast(count(*) AS integer) FROM build AS q
         WHERE q.state = 'queued' AND q.pool = b.pool AND NOT q.cancel_requested
-          AND (q.priority, q.id) <= (b.priority, b.id)
+          AND ({TURN_ORDER.format("q")}) <= ({TURN_ORDER.format("b")})
     ) END AS place
 """  # noqa: S608 - put together from constants
 _BUILDS: Final = text(f"""
@@ -78,7 +79,7 @@ def standings_of(connection: Connection, patch_sets: Sequence[RowMapping]) -> Ma
     rows = connection.execute(_BUILDS, {"runs": runs}).mappings().all() if runs else ()
     for build in rows:
         builds[build["run_id"]].append(build)
-    waits = expected_waits(connection, rows)
+    waits = queues_of(connection, rows).waits
     return {
         row["patch_set_id"]: _standing(connection, row, builds[row["run_id"]], waits) for row in patch_sets
     }

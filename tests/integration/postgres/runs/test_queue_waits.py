@@ -20,26 +20,34 @@ pytestmark = pytest.mark.integration
 SPEC = {"kind": "check", "config": {"kind": "benchmark", "suites": [{"name": "s", "program": "s"}]}}
 
 
-@pytest.fixture
-def reading(database: Database) -> PostgresReading:
-    """Three finished builds that took 10 minutes each, one that runs for 4, and two that wait."""
+def waiting(database: Database, finished: int) -> PostgresReading:
+    """Up to three finished builds that took 10 minutes each, one that runs for 4, and two that wait."""
     store = PostgresStore(database.owner)
     for number in range(1, 7):
         with store.transaction() as tx:
             record = tx.changes.upsert(change(number))
             run = start(tx, check_run(record.patch_set_id, f"{number:040x}"))
             build = tx.builds.add(run, 0, named("cv-perf", sequence="", spec=SPEC))
-            if number <= 3:
+            if number <= finished:
                 tx.builds.finish(build, Outcome.PASSED, [])
                 tx.runs.end(run, RunState.FINISHED)
-    database.change("UPDATE build SET started_at = now() - interval '20 minutes' WHERE number <= 3")
-    database.change("UPDATE build SET finished_at = now() - interval '10 minutes' WHERE number <= 3")
+        if number <= finished:
+            database.change(
+                "UPDATE build SET started_at = now() - interval '20 minutes',"
+                " finished_at = now() - interval '10 minutes' WHERE number = :number",
+                number=number,
+            )
     database.change(
         "UPDATE build SET state = 'running', phase = 'measure, pair 3',"
         " started_at = now() - interval '4 minutes' WHERE number = 4"
     )
     database.change("INSERT INTO machine (name, class, pool, host) VALUES ('perf-01', 'perf', 'perf', 'h')")
     return PostgresReading(database.owner)
+
+
+@pytest.fixture
+def reading(database: Database) -> PostgresReading:
+    return waiting(database, 3)
 
 
 def waits(reading: PostgresReading) -> list[float | None]:
@@ -60,7 +68,6 @@ def test_a_build_waits_for_those_before_it(reading: PostgresReading) -> None:
         "UPDATE machine SET obstacle = 'busy'",
         "UPDATE machine SET last_seen_at = now() - interval '1 hour'",
         "UPDATE build SET started_at = now() - interval '1 hour' WHERE state = 'running'",
-        "UPDATE build SET result = 'ABORTED' WHERE number = 1",
     ],
 )
 def test_nothing_is_estimated_from_too_little(
@@ -68,6 +75,10 @@ def test_nothing_is_estimated_from_too_little(
 ) -> None:
     database.change(news)
     assert waits(reading) == [None, None, None]
+
+
+def test_two_builds_of_a_job_say_nothing_of_the_next(database: Database) -> None:
+    assert waits(waiting(database, 2)) == [None, None, None]
 
 
 def test_an_obstacle_keeps_a_machine_from_no_build_that_need_not_be_alone(
