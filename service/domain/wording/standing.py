@@ -37,9 +37,18 @@ class PoolMachine:
     closed_by: str = ""
 
 
-def waiting(pool: str, place: int, machines: Sequence[PoolMachine]) -> str:
-    """Say why a build waits: ``2nd in the queue of pool perf; perf-01 takes no benchmarks: …``."""
+def waiting(
+    pool: str, place: int, machines: Sequence[PoolMachine], behind: int = 0, *, is_merged: bool = False
+) -> str:
+    """Say why a build waits: ``7th in the queue of pool perf, after 6 of its owner; perf-01 is busy``.
+
+    ``behind`` counts the builds of its owner that come before it; ``is_merged``: of a merged commit.
+    """
     queue = f"{ordinal(place)} in the queue of pool {plain(pool, 100)}"
+    if behind:
+        queue += f", after {behind} of its owner"
+    if is_merged:
+        queue += ", after the checks of half an hour"
     return "; ".join(filter(None, (queue, hindrance(machines))))
 
 

@@ -26,6 +26,7 @@ from tests.support.access.callers import Callers
 from tests.support.reading.add_patch_set import add_patch_set
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import sample_project
+from tests.support.reading.sample_standings import sample_standings
 from tests.support.reading.views import build_view, change_view, comparison
 from tests.support.web import GERRIT, SECRETS, build_app, call, routes_of, serving
 
@@ -255,6 +256,12 @@ def test_machines_that_share_a_host_are_shown_below_its_name() -> None:
 
     text = call(build_app(reading), "GET", "/machines").text
     places = [text.index(name) for name in ("Host perf-01", "perf-01/lint", "Host perf-02")]
+    assert places == sorted(places)
+
+
+def test_the_page_of_the_machines_says_what_each_of_the_next_builds_waits_for() -> None:
+    text = call(build_app(sample_standings()), "GET", "/machines").text
+    places = [text.index(f"{place} in the queue of pool perf; perf-01 takes") for place in ("1st", "2nd")]
     assert places == sorted(places)
 
 

@@ -62,6 +62,12 @@ def test_a_waiting_build_says_why_no_machine_takes_it(machines: list[PoolMachine
     assert waiting("perf", 2, machines) == f"2nd in the queue of pool perf{why}"
 
 
+def test_a_waiting_build_says_what_its_place_comes_from() -> None:
+    assert waiting("perf", 7, [FREE], 6) == "7th in the queue of pool perf, after 6 of its owner"
+    merged = waiting("perf", 2, [FREE], is_merged=True)
+    assert merged == "2nd in the queue of pool perf, after the checks of half an hour"
+
+
 def test_ordinals_have_their_endings() -> None:
     assert [ordinal(n) for n in (1, 2, 3, 4, 11, 12, 13, 21, 102, 111)] == (
         ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd", "111th"]
