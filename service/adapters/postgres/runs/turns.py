@@ -20,7 +20,7 @@ _WORK: Final = text(f"""
 SELECT b.spec ->> 'kind' AS kind, usual.seconds, (
     SELECT coalesce(sum(coalesce(own.usual, {UNKNOWN_SECONDS})), 0)
     FROM build AS own
-    WHERE own.state IN ('queued', 'running') AND NOT own.cancel_requested AND own.id <> b.id
+    WHERE own.state <> 'finished' AND own.state <> 'executed' AND NOT own.cancel_requested AND own.id <> b.id
       AND own.pool = b.pool AND own.owner = b.owner
       AND own.spec ->> 'kind' IS NOT DISTINCT FROM b.spec ->> 'kind'
       AND coalesce((
