@@ -200,15 +200,15 @@ def test_a_parent_that_fails_once_excuses_no_number_of_failures(pairs: int) -> N
     assert vote(outcome_of(SLOW[0], faults, Policy(probation=0), of_parent=[PAIRS - 1])) != 1
 
 
-@pytest.mark.parametrize("pairs", [1, 4, 11, 20, 31])
 @pytest.mark.parametrize("fault", Fault)
 @pytest.mark.parametrize("slow", SLOW, ids=lambda slow: str(dict(slow.by)))
-def test_no_number_of_launches_with_one_fault_is_a_plus(slow: Slow, fault: Fault, pairs: int) -> None:
-    first = {(0, pair): fault for pair in range(pairs)}
-    last = {(0, PAIRS - 1 - pair): fault for pair in range(pairs)}
+def test_no_number_of_launches_with_one_fault_is_a_plus(slow: Slow, fault: Fault) -> None:
+    for pairs in (1, 4, 11, 20, 31):
+        first = {(0, pair): fault for pair in range(pairs)}
+        last = {(0, PAIRS - 1 - pair): fault for pair in range(pairs)}
 
-    assert vote(outcome_of(slow, first, Policy())) != 1
-    assert vote(outcome_of(slow, last, Policy())) != 1
+        assert vote(outcome_of(slow, first, Policy())) != 1, f"the first {pairs}"
+        assert vote(outcome_of(slow, last, Policy())) != 1, f"the last {pairs}"
 
 
 @pytest.mark.parametrize("fault", [each for each in Fault if each is not Fault.ZERO_COUNTER])
@@ -218,10 +218,9 @@ def test_a_patch_that_always_fails_never_gets_a_plus(slow: Slow, fault: Fault) -
     assert vote(outcome_of(slow, {(0, pair): fault for pair in range(PAIRS)}, Policy())) != 1
 
 
-@pytest.mark.parametrize("pairs", range(1, PAIRS))
 @pytest.mark.parametrize("slow", SLOW, ids=lambda slow: str(dict(slow.by)))
-def test_launches_that_use_the_machine_time_up_are_no_plus(slow: Slow, pairs: int) -> None:
-    assert vote(outcome_of(slow, {}, Policy(), pairs)) != 1
+def test_launches_that_use_the_machine_time_up_are_no_plus(slow: Slow) -> None:
+    assert [pairs for pairs in range(1, PAIRS) if vote(outcome_of(slow, {}, Policy(), pairs)) == 1] == []
 
 
 @pytest.mark.parametrize("share", [0.4, 0.5, 0.6, 0.75, 0.9])

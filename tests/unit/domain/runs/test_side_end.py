@@ -75,24 +75,27 @@ def test_each_pair_of_ends_has_its_outcome(
     assert outcome_of_sides(patch, base, parent) is outcome
 
 
-@pytest.mark.parametrize(("patch", "base", "parent"), CASES)
-def test_a_plus_needs_a_patch_that_runs_and_a_parent_that_nobody_chose(
-    patch: SideEnd | None, base: SideEnd | None, parent: Parent
-) -> None:
-    outcome = outcome_of_sides(patch, base, parent)
-    if outcome is not None and CONSEQUENCES[outcome].counts is Counts.PASS:
-        assert patch is None
-        assert parent is Parent.NONE or (base is not None and parent is Parent.MERGED)
+def ends_that_count(counts: Counts) -> list[tuple[SideEnd | None, SideEnd | None, Parent]]:
+    outcomes = ((case, outcome_of_sides(*case)) for case in CASES)
+    return [case for case, outcome in outcomes if outcome and CONSEQUENCES[outcome].counts is counts]
 
 
-@pytest.mark.parametrize(("patch", "base", "parent"), CASES)
-def test_a_minus_needs_a_parent_that_got_further(
-    patch: SideEnd | None, base: SideEnd | None, parent: Parent
-) -> None:
-    outcome = outcome_of_sides(patch, base, parent)
-    if outcome is not None and CONSEQUENCES[outcome].counts is Counts.FAIL:
-        assert patch is not None
-        assert base is None or base.is_empty or base.stage > patch.stage
+def test_a_plus_needs_a_patch_that_runs_and_a_parent_that_nobody_chose() -> None:
+    passed = ends_that_count(Counts.PASS)
+
+    assert passed
+    for patch, base, parent in passed:
+        assert patch is None, (patch, base, parent)
+        assert parent is Parent.NONE or (base is not None and parent is Parent.MERGED), (base, parent)
+
+
+def test_a_minus_needs_a_parent_that_got_further() -> None:
+    failed = ends_that_count(Counts.FAIL)
+
+    assert failed
+    for patch, base, parent in failed:
+        assert patch is not None, (base, parent)
+        assert base is None or base.is_empty or base.stage > patch.stage, (patch, base, parent)
 
 
 def test_the_same_program_is_no_fault_of_the_patch() -> None:
