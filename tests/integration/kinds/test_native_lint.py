@@ -68,6 +68,8 @@ def test_clang_format_names_the_line(tmp_path: Path) -> None:
     assert report.outcome is Outcome.FAILED
 
 
+# The same mistakes in a small project are named by tests/integration/kinds/test_clang_tidy.py in each commit.
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_clang_tidy_names_the_lines_in_header_and_source(tmp_path: Path) -> None:
     report = run("clang-tidy", tmp_path, **BUILD)
